@@ -44,7 +44,7 @@ def pair(submit, run_document, xen):
 
 @pytest.fixture
 def text(client):
-    """Get a page and return its text as a reader sees it: words without tags."""
+    """Get a page that is there and return its HTML."""
 
     def get(address, **kwargs):
         answer = client.get(address, **kwargs)

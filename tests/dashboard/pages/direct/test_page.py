@@ -1,8 +1,15 @@
 """Two systems, each beside the other."""
 
 from benchmarks.models import Cell, Study, System
+from dashboard import wording
 
 PAGE = "/studies/alpha-lab/study/direct/"
+
+
+def studied(page):
+    """Return what differs between the two, and whether the study studies it."""
+    differences = page.context["page"].comparability.differences
+    return {difference.name: difference.is_studied for difference in differences}
 
 
 def test_where_not_two_are_pinned_it_leads_to_the_comparison_of_all(client, pair):
@@ -31,7 +38,7 @@ def test_its_queries_are_fixed(client, pair, django_assert_num_queries):
         client.get(f"{PAGE}?pin={pair.system_id},{native}")
 
 
-def test_two_pinned_systems_say_what_differs_between_them(text, submit, run_document):
+def test_two_pinned_systems_say_what_differs_between_them(client, submit, run_document):
     xen = {"hypervisor": "Xen", "virtualization": "full"}
     for guest_os, tools in (("Windows", "on"), ("Linux", "off")):
         options = {"guest_tools": tools}
@@ -39,18 +46,24 @@ def test_two_pinned_systems_say_what_differs_between_them(text, submit, run_docu
             run_document(40, system={**xen, "guest_os": guest_os, "options": options})
         )
     one, other = System.objects.filter(hypervisor="Xen").values_list("pk", flat=True)
-    page = text(f"{PAGE}?pin={one},{other}")
+    address = f"{PAGE}?pin={one},{other}"
 
-    assert "light-amber" in page
-    assert "The study does not say what it varies." in page
-    assert all(each in page for each in ("Windows", "Linux", "Guest OS", "Guest tools"))
+    page = client.get(address)
+    assert "light-amber" in page.text
+    assert studied(page) == {"Guest OS": False, "Guest tools": False}
+    named = ("Windows", "Linux", "Guest OS", "Guest tools")
+    assert all(name in page.text for name in named)
     Study.objects.update(factors={"guest OS": ["Windows", "Linux"]})
-    page = text(f"{PAGE}?pin={one},{other}")
-    assert "differs: Guest tools." in page
+    page = client.get(address)
+    assert studied(page) == {"Guest OS": True, "Guest tools": False}
+    # The sentence beside the light names what nobody studies.
+    sentence = page.context["page"].comparability.sentence
+    assert "Guest tools" in sentence
+    assert "Guest OS" not in sentence
 
 
 def test_several_studied_things_at_once_are_compared_with_care(
-    text, submit, run_document, study
+    client, submit, run_document, study
 ):
     study.factors = ["OS", "bits"]
     study.save()
@@ -60,13 +73,15 @@ def test_several_studied_things_at_once_are_compared_with_care(
         submit(run_document(40, system=system))
     first, both, one = System.objects.order_by("pk").values_list("pk", flat=True)
 
-    assert "Several factors of the study differ together: " in text(
-        f"{PAGE}?pin={first},{both}"
-    )
-    assert "light-green" in text(f"{PAGE}?pin={first},{one}")
+    page = client.get(f"{PAGE}?pin={first},{both}")
+    assert "light-amber" in page.text
+    assert studied(page) == {"Guest OS": True, "Bits": True}
+    page = client.get(f"{PAGE}?pin={first},{one}")
+    assert "light-green" in page.text
+    assert studied(page) == {"Guest OS": True}
 
 
-def test_what_many_verdicts_lack_is_told_once(text, submit, run_document, xen):
+def test_what_many_verdicts_lack_is_told_once(client, submit, run_document, xen):
     network = {"metric": "network throughput", "unit": "MB/s", "value": 40.0}
     samples = [
         {**network, "parameters": {"operation": name}} for name in ("a", "b", "c")
@@ -74,8 +89,10 @@ def test_what_many_verdicts_lack_is_told_once(text, submit, run_document, xen):
     submit(run_document(samples=samples), run_document(system=xen, samples=samples))
     one, other = System.objects.values_list("pk", flat=True)
 
-    page = text(f"{PAGE}?pin={one},{other}")
+    page = client.get(f"{PAGE}?pin={one},{other}")
 
-    assert page.count("5 runs a side allow a verdict") == 1
-    assert page.count("<b>single run</b>") == 3
-    assert "bar-col" not in page
+    reasons = page.context["page"].often
+    assert reasons
+    assert all(page.text.count(wording.said(reason)) == 1 for reason in reasons)
+    assert page.text.count("<b>single run</b>") == 3
+    assert "bar-col" not in page.text
