@@ -34,14 +34,20 @@ def quoted_link(page):
     )
 
 
+def claim_of(page):
+    """Return the sentence that may be quoted."""
+    (claim,) = re.findall(r'id="claim-text">(.*?)</p>', page, re.DOTALL)
+    return claim
+
+
 def test_a_verdict_can_be_quoted_with_its_address(text, slower):
     cell = slower()
 
     page = text(f"{PAGE}{cell.pk}/")
 
-    assert "On host alpha, Xen 3.3 full Ubuntu Server 9.04 32-bit gives 0.800 [" in page
-    assert "of native in Iometer" in page
-    assert "it is slower by more than 2" in page
+    claim = claim_of(page)
+    facts = ("host alpha", "Xen 3.3 full Ubuntu Server 9.04 32-bit", "0.800 [")
+    assert all(fact in claim for fact in (*facts, "of native", "Iometer", "slower"))
     assert quoted_link(page).startswith(f"{PAGE}{cell.pk}/?quoted=0.800_0.79")
 
 
@@ -50,7 +56,7 @@ def test_a_link_leads_to_the_very_numbers_it_quotes(text, slower):
 
     page = text(link)
 
-    assert "The link that led here quotes the current numbers." in page
+    assert 'data-quoted="current"' in page
     assert quoted_link(page) == link
 
 
@@ -62,8 +68,8 @@ def test_a_link_says_when_its_numbers_no_longer_stand(
 
     page = text(link)
 
-    assert re.search(r"quotes 0\.800 \[0\.79\d, 0\.80\d\], 6 runs against 6", page)
-    assert "That no longer stands" in page
+    assert re.search(r"0\.800 \[0\.79\d, 0\.80\d\], 6 runs against 6", page)
+    assert 'data-quoted="outdated"' in page
 
 
 @pytest.mark.parametrize(
@@ -72,7 +78,7 @@ def test_a_link_says_when_its_numbers_no_longer_stand(
 def test_what_is_no_quotation_is_passed_over(text, slower, quoted):
     page = text(f"{PAGE}{slower().pk}/", data={"quoted": quoted})
 
-    assert "The link that led here" not in page
+    assert "data-quoted" not in page
 
 
 def test_a_chosen_baseline_stays_in_the_link(text, slower):
@@ -80,7 +86,7 @@ def test_a_chosen_baseline_stays_in_the_link(text, slower):
 
     page = text(f"{PAGE}{cell.pk}/?baseline={native.pk}")
 
-    assert "of native, Ubuntu Server 9.04, 32-bit in Iometer" in page
+    assert "of native, Ubuntu Server 9.04, 32-bit in" in claim_of(page)
     assert f"/?baseline={native.pk}&quoted=0.800" in quoted_link(page)
 
 
@@ -93,15 +99,13 @@ def test_a_baseline_on_another_host_is_named_with_it(
 
     page = text(f"{PAGE}{cell.pk}/?baseline={native.pk}")
 
-    assert "of native, Ubuntu Server 9.04, 32-bit on host beta in Iometer" in page
+    assert "of native, Ubuntu Server 9.04, 32-bit on host beta in" in claim_of(page)
 
 
 def test_what_differs_beside_what_is_studied_is_quoted_too(text, slower):
     cell = slower({"vcpus": 1}, system={"vcpus": 2})
 
-    assert "More than what is studied differs: vCPUs 1 against 2." in (
-        text(f"{PAGE}{cell.pk}/")
-    )
+    assert "vCPUs 1 against 2" in claim_of(text(f"{PAGE}{cell.pk}/"))
 
 
 def test_of_what_came_with_runs_the_size_of_the_machines_is_quoted(
@@ -116,13 +120,13 @@ def test_of_what_came_with_runs_the_size_of_the_machines_is_quoted(
 
     page = text(f"{PAGE}{cell.pk}/")
 
-    assert "More than what is studied differs: Cores 1 against 2." in page
+    assert "Cores 1 against 2" in claim_of(page)
 
 
 def test_an_emulated_system_is_quoted_as_one(text, slower):
     cell = slower({"options": {"layers": "qemu-tcg"}})
 
-    assert "It ran on a software emulator" in text(f"{PAGE}{cell.pk}/")
+    assert "software emulator" in claim_of(text(f"{PAGE}{cell.pk}/"))
 
 
 def test_a_single_run_cannot_be_quoted(text, pair):
