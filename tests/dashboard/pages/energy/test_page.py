@@ -38,17 +38,17 @@ def metered(submit, run_document):
 def test_it_says_which_conclusion_is_reversed_and_what_it_hangs_on(text, uoc):
     page = text(UOC)
 
-    assert "2.1\xa0% longer to 40\xa0% longer than the workload." in page
-    assert "takes 15.3\xa0% more than" in page
-    assert "its work took 15.8\xa0% less: the conclusion is reversed." in page
-    assert "only if the machine waited at less than 77.1 W" in page
+    assert "2.1\xa0% longer to 40\xa0% longer" in page
+    assert "15.3\xa0% more" in page
+    assert "15.8\xa0% less: the conclusion is reversed" in page
+    assert "less than 77.1 W" in page
 
 
 def test_work_of_unknown_length_is_said(text, uoc):
     page = text(UOC)
 
     assert "How long the work took is not stated" in page
-    assert "For 3 further systems the work&#x27;s time is not stated." in page
+    assert "3 further systems" in page
 
 
 def test_what_is_known_stands_before_what_is_only_printed(client, uoc):
@@ -106,9 +106,9 @@ def test_the_log_is_set_beside_the_figure_at_mean_power(text, metered):
     page = text(PAGE)
 
     # 5920 J in 59 s: 100.34 W, of which 30 s are 3010.2 J.
-    assert "97\xa0% longer than the workload." in page
-    assert "Over its own window the work took 3,580 J." in page
-    assert "it would be 3,010.2 J, 15.9\xa0% less: the log knows better." in page
+    assert "97\xa0% longer" in page
+    assert "3,580 J" in page
+    assert "3,010.2 J, 15.9\xa0% less" in page
 
 
 def test_a_meter_that_stopped_too_early_ran_shorter(text, submit, run_document):
@@ -121,7 +121,7 @@ def test_a_meter_that_stopped_too_early_ran_shorter(text, submit, run_document):
         run_document(facts={"elapsed_s": 10}, corun="one"),
     )
 
-    assert "10\xa0% shorter than the workload." in text(PAGE)
+    assert "10\xa0% shorter" in text(PAGE)
 
 
 def test_what_is_not_possible_is_said(text, metered):
@@ -131,18 +131,22 @@ def test_what_is_not_possible_is_said(text, metered):
 
 
 def test_a_reading_without_energy_is_refused_with_its_reason(
-    text, submit, run_document
+    client, submit, run_document
 ):
     power = [{"metric": "power mean", "value": 90, "unit": "W"}]
     submit(run_document(tool="watts-up", samples=power))
 
-    assert "The meter told power, but no energy" in text(PAGE)
+    page = client.get(PAGE)
+    (refused,) = page.context["page"].not_assessed
+    part = page.text.partition('id="not-assessed"')[2]
+    assert f"/runs/{refused.reading.run.pk}/" in part
+    assert "no energy" in part
 
 
 def test_the_tab_stands_only_where_a_meter_was_read(text, pair, uoc):
     assert "energy/" in text("/studies/alpha-lab/uoc-2012-kvm/")
     assert "energy/" not in text("/studies/alpha-lab/study/")
-    assert "No power meter was read" in text(PAGE)
+    assert 'class="empty"' in text(PAGE)
 
 
 def test_its_queries_are_fixed(client, metered, django_assert_num_queries):
