@@ -119,19 +119,13 @@ def _table(
     systems = table.head.columns[part]
     heads = list(_heading_lines(systems))
     body = list(_body_lines(measured, texts))
-    share = 1 / (LABEL_SHARE + len(systems))
-    columns = [f"Q[l,{_width(LABEL_SHARE * share)}]"]
-    columns += (
-        f"Q[c,{_width(share)},si={{{_number_format(column)}}}]"
-        for column in zip(*texts, strict=True)
-    )
     caption = _caption(table, source, place)
     shows = "" if source.show == SPEED else source.show
     part_of = str(place[0]) if place[1] > 1 else ""
     label = "tab:" + "-".join(filter(None, (source.slug, shows, part_of)))
     notes = " ".join(_notes(table, source, letters))
     spec = [
-        f" colspec={{{''.join(columns)}}},",
+        f" colspec={{{_columns(texts, len(systems))}}},",
         f" row{{1-{len(heads)}}}={{guard,c}}, cell{{1-{len(heads)}}}{{1}}={{l}},",
         f" colsep={GAP_PT / 2:g}pt, rowsep=0pt, hspan=minimal}}",
         r"\toprule",
@@ -165,12 +159,20 @@ def _table(
     return "\n".join(lines)
 
 
-def _width(share: float) -> str:
-    """Return the width of a column between two gaps.
+def _columns(texts: Sequence[Sequence[tuple[str, str]]], count: int) -> str:
+    """Return the column of the labels and those of the systems, between their gaps.
 
-    It could be left to tabularray (X columns), which sets each cell three times then.
+    Widths could be left to tabularray (X columns), which sets each cell three times.
     """
-    return rf"wd={share:.4f}\linewidth-{GAP_PT}pt"
+    share = 1 / (LABEL_SHARE + count)
+    label, system = (
+        rf"wd={part:.4f}\linewidth-{GAP_PT}pt" for part in (LABEL_SHARE * share, share)
+    )
+    systems = (
+        f"Q[c,{system},si={{{_number_format(cells)}}}]"
+        for cells in zip(*texts, strict=True)
+    )
+    return "".join([f"Q[l,{label}]", *systems])
 
 
 def _number_format(cells: Sequence[tuple[str, str]]) -> str:
