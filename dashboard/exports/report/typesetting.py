@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from django.utils.translation import gettext as _
 
@@ -24,18 +24,6 @@ STANDARDS: Final[tuple[Standard, ...]] = ("ua-1", "a-2a")
 
 def pdf(document: Document, made_at: datetime) -> bytes:
     """Return a report as a PDF file."""
-    (file,) = _typeset(document, made_at, "pdf")
-    return file
-
-
-def pictures(document: Document, made_at: datetime) -> list[bytes]:
-    """Return the pages of a report as PNG files, to look at them."""
-    return _typeset(document, made_at, "png")
-
-
-def _typeset(
-    document: Document, made_at: datetime, form: Literal["pdf", "png"]
-) -> list[bytes]:
     # Imported where they are needed: no page has a use for 120 MB of them.
     import typst
 
@@ -44,7 +32,7 @@ def _typeset(
     # Charts are drawn once, for both attempts.
     data = json.dumps({**_data(document, paper.paper), "words": _words()})
 
-    def made(standards: tuple[Standard, ...]) -> list[bytes]:
+    def typeset(standards: tuple[Standard, ...]) -> bytes:
         compiler = typst.Compiler(
             SOURCE.read_bytes(),
             root=SOURCE.parent,
@@ -53,17 +41,18 @@ def _typeset(
             ),
             sys_inputs={"report": data},
         )
-        when = int(made_at.timestamp())
-        pages = compiler.compile(
-            format=form, timestamp=when, pdf_standards=list(standards)
+        file = compiler.compile(
+            format="pdf",
+            timestamp=int(made_at.timestamp()),
+            pdf_standards=list(standards),
         )
-        return pages if isinstance(pages, list) else [pages or b""]
+        return cast(bytes, file)  # of several pages only pictures are a list
 
     try:
-        return made(STANDARDS)
+        return typeset(STANDARDS)
     except typst.TypstError:
         # A name has a letter that no font of ours has: no standard allows that.
-        return made(())
+        return typeset(())
 
 
 def _data(document: Document, draw: Callable[[Chart], bytes]) -> dict[str, Any]:
