@@ -18,7 +18,7 @@ from typing import Final
 
 import psutil
 
-from dashboard.routes import ROUTES
+from bench.routes import ROUTES
 from running.folders import VarFolder
 from running.postgres import Postgres
 from running.product import Product

@@ -3,7 +3,7 @@
     make run        # in one terminal
     make screens    # in another; URL=http://127.0.0.1:8000 unless given
 
-The addresses are those of `dashboard.routes`; a page of something that the server does
+The addresses are those of `bench.routes`; a page of something that the server does
 not have (a plan, a version) is left out and named. The pictures go to `var/screens/`,
 which git ignores: only what a document shows is kept, in `docs/screens/`. Ends with an
 error if a page breaks the content security policy, logs an error or is wider than its
@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from playwright.sync_api import Browser, BrowserContext
 
-from dashboard.routes import BARE, DISKS, PAGES, PERSONAL, XEN
+from bench.routes import BARE, DISKS, PAGES, PERSONAL, XEN
 from running.browser import chromium
 
 ROOT: Final = Path(__file__).parents[1]

@@ -27,7 +27,7 @@ ALLOWED = {
     "benchmarks.analysis": STATISTICS,
     "benchmarks.plausibility": STATISTICS
     | {"benchmarks.platforms", "benchmarks.plausibility"},
-    "bench": {"bench", "agents", "benchmarks", "dashboard.routes", "running"},
+    "bench": {"bench", "agents", "benchmarks", "running"},
     "config": OURS - {"bench", "lab", "tests"},
     "running": OURS - {"bench", "lab", "tests"},
     "lab": {"lab", "agents.client"},

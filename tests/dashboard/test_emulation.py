@@ -2,9 +2,9 @@
 
 import pytest
 
+from bench.routes import TABS
 from benchmarks.models import Cell, Run
 from benchmarks.studies.lists import has_pages
-from dashboard.routes import TABS
 from dashboard.wording import emulation_words
 
 STUDY = "/studies/alpha-lab/study/"

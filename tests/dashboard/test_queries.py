@@ -4,11 +4,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from bench.routes import counted
 from benchmarks.models import Cell, Flag, Plan, Run, System
 from benchmarks.plans.planning import create_plan
 from benchmarks.studies.lists import find_study, has_pages
 from benchmarks.viewer import ANYONE
-from dashboard.routes import counted
 
 STUDY = "/studies/alpha-lab/study/"
 SMALL, LARGE = 2, 7

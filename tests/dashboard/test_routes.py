@@ -1,6 +1,6 @@
 """Every address of the dashboard is said, so that none escapes the walks."""
 
-from dashboard.routes import PAGES, ROUTES
+from bench.routes import PAGES, ROUTES
 from dashboard.urls import urlpatterns
 
 

@@ -14,6 +14,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import reverse
 
+from bench.routes import ROUTES
 from benchmarks.labs import tokens
 from benchmarks.labs.people import invite_person
 from benchmarks.models import (
@@ -31,7 +32,6 @@ from benchmarks.plans.planning import create_plan
 from benchmarks.studies import checking
 from benchmarks.uploads import intake, processing, rereading
 from dashboard.kit import waiting
-from dashboard.routes import ROUTES
 from dashboard.urls import urlpatterns
 from tests import publishing
 from tests.documents import network_run

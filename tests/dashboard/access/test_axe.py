@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from dashboard import routes
+from bench import routes
 from tests.dashboard import browsing
 from tests.dashboard.access import axe
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard import routes
+from bench import routes
 from running.browser import started
 from tests.dashboard import browsing
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from dashboard import routes
+from bench import routes
 from tests.dashboard import browsing
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from dashboard import routes
+from bench import routes
 from tests.dashboard import browsing
 from tests.dashboard.access import axe
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard import routes
+from bench import routes
 from tests.dashboard.access.axe import SIZES
 from tests.dashboard.access.test_axe import unfold
 

@@ -4,7 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from dashboard import routes
+from bench import routes
 from running.browser import FAMILIES, started
 from tests.dashboard import browsing
 

@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from bench.routes import TABS
 from benchmarks.models import Cell
-from dashboard.routes import TABS
 from running.browser import FAMILIES, started
 from tests.dashboard import browsing
 from tests.dashboard.browser.site import (

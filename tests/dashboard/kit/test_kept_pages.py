@@ -15,10 +15,10 @@ from django.db import connection, transaction
 from django.shortcuts import redirect
 from django.test import Client, RequestFactory
 
+from bench.routes import counted
 from benchmarks.models import Cell, Flag, Membership, Study
 from dashboard.kit import kept
 from dashboard.kit.kept import Content, kept_page
-from dashboard.routes import counted
 from tests.dashboard.marking import translated
 
 pytestmark = pytest.mark.django_db(transaction=True)

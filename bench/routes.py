@@ -1,6 +1,6 @@
 """Every address of the dashboard, said once: what it is, and where it is met.
 
-The product itself does not read it. A new page is one entry of `ROUTES`;
+The product does not read it, so it stands outside. A new page is one entry of `ROUTES`;
 `tests/dashboard/test_routes.py` fails until it is there. The entries feed the tests
 (the walks in a real browser, who may see what, the counts of queries, the kept pages,
 the warnings of emulation) and `make bench`, which times the pages.
