@@ -10,7 +10,7 @@ from benchmarks.analysis.coruns import CurvePoint
 from benchmarks.comparing.coruns import ComparedCoRun, Curve
 from dashboard import wording
 from dashboard.charts.bars import Bars, Line, Reference, Targets, bar_chart, line_chart
-from dashboard.charts.drawings import NONE, Drawing, number, ratio
+from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
 from dashboard.wording import short_names
 from dashboard.wording.coruns import vms_text
 
@@ -81,12 +81,12 @@ def _sums(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
         rows=tuple(
             (
                 name,
-                number(corun.figures.sum, unit),
-                number(corun.of.printed.get("sum"), unit),
-                number(corun.of.single.value if corun.of.single else None, unit),
-                number(corun.of.native.value if corun.of.native else None, unit),
-                ratio(corun.figures.scaling),
-                ratio(corun.figures.scaling_to_native),
+                in_unit(corun.figures.sum, unit),
+                in_unit(corun.of.printed.get("sum"), unit),
+                in_unit(corun.of.single.value if corun.of.single else None, unit),
+                in_unit(corun.of.native.value if corun.of.native else None, unit),
+                shown_ratio(corun.figures.scaling),
+                shown_ratio(corun.figures.scaling_to_native),
             )
             for name, corun in zip(row_names(drawn), drawn, strict=True)
         ),
@@ -143,9 +143,9 @@ def _slots(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
         rows=tuple(
             (
                 name,
-                *(number(slot.values[row], "") for slot in bars),
-                number(corun.figures.mean, ""),
-                ratio(corun.figures.jain),
+                *(in_unit(slot.values[row], "") for slot in bars),
+                in_unit(corun.figures.mean, ""),
+                shown_ratio(corun.figures.jain),
                 _interval(corun),
             )
             for row, (name, corun) in enumerate(named)
@@ -157,7 +157,10 @@ def _interval(corun: ComparedCoRun) -> str:
     low, high = corun.figures.jain_low, corun.figures.jain_high
     if low is None or high is None:
         return _("needs repeated co-runs") if corun.figures.jain else NONE
-    return _("%(low)s to %(high)s") % {"low": ratio(low), "high": ratio(high)}
+    return _("%(low)s to %(high)s") % {
+        "low": shown_ratio(low),
+        "high": shown_ratio(high),
+    }
 
 
 def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
@@ -172,11 +175,11 @@ def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
         rows.append(
             (
                 name,
-                number(corun.figures.mean, unit),
-                number(target.ideal_s if target else None, unit),
-                ratio(target.ideal_ratio if target else None),
-                number(target.lmu_s if target else None, unit),
-                ratio(target.lmu_ratio if target else None),
+                in_unit(corun.figures.mean, unit),
+                in_unit(target.ideal_s if target else None, unit),
+                shown_ratio(target.ideal_ratio if target else None),
+                in_unit(target.lmu_s if target else None, unit),
+                shown_ratio(target.lmu_ratio if target else None),
             )
         )
     return Drawing(
@@ -291,7 +294,7 @@ def _line(curve: Curve) -> Line:
 
 
 def _text(curve: Curve, point: CurvePoint) -> str:
-    return f"{point.k}: {number(point.sum, curve.case.unit)}"
+    return f"{point.k}: {in_unit(point.sum, curve.case.unit)}"
 
 
 def _knees(curves: Sequence[Curve]) -> Line:
@@ -317,9 +320,9 @@ def _rows(curve: Curve, *, is_named: bool) -> Iterator[tuple[str, ...]]:
     for point in curve.consolidation.points:
         yield (
             f"{name}: {point.k}" if is_named else str(point.k),
-            number(point.sum, curve.case.unit),
-            number(point.mean, curve.case.unit),
-            ratio(point.fairness.jain),
-            ratio(point.scaling),
+            in_unit(point.sum, curve.case.unit),
+            in_unit(point.mean, curve.case.unit),
+            shown_ratio(point.fairness.jain),
+            shown_ratio(point.scaling),
             end if point.k == curve.consolidation.knee else NONE,
         )

@@ -14,7 +14,7 @@ from benchmarks.power.logged_energy import LoggedWindow, MeteredRun
 from benchmarks.power.meters import EnergyTable, SystemEnergy
 from dashboard import wording
 from dashboard.charts.bars import Bars, Line, bar_chart, line_chart
-from dashboard.charts.drawings import NONE, Drawing, number, ratio
+from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
 from dashboard.kit import figures
 from dashboard.wording.energy import conclusion
 
@@ -89,15 +89,15 @@ def _energy_row(
 ) -> tuple[str, ...]:
     return (
         names[energy.system.pk],
-        number(energy.printed_j, "J"),
-        number(energy.meter_s, "s"),
-        number(energy.work_s, "s"),
-        number(energy.mean_w, "W"),
-        number(energy.energy_j, "J"),
-        number(energy.less_wait_j, "J"),
-        ratio(energy.printed_ratio),
-        ratio(energy.energy_ratio),
-        ratio(energy.less_wait_ratio),
+        in_unit(energy.printed_j, "J"),
+        in_unit(energy.meter_s, "s"),
+        in_unit(energy.work_s, "s"),
+        in_unit(energy.mean_w, "W"),
+        in_unit(energy.energy_j, "J"),
+        in_unit(energy.less_wait_j, "J"),
+        shown_ratio(energy.printed_ratio),
+        shown_ratio(energy.energy_ratio),
+        shown_ratio(energy.less_wait_ratio),
         conclusion(energy, table),
     )
 
@@ -163,13 +163,13 @@ def _window_row(window: LoggedWindow, idle_w: float | None) -> tuple[str, ...]:
         "end": figures.number(window.end_s, ".6g"),
     }
     texts = (
-        number(energy.energy_j if energy else None, "J"),
-        number(window.above_idle_j, "J"),
-        number(energy.mean_w if energy else None, "W"),
-        number(idle_w, "W"),
-        number(work.joules_per_operation if work else None, "J"),
+        in_unit(energy.energy_j if energy else None, "J"),
+        in_unit(window.above_idle_j, "J"),
+        in_unit(energy.mean_w if energy else None, "W"),
+        in_unit(idle_w, "W"),
+        in_unit(work.joules_per_operation if work else None, "J"),
         measured,
-        number(energy.edge_error_j if energy else None, "J"),
+        in_unit(energy.edge_error_j if energy else None, "J"),
     )
     return (
         _("%(tool)s, run %(run)s") % named,
@@ -187,16 +187,16 @@ def performance_drawing(
         if not (system.operations and system.work_s and system.mean_w):
             continue
         name, speed = names[system.system.pk], system.operations / system.work_s
-        text = f"{name}: {number(speed, '1/s')}, {number(system.mean_w, 'W')}"
+        text = f"{name}: {in_unit(speed, '1/s')}, {in_unit(system.mean_w, 'W')}"
         points.append(Line(name, [speed], [system.mean_w], [text], is_joined=False))
         rows.append(
             (
                 name,
-                number(system.operations, ""),
-                number(speed, "1/s"),
-                number(system.joules_per_operation, "J"),
-                number(system.operations_per_joule, "1/J"),
-                number(system.energy_delay_js, "Js"),
+                in_unit(system.operations, ""),
+                in_unit(speed, "1/s"),
+                in_unit(system.joules_per_operation, "J"),
+                in_unit(system.operations_per_joule, "1/J"),
+                in_unit(system.energy_delay_js, "Js"),
             )
         )
     if len(points) < 2:

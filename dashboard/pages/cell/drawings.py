@@ -17,7 +17,7 @@ from benchmarks.comparing.evidence import CellSamples
 from benchmarks.models import Cell
 from dashboard import wording
 from dashboard.charts.chart import NOTHING
-from dashboard.charts.drawings import NONE, Drawing, number
+from dashboard.charts.drawings import NONE, Drawing, in_unit
 from dashboard.kit import figures
 from dashboard.pages.cell.charts import (
     QUANTILES,
@@ -164,14 +164,14 @@ def _summary(side: Side, cell: Cell) -> dict[str, str]:
     return {
         _("Runs"): str(cell.n),
         _("Samples"): str(cell.sample_count),
-        _("Smallest run"): number(low, side.unit),
-        _("Lower quartile"): number(q1, side.unit),
-        _("Median"): number(median, side.unit),
-        _("Upper quartile"): number(q3, side.unit),
-        _("Largest run"): number(high, side.unit),
-        _("Mean"): number(mean.mean if mean else None, side.unit),
+        _("Smallest run"): in_unit(low, side.unit),
+        _("Lower quartile"): in_unit(q1, side.unit),
+        _("Median"): in_unit(median, side.unit),
+        _("Upper quartile"): in_unit(q3, side.unit),
+        _("Largest run"): in_unit(high, side.unit),
+        _("Mean"): in_unit(mean.mean if mean else None, side.unit),
         _("95 % interval of the mean"): spanned(mean.low, mean.high) if mean else NONE,
-        _("Hodges-Lehmann, from 10 runs on"): number(paired, side.unit),
+        _("Hodges-Lehmann, from 10 runs on"): in_unit(paired, side.unit),
         _("Bimodal (two speeds)"): ", ".join(speed.label for speed in side.speeds)
         or NONE,
         _("Outliers"): "; ".join(
@@ -216,7 +216,7 @@ def _ordered_rows(side: Side) -> Iterator[tuple[str, ...]]:
     labels = [speed.label for speed in side.speeds] or [NONE]
     points = zip(side.series, sessions, side.speed_of(), strict=True)
     for place, (value, session, speed) in enumerate(points, start=1):
-        text = number(value, side.unit)
+        text = in_unit(value, side.unit)
         yield side.name, str(place), text, session or NONE, labels[speed]
 
 
@@ -256,7 +256,7 @@ def _histogram(sides: Sequence[Side], unit: str) -> Drawing:
 def _ecdf(sides: Sequence[Side], unit: str) -> Drawing:
     drawn = described(sides)
     columns = [
-        [number(value, side.unit) for value in quantiles(side)] for side in drawn
+        [in_unit(value, side.unit) for value in quantiles(side)] for side in drawn
     ]
     note = [_("How many percent of the values are at most so large.")]
     if len(drawn) > 1:

@@ -9,7 +9,7 @@ from benchmarks.comparing.coruns import ComparedCoRun, study_coruns
 from benchmarks.models import Case, Study
 from benchmarks.studies.flags import withheld_cells
 from dashboard.charts.coruns import drawings, row_names
-from dashboard.charts.drawings import NONE, Drawing, number, ratio
+from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
 from dashboard.kit.addresses import id_in, unmet
 from dashboard.kit.table_cells import row_figure
 from dashboard.wording.coruns import corun_answer, remarks
@@ -103,12 +103,14 @@ def _case_rows(
                 CoRunRow(
                     name=name,
                     slots=" · ".join(row_figure(slot.figure) for slot in slots) or NONE,
-                    together=number(
+                    together=in_unit(
                         figures.mean if is_time else figures.sum, case.unit
                     ),
-                    to_single=ratio(figures.slowdown if is_time else figures.scaling),
-                    to_native=ratio(figures.scaling_to_native),
-                    jain=ratio(figures.jain),
+                    to_single=shown_ratio(
+                        figures.slowdown if is_time else figures.scaling
+                    ),
+                    to_native=shown_ratio(figures.scaling_to_native),
+                    jain=shown_ratio(figures.jain),
                     remarks=tuple(remarks(corun)),
                 )
             )

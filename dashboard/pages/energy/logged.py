@@ -18,7 +18,7 @@ from benchmarks.power.logged_energy import (
 )
 from dashboard import wording
 from dashboard.charts.bars import Bars, bar_chart
-from dashboard.charts.drawings import NONE, Drawing, number, ratio
+from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
 from dashboard.charts.energy import performance_drawing, power_drawing
 from dashboard.kit import figures
 from dashboard.kit.addresses import id_in
@@ -107,9 +107,9 @@ def _row(work: MeteredWork, names: Mapping[int, str], is_chosen: bool) -> WorkRo
         name=", ".join([*titles, _("run")]) + f" {runs}",
         system="; ".join(systems) or NONE,
         meter=work.meter.name,
-        energy=number(energy.energy_j, "J"),
-        power=number(energy.mean_w, "W"),
-        per_operation=number(per_work.joules_per_operation if per_work else None, "J"),
+        energy=in_unit(energy.energy_j, "J"),
+        power=in_unit(energy.mean_w, "W"),
+        per_operation=in_unit(per_work.joules_per_operation if per_work else None, "J"),
         measured=f"{100 * energy.coverage:.3g} %",
         remark=wording.said(work.sentence),
         is_chosen=is_chosen,
@@ -215,16 +215,16 @@ def _work_drawing(table: LoggedTable, names: Mapping[int, str]) -> Drawing:
                 str(system.n)
                 if not system.unmeasured
                 else _("%(n)s of %(all)s") % {"n": system.n, "all": len(system.works)},
-                number(system.joules_per_operation, "J"),
-                ratio(system.ratio.ratio if system.ratio else None),
+                in_unit(system.joules_per_operation, "J"),
+                shown_ratio(system.ratio.ratio if system.ratio else None),
                 joules_interval(system.ratio),
-                number(system.energy_j, "J"),
-                number(system.above_idle_j, "J"),
-                number(system.work_s, "s"),
-                number(system.mean_w, "W"),
-                number(system.idle_w, "W"),
-                number(system.operations_per_joule, "1/J"),
-                number(system.energy_delay_js, "Js"),
+                in_unit(system.energy_j, "J"),
+                in_unit(system.above_idle_j, "J"),
+                in_unit(system.work_s, "s"),
+                in_unit(system.mean_w, "W"),
+                in_unit(system.idle_w, "W"),
+                in_unit(system.operations_per_joule, "1/J"),
+                in_unit(system.energy_delay_js, "Js"),
                 system.meter.name,
             )
             for system in systems
