@@ -1,4 +1,4 @@
-"""The benchmarks domain: models, services and selectors."""
+"""The domain as Django sees it."""
 
 from django.apps import AppConfig
 

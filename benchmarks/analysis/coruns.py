@@ -159,7 +159,7 @@ class Consolidation:
 
 def slots_of(slots: Sequence[float]) -> SlotFigures:
     """Sum, mean, minimum, maximum and Jain's index of one co-run."""
-    values = rates_of([slots])[0]
+    values = _rates_of([slots])[0]
     return SlotFigures(
         k=values.size,
         sum=float(values.sum()),
@@ -178,7 +178,7 @@ def fairness(coruns: CoRunTable) -> Fairness:
     other and works on ln(1/J - 1), the log of the slots' squared coefficient of
     variation: there it covers 92 to 96 % [sim], on J itself as little as 82 %.
     """
-    values = rates_of(coruns)
+    values = _rates_of(coruns)
     n, k = values.shape
     squared, squares = values.sum(axis=1) ** 2, (values**2).sum(axis=1)
     jain = float(squared.sum() / (k * squares.sum()))
@@ -201,12 +201,12 @@ def fairness(coruns: CoRunTable) -> Fairness:
 
 def scaling(slots: Sequence[float], single: float) -> float:
     """Sum / single: k on a machine that serves k VMs as well as one."""
-    return float(rates_of([slots]).sum()) / _positive("single run", single)
+    return float(_rates_of([slots]).sum()) / _positive("single run", single)
 
 
 def slowdown(slots: Sequence[float], single: float) -> float:
     """Mean / single: below 1 for rates, above 1 for times, if sharing costs."""
-    return float(rates_of([slots]).mean()) / _positive("single run", single)
+    return float(_rates_of([slots]).mean()) / _positive("single run", single)
 
 
 def interference(under_load: float, alone: float) -> float:
@@ -257,7 +257,7 @@ def check_sum(slots: Sequence[float], printed: float) -> SumCheck:
 
     All slots must be there. A sum printed as 12.5 counts as rounded to one place.
     """
-    values = rates_of([slots])[0]
+    values = _rates_of([slots])[0]
     step = min(last_place(rate) for rate in slots)
     rounding = (values.size * step + last_place(printed)) / 2
     return SumCheck(printed, math.fsum(slots), rounding)
@@ -269,7 +269,7 @@ def half_width(values: Floats) -> float:
     return float(stdtrit(values.size - 1, 0.975) * error)
 
 
-def rates_of(coruns: CoRunTable) -> Floats:
+def _rates_of(coruns: CoRunTable) -> Floats:
     """Co-runs as an array, a row each, a column a slot.
 
     A slot may have got 0, but not all of them. ValueError otherwise, also where rows
@@ -306,7 +306,7 @@ def consolidation(
     if not coruns_by_k:
         raise ValueError("a consolidation curve needs at least one co-run")
     single = coruns_by_k.get(1)
-    alone = None if single is None else float(rates_of(single).mean())
+    alone = None if single is None else float(_rates_of(single).mean())
     points = tuple(_point(k, coruns_by_k[k], alone) for k in sorted(coruns_by_k))
     best = points[0]
     for point in points[1:]:
@@ -317,7 +317,7 @@ def consolidation(
 
 
 def _point(k: int, coruns: CoRunTable, alone: float | None) -> CurvePoint:
-    values = rates_of(coruns)
+    values = _rates_of(coruns)
     if values.shape[1] != k:
         raise ValueError(f"a co-run of {k} VMs has {values.shape[1]} slots")
     sums = values.sum(axis=1)

@@ -184,7 +184,7 @@ def expand(design: Design) -> tuple[Planned, ...]:
 
     PlanError where these are too many, or none.
     """
-    treatments = tuple(enumerate(treatments_of(design)))
+    treatments = tuple(enumerate(_treatments_of(design)))
     rounds = design.warm_up + design.repetitions
     if len(treatments) * rounds > MOST_STEPS:
         raise PlanError(
@@ -210,7 +210,7 @@ def further_round(
     design: Design, numbers: Sequence[int], repetition: int
 ) -> tuple[Planned, ...]:
     """Return one more round of some treatments, in the design's kind of order."""
-    numbered = tuple(enumerate(treatments_of(design)))
+    numbered = tuple(enumerate(_treatments_of(design)))
     chosen = [numbered[number] for number in numbers]
     # A seed of its own: this round is the same whatever was drawn before it.
     chance = Random(f"{design.seed}/{repetition}")
@@ -220,7 +220,7 @@ def further_round(
     )
 
 
-def treatments_of(design: Design) -> tuple[Treatment, ...]:
+def _treatments_of(design: Design) -> tuple[Treatment, ...]:
     """Return what every round consists of, in the order it was asked for.
 
     PlanError where that is nothing.
@@ -228,11 +228,11 @@ def treatments_of(design: Design) -> tuple[Treatment, ...]:
     treatments: list[Treatment] = []
     for column, scenario in product(design.columns, design.scenarios):
         if scenario.kind == "combined":
-            treatments.append(mixed_step(column, scenario))
+            treatments.append(_mixed_step(column, scenario))
             continue
         _check_slots(column, scenario.vms, scenario.kind)
         treatments += [
-            one_tool_step(column, scenario, work, program)
+            _one_tool_step(column, scenario, work, program)
             for work in design.tools
             for program in work.starts()
         ]
@@ -254,7 +254,7 @@ def _round(
     return ordered
 
 
-def one_tool_step(
+def _one_tool_step(
     column: PlannedSystem, scenario: Scenario, work: PlannedWork, program: str
 ) -> Treatment:
     slots = range(1, scenario.vms + 1)
@@ -270,7 +270,7 @@ def one_tool_step(
     )
 
 
-def mixed_step(column: PlannedSystem, scenario: Scenario) -> Treatment:
+def _mixed_step(column: PlannedSystem, scenario: Scenario) -> Treatment:
     vms = len(scenario.mix)
     _check_slots(column, vms, scenario.kind)
     parts = tuple(

@@ -182,7 +182,7 @@ def shape_of(run_means: Sequence[float], *, resolution: float | None = None) -> 
     step = max(resolution, 8 * float(np.spacing(np.abs(values).max()))) / unit
     parts = values / unit
 
-    eta_squared, threshold = best_split(parts, step)
+    eta_squared, threshold = _best_split(parts, step)
     cutoff = bimodal_cutoff(values.size)
     is_split = cutoff is not None and eta_squared > cutoff
     groups = [np.arange(values.size)]
@@ -202,8 +202,8 @@ def shape_of(run_means: Sequence[float], *, resolution: float | None = None) -> 
         eta_squared=None if cutoff is None else eta_squared,
         cutoff=cutoff,
         order=order_of(parts),
-        first_run_p=None if is_split else p_of_first_run(parts, step),
-        outliers=outliers_in(parts, groups, step),
+        first_run_p=None if is_split else _p_of_first_run(parts, step),
+        outliers=_outliers_in(parts, groups, step),
     )
 
 
@@ -221,7 +221,7 @@ def bimodal_cutoff(n: int) -> float | None:
     return float(np.interp(1 / math.sqrt(n), places, cutoffs))
 
 
-def best_split(values: Floats, step: float) -> tuple[float, float]:
+def _best_split(values: Floats, step: float) -> tuple[float, float]:
     """eta^2 of the best two groups of two or more, and the value between them."""
     n = values.size
     if n < 4:
@@ -236,7 +236,7 @@ def best_split(values: Floats, step: float) -> tuple[float, float]:
     return float(between[best]) / total, float(ordered[best + 2])
 
 
-def p_of_first_run(values: Floats, step: float) -> float | None:
+def _p_of_first_run(values: Floats, step: float) -> float | None:
     """Two-sided p of the first run against the t prediction interval of the others."""
     if values.size < MIN_RUNS:
         return None
@@ -246,7 +246,7 @@ def p_of_first_run(values: Floats, step: float) -> float | None:
     return float(2 * stdtr(rest.size - 1, -abs(t)))
 
 
-def outliers_in(values: Floats, groups: list[Places], step: float) -> tuple[int, ...]:
+def _outliers_in(values: Floats, groups: list[Places], step: float) -> tuple[int, ...]:
     """Modified z above 3.5 within its mode (B. Iglewicz and D. Hoaglin, 1993).
 
     z = 0.6745 (x - median) / MAD, where the MAD counts as at least half the resolution:
@@ -331,7 +331,7 @@ def order_of(values: Floats) -> RunOrder | None:
     if period == four and left[four] > 0.5 * left[two]:
         period = two
     lag = len(PERIODS) + int(scores[len(PERIODS) :].argmax())
-    p_period, p_lag = chances(standard, scores[[period, lag]])
+    p_period, p_lag = _chances(standard, scores[[period, lag]])
     clear_lag = LAGS[lag - len(PERIODS)] if p_lag <= FALSE_ALARM else None
     return RunOrder(
         p=min(p_period, p_lag),
@@ -374,7 +374,7 @@ def _scores(looks: Floats, n: int) -> Floats:
     return scores
 
 
-def chances(standard: Floats, scores: Floats) -> tuple[float, float]:
+def _chances(standard: Floats, scores: Floats) -> tuple[float, float]:
     """For each of two scores, the chance that the best of nine looks reaches it."""
     n = standard.size
     if n > NORMAL_RUNS:
@@ -385,7 +385,7 @@ def chances(standard: Floats, scores: Floats) -> tuple[float, float]:
     roots = np.maximum(1 - SPREAD + scores[:, None] * np.sqrt(SPREAD), 0)
     # A hair lower: another order of the same values has other last digits.
     levels = -np.expm1(-DEGREES * roots**3 / _factors(n)) * (1 - 1e-9)
-    orders = permutations_of(n)
+    orders = _permutations_of(n)
     count, exceeding = GLANCE, _exceeding(standard[orders[:, :GLANCE]], levels)
     if exceeding.min() < ENOUGH:
         count = PERMUTATIONS
@@ -403,7 +403,7 @@ def _exceeding(columns: Floats, levels: Floats) -> NDArray[np.intp]:
 
 
 @lru_cache(maxsize=64)
-def permutations_of(n: int) -> NDArray[np.intp]:
+def _permutations_of(n: int) -> NDArray[np.intp]:
     """One permutation in each column, the same ones whenever n is the same."""
     identity = np.tile(np.arange(n)[:, None], (1, PERMUTATIONS))
     # The seed is n: no global state, the same answer in every process.

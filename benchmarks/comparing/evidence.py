@@ -141,9 +141,9 @@ class CellEvidence:
         )
         shared = one.keys() & other.keys()
         return comparability(
-            {**_chosen(one, shared), **system_facts(self.cell.system)},
-            {**_chosen(other, shared), **system_facts(self.baseline.system)},
-            studied=studied_facts(self.cell.study),
+            {**_chosen(one, shared), **_system_facts(self.cell.system)},
+            {**_chosen(other, shared), **_system_facts(self.baseline.system)},
+            studied=_studied_facts(self.cell.study),
         )
 
 
@@ -272,7 +272,7 @@ def _run_means(cell: Cell | None, samples: CellSamples) -> list[tuple[int, float
     return list(means.order_by(*IN_ORDER_OF_RUNS)[:RUNS_SHOWN])
 
 
-def studied_facts(study: Study) -> frozenset[str]:
+def _studied_facts(study: Study) -> frozenset[str]:
     """Return the facts that a study varies on purpose."""
     names = set(ALWAYS_STUDIED)
     for factor in study.factors:
@@ -292,7 +292,7 @@ def stated_differences(evidence: CellEvidence) -> tuple[Difference, ...]:
     if evidence.baseline is None or evidence.comparability is None:
         return ()
     systems = (evidence.cell.system, evidence.baseline.system)
-    named = {*chain.from_iterable(map(system_facts, systems)), *SIZES}
+    named = {*chain.from_iterable(map(_system_facts, systems)), *SIZES}
     return tuple(
         fact
         for fact in evidence.comparability.unwanted
@@ -303,12 +303,12 @@ def stated_differences(evidence: CellEvidence) -> tuple[Difference, ...]:
 def systems_compared(study: Study, one: System, other: System) -> Comparability:
     """Compare two systems by what was stated of them; one studied thing may differ."""
     compared = comparability(
-        system_facts(one), system_facts(other), studied=studied_facts(study)
+        _system_facts(one), _system_facts(other), studied=_studied_facts(study)
     )
     return one_at_a_time(compared, ALWAYS_STUDIED)
 
 
-def system_facts(system: System) -> dict[str, str]:
+def _system_facts(system: System) -> dict[str, str]:
     """Return what a system was stated to be, as texts that can be compared."""
     stated = system.stated
     options = canonical_parameters(system.options)

@@ -228,6 +228,7 @@ class ComparisonRow:
 class Against:
     """What a cell was set against, and what came of it."""
 
+    # `rows.STORED` reads them from the database in this order.
     state: str = NOT_YET
     ratio: float | None = None
     baseline_value: float | None = None

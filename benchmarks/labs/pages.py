@@ -60,7 +60,7 @@ class AuditLine:
     study: Study | None = None
 
 
-def visible_labs(viewer: Viewer) -> QuerySet[Lab]:
+def _visible_labs(viewer: Viewer) -> QuerySet[Lab]:
     """Return the labs that have something for a viewer: a public study, or a place.
 
     A lab that published nothing is not there at all for others.
@@ -77,12 +77,12 @@ def labs_with_counts(viewer: Viewer) -> QuerySet[Lab]:
     # Without the order of `visible`, by which Django would group as well.
     seen = visible(viewer).filter(lab=OuterRef("pk")).order_by().values("lab")
     count = Subquery(seen.annotate(count=Count("pk")).values("count"))
-    return visible_labs(viewer).annotate(studies_count=Coalesce(count, 0))
+    return _visible_labs(viewer).annotate(studies_count=Coalesce(count, 0))
 
 
 def find_lab(viewer: Viewer, slug: str) -> Lab:
     """Return a lab that the viewer may know of, or raise NotFoundError."""
-    lab = visible_labs(viewer).filter(slug=slug).first()
+    lab = _visible_labs(viewer).filter(slug=slug).first()
     if lab is None:
         raise NotFoundError(Sentence("lab"), slug)
     return lab

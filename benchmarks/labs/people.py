@@ -67,7 +67,7 @@ def change_role(*, lab: Lab, by: User, member: User, role: str) -> Membership:
     Raises PlaceError where the rules or the last keeper of the lab stand in the way.
     """
     place = _locked_place(lab, member)
-    check_authority(lab=lab, by=by, roles=(place.role, role))
+    _check_authority(lab=lab, by=by, roles=(place.role, role))
     if place.role == role:
         return place
     _check_that_others_keep(lab, place, becomes=role)
@@ -83,14 +83,14 @@ def remove_member(*, lab: Lab, by: User, member: User) -> None:
     """Take a member's place away, or leave; what they uploaded stays."""
     place = _locked_place(lab, member)
     if by != member:
-        check_authority(lab=lab, by=by, roles=(place.role,))
+        _check_authority(lab=lab, by=by, roles=(place.role,))
     _check_that_others_keep(lab, place, becomes="")
     place.delete()
     kind = AuditEntry.Kind.LEFT if by == member else AuditEntry.Kind.REMOVED
     log_action(lab=lab, person=by, kind=kind, about=member.get_username())
 
 
-def check_authority(*, lab: Lab, by: User, roles: tuple[str, ...]) -> None:
+def _check_authority(*, lab: Lab, by: User, roles: tuple[str, ...]) -> None:
     """Refuse whoever is no keeper, or has less than one of the roles it is about."""
     mine = Membership.objects.filter(lab=lab, user=by).values_list("role", flat=True)
     own = mine.first() or ""
@@ -151,7 +151,7 @@ def invite_person(
     name = clean_text(collapse(name), what=Sentence("name"))
     if not name:
         raise PlaceError(Sentence("Say whom you invite: a name or an e-mail address."))
-    check_authority(lab=lab, by=by, roles=(role,))
+    _check_authority(lab=lab, by=by, roles=(role,))
     prefix, secret = new_prefix(), new_secret()
     invitation = Invitation.objects.create(
         lab=lab,
@@ -215,7 +215,7 @@ def accept_invitation(*, invitation: Invitation, person: User) -> Membership:
 def withdraw_invitation(*, invitation: Invitation, by: User) -> None:
     """Make a link useless at once; withdrawing twice is once."""
     lab, role = invitation.lab, invitation.role
-    check_authority(lab=lab, by=by, roles=(role,))
+    _check_authority(lab=lab, by=by, roles=(role,))
     pending = Invitation.objects.filter(pk=invitation.pk, withdrawn_at=None)
     if pending.filter(accepted_at=None).update(withdrawn_at=timezone.now()):
         about = f"{invitation.name} ({role})"

@@ -182,7 +182,7 @@ def longest_s(plan: Plan) -> dict[int, float]:
     return {number: took.total_seconds() for number, took in rows if took}
 
 
-def add_rounds(plan: Plan, now: datetime) -> bool:
+def _add_rounds(plan: Plan, now: datetime) -> bool:
     """Add the rounds that the widths ask for; return whether the plan goes on.
 
     It goes on, too, while results are on their way: they are judged when all are here.
@@ -205,7 +205,7 @@ def add_rounds(plan: Plan, now: datetime) -> bool:
     )
     more: dict[int, int] = {}
     plan.advice = []
-    for number, width in widths_of(plan, treatments).items():
+    for number, width in _widths_of(plan, treatments).items():
         rounds = min(width.more, (plan.most_repetitions or 0) - done[number])
         if rounds > 0:
             more[number] = rounds
@@ -242,7 +242,7 @@ def add_rounds(plan: Plan, now: datetime) -> bool:
     return bool(more)
 
 
-def widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, Width]:
+def _widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, Width]:
     """Return the widest interval of each treatment, in two queries.
 
     Of a ratio where the cell has a baseline, else of its mean. A baseline asks for
@@ -320,7 +320,7 @@ def advance(plan: Plan, now: datetime) -> None:
     if plan.status != Plan.Status.OPEN or unfinished.exists():
         return
     # Nothing is left, unless the widths ask for more rounds.
-    if not add_rounds(plan, now):
+    if not _add_rounds(plan, now):
         plan.status, plan.finished_at = Plan.Status.DONE, now
         plan.save(update_fields=["status", "finished_at"])
 

@@ -77,10 +77,10 @@ def is_lost(job: Job, untaken: timedelta) -> bool:
     silence = timezone.now() - job.seen_at
     if job.stage == Job.Stage.WAITING:
         return silence > untaken
-    return job.is_unfinished and silence > UNHELD and not is_held(job)
+    return job.is_unfinished and silence > UNHELD and not _is_held(job)
 
 
-def is_held(work: Model) -> bool:
+def _is_held(work: Model) -> bool:
     """Return whether somebody alive has this in hand."""
     return bool(_answer(_HELD, _name(type(work), work.pk)))
 

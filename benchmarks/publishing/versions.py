@@ -61,7 +61,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
     )
     files = write(version)
     with transaction.atomic():
-        # See to it, until the transaction ends, that this maker is the one that stores.
+        # Until the transaction ends: no other maker stores this version.
         locked = PublishingJob.objects.select_for_update().get(pk=job.pk)
         if not locked.is_unfinished or locked.attempts != job.attempts:
             raise VersionError(Sentence("Another worker has taken it over meanwhile."))

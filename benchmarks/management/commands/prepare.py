@@ -37,7 +37,7 @@ class Command(BaseCommand):
     def _collect_static(self) -> None:
         """Collect only when a file changed: compressing Plotly takes seconds."""
         root = Path(settings.STATIC_ROOT)
-        stamp, digest = root / ".collected", static_digest()
+        stamp, digest = root / ".collected", _static_digest()
         if stamp.exists() and stamp.read_text() == digest:
             return
         call_command(
@@ -66,7 +66,7 @@ class Command(BaseCommand):
             file.write(text)
 
 
-def static_digest() -> str:
+def _static_digest() -> str:
     """Return a digest that changes with any static file's name, size or date."""
     files = sorted(
         (path, os.stat(storage.path(path)))

@@ -48,14 +48,14 @@ class Command(BaseCommand):
             f"{reread.failed:,} uploads failed."
         )
         for change in reread.changes[:SHOWN]:
-            self.stdout.write(f"  {change_line(change)}")
+            self.stdout.write(f"  {_change_line(change)}")
         if (rest := len(reread.changes) - SHOWN) > 0:
             self.stdout.write(f"  and {rest:,} more")
         for failure in reread.failures[:SHOWN]:
             self.stderr.write(f"  run {failure['run']}: {failure['error']}")
 
 
-def change_line(change: dict[str, Any]) -> str:
+def _change_line(change: dict[str, Any]) -> str:
     """Return a change in one line: run, case, and the values before and after."""
     before, after = (
         ", ".join(f"{value:g}" for value in change[name]) or "nothing"

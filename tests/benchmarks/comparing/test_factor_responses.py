@@ -1,4 +1,4 @@
-"""Cells become the responses of an factor effect analysis."""
+"""Cells become the responses of an analysis of factor effects."""
 
 import math
 from dataclasses import replace
