@@ -126,7 +126,10 @@ def plain_table(
     numbers_from: int = 99,
     weights: tuple[int, ...] = (),
 ) -> Table:
-    """Return a table of texts under a line of headings (none if ``head`` is empty)."""
+    """Return a table of texts under a line of headings (none if ``head`` is empty).
+
+    Its columns stand as numbers do from ``numbers_from`` on: by default none does.
+    """
     lines = tuple(line(*row, numbers_from=numbers_from) for row in rows)
     top = (line(*head, numbers_from=numbers_from),) if head else ()
     width = len(head) or max((len(row.entries) for row in lines), default=1)

@@ -248,6 +248,7 @@ def menus(chosen: Selection, facets: Facets, study: Study) -> list[Menu]:
         native = _("Native (not measured here)")
     baselines = {NATIVE: native} | _systems(facets)
     scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
+    # Of one scenario it would say the same; without any it is all there is.
     several = {ALL: _("All scenarios")} if len(scenarios) != 1 else {}
     components = {name: wording.component_name(name) for name in facets.components}
     bits = {str(bits): _("%(bits)s-bit") % {"bits": bits} for bits in facets.guest_bits}

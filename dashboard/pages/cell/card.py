@@ -58,11 +58,13 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> CellCar
     system = systems.filter(cells__pk=cell_id, cells__study=study).first()
     if system is None:
         raise Http404("There is no such cell.")
+    # As in the table: against native where the system of the address is not there.
     chosen = systems.filter(
         cells__study=study, pk=id_in(query.get("baseline", ""))
     ).first()
     row = _row(study, system, cell_id, chosen, show)
     baseline = chosen or systems.filter(pk=row.shown.baseline_system_id or 0).first()
+
     judged, ratio = row.shown.judgement, verdicts.ratio_text(row, show)
     interval = verdicts.shown_interval(row, show)
     lines = _sides(row, system, baseline)
@@ -72,6 +74,7 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> CellCar
         if ratio:
             lines[_("Ratio")] = f"{ratio} ({interval})" if interval else ratio
         interval = ""
+
     lack = ""
     if not ratio:
         state = row.shown.full_state
@@ -80,6 +83,7 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> CellCar
     bar, margin = None, study.equivalence_margin_percent / 100
     if drawn := verdicts.drawn_judgement(row):
         is_lost = verdicts.is_overhead(row, show)
+        # An axis of its own: no bar of another cell stands beside it.
         bar = interval_bar(drawn, margin, reach([drawn], margin), is_overhead=is_lost)
     doubted = [cell_id, *_baseline_cells(study, row, chosen)]
     return CellCard(
@@ -101,6 +105,7 @@ def _row(
     study: Study, system: System, cell_id: int, chosen: System | None, show: str
 ) -> ComparisonRow:
     """Return the cell as the table has it: its speed judged, or its energy."""
+    # Verdicts of speeds take the whole study, and say nothing of energies.
     is_energy = show == ENERGY
     (row,) = comparison_rows(
         study,

@@ -120,7 +120,9 @@ def cell_page(
     reference, show = chosen_baseline(query), shown(query)
     evidence = evidence_or_404(viewer, study, cell_id, query)
     row, cell, baseline = evidence.row, evidence.cell, evidence.baseline
+    # The one that was found has its lab with it, which is part of every address.
     cell.study = study
+
     cells, samples = [cell], [evidence.samples]
     sides = [
         _side(
@@ -144,6 +146,7 @@ def cell_page(
             )
         )
     compared = evidence.comparability
+
     back = {
         "scenario": row.scenario,
         "baseline": str(reference or ""),

@@ -75,18 +75,18 @@ def grid_rows(page: ComparisonPage) -> GridRows:
     }
     groups, left = [], FIRST_ROWS
     for group in table.groups:
-        found = [is_found(chosen.q, group, row) for row in group.rows]
-        rows = list(_rows(group, found, page, views))
+        are_found = [is_found(chosen.q, group, row) for row in group.rows]
+        rows = list(_rows(group, are_found, page, views))
         # Where the rows end that hold the first of those found.
-        ends = (end for end, is_shown in enumerate(found, start=1) if is_shown)
+        ends = (end for end, is_shown in enumerate(are_found, start=1) if is_shown)
         first = max(islice(ends, max(left, 0)), default=0)
-        left -= sum(found)
+        left -= sum(are_found)
         groups.append(
             GroupRows(
                 group,
                 first=mark_safe("".join(rows[:first])),
                 later=mark_safe("".join(rows[first:])),
-                is_found=any(found),
+                is_found=any(are_found),
             )
         )
     # The least width for the longest text: all columns are of one width.
@@ -109,7 +109,7 @@ def _wanted_rem(view: CellView) -> float:
 
 def _rows(
     group: CaseGroup,
-    found: list[bool],
+    are_found: list[bool],
     page: ComparisonPage,
     views: Mapping[int, CellView],
 ) -> Iterator[str]:
@@ -119,7 +119,7 @@ def _rows(
     for sign, words in verdicts.signs_in_words().items():
         heard = f'<span class="sign" role="img" aria-label="{escape(words)}">'
         signs[sign] = f"{heard}{sign}</span> "
-    for row, is_shown in zip(group.rows, found, strict=True):
+    for row, is_shown in zip(group.rows, are_found, strict=True):
         better = [str(wording.BETTER[row.better])] if row.better else []
         more = " · ".join([*map(wording.fact_text, row.facts), *better])
         case = f'<span class="case-name">{escape(row.label)}</span>'

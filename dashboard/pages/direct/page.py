@@ -179,6 +179,7 @@ def direct_page(study: Study, choice: Chooser) -> DirectPage:
 def _row(
     group: CaseGroup, row: CaseRow, choice: Chooser, *, margin: float, axis: float
 ) -> DirectRow:
+    # Rows that a search leaves out come along, hidden: the script gives them back.
     cells = {cell.system.id: cell for cell in row.cells if cell}
     one, other = (cells.get(system.pk) for system in choice.pinned)
     judgement = drawn_judgement(one) if one else None

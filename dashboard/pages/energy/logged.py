@@ -120,6 +120,7 @@ def _row(work: MeteredWork, names: Mapping[int, str], is_chosen: bool) -> WorkRo
 def _workload(place: int, table: LoggedTable) -> LoggedWorkload:
     """Return a workload; its answer is of each system, the thirstiest first."""
     names = short_names(system.system for system in table.systems)
+    # The first is the one that all others are set against.
     base, *others = table.systems
     others.sort(key=lambda system: -(system.ratio.ratio if system.ratio else 0.0))
     sentences = (_answer(system, base, names) for system in others)
@@ -237,4 +238,5 @@ def _above_idle(system: LoggedSystem) -> float | None:
     above_j, whole_j = system.above_idle_j, system.energy_j
     if above_j is None or not whole_j or system.joules_per_operation is None:
         return None
+    # Idle power is the mean of other minutes: it may lie above that of light work.
     return system.joules_per_operation * max(above_j, 0.0) / whole_j

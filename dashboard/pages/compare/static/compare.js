@@ -48,7 +48,7 @@
   /* Links that the tab key leaves out: not thousands of them at once, when all are there. */
   const outOfTabOrder = (rows) => rows.replaceAll("<a href", '<a tabindex="-1" href');
 
-  /* Who has not scrolled meanwhile stays where he was. */
+  /* A reader who has not scrolled meanwhile stays in place. */
   const scrollBack = (grid) => {
     const { scrollTop, scrollHeight } = region();
     if (scrollTop) return;
