@@ -124,24 +124,24 @@ def baseline_figure(row: ComparisonRow) -> str:
     return wording.quantity(row.shown.baseline_value, row.shown.unit, whole=is_whole)
 
 
-def row_figure(row: Shown, unit: str = "") -> str:
+def row_figure(shown: Shown, unit: str = "") -> str:
     """Return a row's mean, or what stands in its place: both speeds, or a range."""
-    if row.value is not None:
-        return wording.quantity(row.value, unit)
-    ends = both_ends(row)
+    if shown.value is not None:
+        return wording.quantity(shown.value, unit)
+    ends = both_ends(shown)
     if ends is None:
         return ""
     words = {"low": ends[0], "high": ends[1]}
-    text = " | ".join(ends) if row.speeds else _("%(low)s to %(high)s") % words
+    text = " | ".join(ends) if shown.speeds else _("%(low)s to %(high)s") % words
     return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text
 
 
-def both_ends(row: Shown) -> tuple[str, str] | None:
+def both_ends(shown: Shown) -> tuple[str, str] | None:
     """Return both speeds, or the ends of a range; None where there is one figure."""
-    if row.speeds:
-        low, high = figures.told_apart(*row.speeds)
-    elif row.range is not None:
-        low, high = row.range
+    if shown.speeds:
+        low, high = figures.told_apart(*shown.speeds)
+    elif shown.range is not None:
+        low, high = shown.range
     else:
         return None
     return figures.brief(low), figures.brief(high)

@@ -1,4 +1,4 @@
-"""What leaves the site, offered where it is seen."""
+"""The files of a comparison, offered where it is seen."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ FORMS = (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"))
 
 
 @register.inclusion_tag("kit/_export.html", takes_context=True)
-def take_along(context: RequestContext, study: Study) -> dict[str, Any]:
+def export_links(context: RequestContext, study: Study) -> dict[str, Any]:
     """Offer the comparison of the present query in every form."""
     place = [study.lab.slug, study.slug]
     return {

@@ -1,7 +1,7 @@
 /* Files of the comparison follow the address, also what was typed into the search. */
 (() => {
   const follow = (event) => {
-    const link = event.target.closest?.("[data-take]");
+    const link = event.target.closest?.("[data-export]");
     if (link) link.search = location.search;
   };
   document.addEventListener("pointerdown", follow);

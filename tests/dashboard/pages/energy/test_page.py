@@ -130,16 +130,16 @@ def test_what_is_not_possible_is_said(text, metered):
     assert "not known when it began" in text(PAGE)
 
 
-def test_a_reading_without_energy_is_refused_with_its_reason(
+def test_a_reading_without_energy_is_not_assessed_with_its_reason(
     client, submit, run_document
 ):
     power = [{"metric": "power mean", "value": 90, "unit": "W"}]
     submit(run_document(tool="watts-up", samples=power))
 
     page = client.get(PAGE)
-    (refused,) = page.context["page"].not_assessed
+    (entry,) = page.context["page"].not_assessed
     part = page.text.partition('id="not-assessed"')[2]
-    assert f"/runs/{refused.reading.run.pk}/" in part
+    assert f"/runs/{entry.reading.run.pk}/" in part
     assert "no energy" in part
 
 
