@@ -73,7 +73,7 @@ def test_signing_out_everywhere_ends_every_session(browsers):
 
     answer = here.post("/account/sign-out-everywhere/", {"password": PASSWORD})
     assert answer["Location"] == "/login/"
-    assert "You are signed out everywhere." in here.get("/login/").text
+    assert "signed out everywhere" in here.get("/login/").text
     assert there.get("/account/").status_code == 302
 
 
@@ -85,7 +85,7 @@ def test_passwords_cannot_be_tried_without_end(client, dora):
 
     assert answer.status_code == 429
     assert 0 < int(answer["Retry-After"]) <= 900
-    assert "Too many attempts. Wait 15 min, then try again." in answer.text
+    assert "15 min" in answer.text
     assert client.get("/account/").status_code == 302
 
 

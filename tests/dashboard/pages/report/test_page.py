@@ -111,10 +111,10 @@ def test_who_waits_sees_how_far_it_is_without_reloading(client, pair, asked):
 
 def test_what_nobody_takes_says_so_and_what_to_do(client, pair, asked):
     answer, _sent = asked()
-    assert "No worker has taken it" not in client.get(answer.url).content.decode()
+    assert "note note-wait section-tight" not in client.get(answer.url).content.decode()
     Report.objects.update(requested_at=timezone.now() - 2 * waiting.OVERDUE)
 
-    assert "No worker has taken it" in client.get(answer.url).content.decode()
+    assert "note note-wait section-tight" in client.get(answer.url).content.decode()
 
 
 def test_one_that_lost_its_maker_is_sent_again(client, pair, asked, monkeypatch):
@@ -170,7 +170,9 @@ def test_one_that_failed_says_so_and_is_made_when_asked_for_again(
         with pytest.raises(ZeroDivisionError):
             make_report(report_id)
 
-    assert "The report could not be created." in client.get(answer.url).content.decode()
+    page = client.get(answer.url).content.decode()
+    assert 'class="note note-bad section-tight"' in page
+    assert 'report.pdf">' in page
     assert asked()[1] == [report_id]
 
 
