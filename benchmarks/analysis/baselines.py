@@ -34,7 +34,7 @@ Facts = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CellFacts:
+class CellConditions:
     """What decides whether two cells may be compared.
 
     Empty texts and None: not stated; ``setting`` has what the machine itself ran.
@@ -111,8 +111,8 @@ class Comparability:
 
 
 def choose_baseline(
-    cell: CellFacts,
-    candidates: Sequence[CellFacts],
+    cell: CellConditions,
+    candidates: Sequence[CellConditions],
     *,
     equivalence_margin_percent: float,
     max_age_days: float,
@@ -158,31 +158,35 @@ def choose_baseline(
     return BaselineChoice(state, chosen.id, reason, _ids(partners, but=chosen))
 
 
-def _ids(cells: Sequence[CellFacts], but: CellFacts | None = None) -> tuple[Id, ...]:
+def _ids(
+    cells: Sequence[CellConditions], but: CellConditions | None = None
+) -> tuple[Id, ...]:
     return tuple(cell.id for cell in cells if cell is not but)
 
 
-def _machine_and_case(cell: CellFacts) -> tuple[object, ...]:
+def _machine_and_case(cell: CellConditions) -> tuple[object, ...]:
     return (cell.host, cell.case_id, cell.guest_os.casefold(), cell.guest_bits)
 
 
-def _circumstances(cell: CellFacts) -> tuple[str, ...]:
+def _circumstances(cell: CellConditions) -> tuple[str, ...]:
     if cell.scenario in PATHS:
         return (cell.scenario, cell.load, cell.slot)
     return (cell.scenario, cell.load)
 
 
-def _wanted_circumstances(cell: CellFacts) -> tuple[str, ...]:
+def _wanted_circumstances(cell: CellConditions) -> tuple[str, ...]:
     return _circumstances(cell) if cell.scenario in PATHS else ("single", "")
 
 
-def _preferred(cell: CellFacts, partners: list[CellFacts]) -> list[CellFacts]:
+def _preferred(
+    cell: CellConditions, partners: list[CellConditions]
+) -> list[CellConditions]:
     """The partners most like the cell.
 
     A native machine has no VMware Tools: after full equality it is enough that what the
     native system states is so in the cell too.
     """
-    likenesses: tuple[Callable[[CellFacts], bool], ...] = (
+    likenesses: tuple[Callable[[CellConditions], bool], ...] = (
         lambda other: _sizes(other) == _sizes(cell) and other.options == cell.options,
         lambda other: _sizes(other) == _sizes(cell) and _agrees(other, cell),
         lambda other: _agrees(other, cell),
@@ -193,21 +197,21 @@ def _preferred(cell: CellFacts, partners: list[CellFacts]) -> list[CellFacts]:
     return partners
 
 
-def _sizes(cell: CellFacts) -> tuple[int | None, int | None]:
+def _sizes(cell: CellConditions) -> tuple[int | None, int | None]:
     return (cell.vcpus, cell.memory_bytes)
 
 
-def _agrees(native: CellFacts, cell: CellFacts) -> bool:
+def _agrees(native: CellConditions, cell: CellConditions) -> bool:
     return native.options.items() <= cell.options.items()
 
 
-def _recency(cell: CellFacts) -> tuple[float, str]:
+def _recency(cell: CellConditions) -> tuple[float, str]:
     # The id decides between cells of one date, so that every run chooses the same.
     return (cell.last_at.timestamp() if cell.last_at else float("-inf"), str(cell.id))
 
 
 def _trust(
-    cell: CellFacts, chosen: CellFacts, max_age_days: float
+    cell: CellConditions, chosen: CellConditions, max_age_days: float
 ) -> tuple[State, str]:
     reasons: list[Sentence] = []
     state: State = "paired"
@@ -249,7 +253,7 @@ def _trust(
     return state, joined(reasons) if reasons else fits
 
 
-def _gap(cell: CellFacts, other: CellFacts) -> timedelta | None:
+def _gap(cell: CellConditions, other: CellConditions) -> timedelta | None:
     """The time between two cells' runs: zero where they overlap, None if unknown."""
     dates = (cell.first_at, cell.last_at, other.first_at, other.last_at)
     if None in dates:
@@ -258,7 +262,7 @@ def _gap(cell: CellFacts, other: CellFacts) -> timedelta | None:
     return max(cell_first - other_last, other_first - cell_last, timedelta())
 
 
-def _missing(cell: CellFacts) -> str:
+def _missing(cell: CellConditions) -> str:
     system = cell.guest_os or Sentence("an operating system that is not stated")
     if cell.guest_bits:
         system = Sentence("{os} {bits}-bit", os=system, bits=cell.guest_bits)

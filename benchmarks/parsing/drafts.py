@@ -190,9 +190,3 @@ class Parser:
     def starts(self, text: str, position: int) -> bool:
         """Whether the line after the newline at ``position`` is a signature."""
         return self._signature.match(text, position) is not None
-
-    def recognises(self, output: str) -> bool:
-        """Whether this text is (or holds) output of the tool."""
-        if self._signature.search(f"\n{output}"):
-            return True
-        return self.shape is not None and self.shape(output)

@@ -6,7 +6,7 @@ from typing import Any, cast
 from django.db.models import Q, QuerySet
 
 from benchmarks import tools
-from benchmarks.analysis.baselines import CellFacts, choose_baseline
+from benchmarks.analysis.baselines import CellConditions, choose_baseline
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Cell, Efficiency, Study
 from benchmarks.sentences import Sentence, joined
@@ -46,7 +46,7 @@ def normalise(touched: Sequence[Cell]) -> None:
         by_case.setdefault(cell.case_id, []).append(cell)
     efficiencies = []
     for cells in by_case.values():
-        natives = [facts_of(cell) for cell in cells if cell.system.is_native]
+        natives = [_conditions_of(cell) for cell in cells if cell.system.is_native]
         efficiencies += [
             _efficiency_of(cell, cells, natives)
             for cell in cells
@@ -84,12 +84,12 @@ def _study_case(cell: Cell) -> tuple[Any, ...]:
 
 
 def _efficiency_of(
-    cell: Cell, same_case: Sequence[Cell], natives: Sequence[CellFacts]
+    cell: Cell, same_case: Sequence[Cell], natives: Sequence[CellConditions]
 ) -> Efficiency:
     """Return the cell's unsaved efficiency, given all cells of its case around it."""
     study = cell.study
     choice = choose_baseline(
-        facts_of(cell),
+        _conditions_of(cell),
         natives,
         equivalence_margin_percent=study.equivalence_margin_percent,
         max_age_days=study.baseline_max_age_days,
@@ -128,10 +128,10 @@ def _against(cell: Cell, baseline: Cell | None, state: str, reason: str) -> Effi
     return efficiency
 
 
-def facts_of(cell: Cell) -> CellFacts:
+def _conditions_of(cell: Cell) -> CellConditions:
     """Return what the choice of a baseline looks at."""
     system = cell.system
-    return CellFacts(
+    return CellConditions(
         id=cell.pk,
         study_id=cell.study_id,
         host=system.host.slug,

@@ -101,19 +101,6 @@ class Resolver:
             systems=System.objects.filter(lab=lab).in_bulk(ids),
         )
 
-    def drafts(
-        self, uploads: dict[int, Upload]
-    ) -> tuple[list[RunDraft], dict[int, BenchmarksError]]:
-        """Return what these mean, and what is wrong with those that mean nothing."""
-        drafts: list[RunDraft] = []
-        problems: dict[int, BenchmarksError] = {}
-        for index, upload in uploads.items():
-            try:
-                drafts.append(self.draft(upload))
-            except BenchmarksError as error:
-                problems[index] = error
-        return drafts, problems
-
     def draft(self, upload: Upload) -> RunDraft:
         """Return what a document means, or raise the error that says what is wrong."""
         document = upload.document
@@ -190,9 +177,14 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
         elif digests[upload.key] != upload.digest:
             problems[index] = KeyReusedError(str(upload.key))
     resolver = Resolver.of(agent.lab, [upload.document for upload in fresh.values()])
-    drafts, unclear = resolver.drafts(fresh)
-    if problems or unclear:
-        raise BatchRefusedError(problems | unclear)
+    drafts: list[RunDraft] = []
+    for index, upload in fresh.items():
+        try:
+            drafts.append(resolver.draft(upload))
+        except BenchmarksError as error:
+            problems[index] = error
+    if problems:
+        raise BatchRefusedError(problems)
     known |= _store(agent, drafts)
     if drafts:
         # A hint that overtakes its commit would find an empty outbox.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from benchmarks.analysis.baselines import (
     PATHS,
-    CellFacts,
+    CellConditions,
     Difference,
     choose_baseline,
     comparability,
@@ -25,7 +25,7 @@ from benchmarks.errors import (
 MAY = datetime(2010, 5, 1, tzinfo=UTC)
 GIB = 2**30
 
-NATIVE = CellFacts(
+NATIVE = CellConditions(
     id=1,
     study_id=10,
     host="alpha",

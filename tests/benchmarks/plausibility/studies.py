@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import cache
 
 from benchmarks import tools
-from benchmarks.analysis.baselines import CellFacts, choose_baseline, efficiency
+from benchmarks.analysis.baselines import CellConditions, choose_baseline, efficiency
 from benchmarks.analysis.summary import summarise
 from benchmarks.errors import ZeroReadingError
 from benchmarks.fingerprints import (
@@ -150,7 +150,7 @@ def _baseline_facts(cell):
         *("id", "host", "guest_os", "guest_bits", "scenario", "is_native", "options"),
         *("vcpus", "memory_bytes", "mean", "n", "slot", "vms", "load"),
     )
-    return CellFacts(
+    return CellConditions(
         study_id=cell.study,
         case_id=cell.case,
         **{name: getattr(cell, name) for name in same},

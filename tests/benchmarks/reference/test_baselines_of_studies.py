@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from benchmarks import tools
-from benchmarks.analysis.baselines import CellFacts, choose_baseline, efficiency
+from benchmarks.analysis.baselines import CellConditions, choose_baseline, efficiency
 from benchmarks.analysis.summary import summarise
 from benchmarks.errors import ZeroReadingError
 from benchmarks.fingerprints import (
@@ -32,7 +32,7 @@ def identity(run, sample):
 def facts_of(key, run, sample, values):
     tool, system = tools.get(run["tool"]), run["system"]
     label = case_label(tool, tool.metric(sample["metric"]), sample["parameters"])
-    return CellFacts(
+    return CellConditions(
         id="/".join(map(str, key)),
         study_id=run["study"],
         study=run["study"],
