@@ -1,6 +1,6 @@
 """The charts of a cell with their words, each with the same numbers as a table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -196,7 +196,17 @@ def _order(sides: Sequence[Side], unit: str) -> Drawing:
     if any(len({strand.session for strand in side.strands}) > 1 for side in drawn):
         note.append(_("Dashed lines part the sessions."))
 
-    rows = [row for side in drawn for row in _ordered_rows(side)]
+    rows = []
+    for side in drawn:
+        sessions = [strand.session for strand in side.strands]
+        if not side.is_of_run_means:
+            sessions = [run.session for run in side.strands for _value in run.values]
+        labels = [speed.label for speed in side.speeds] or [NONE]
+        points = zip(side.series, sessions, side.speed_of(), strict=True)
+        for place, (value, session, speed) in enumerate(points, start=1):
+            text = in_unit(value, side.unit)
+            rows.append((side.name, str(place), text, session or NONE, labels[speed]))
+
     title = _("sample") if has_iterations else _("run")
     return Drawing(
         slug="order",
@@ -207,17 +217,6 @@ def _order(sides: Sequence[Side], unit: str) -> Drawing:
         rows=tuple(rows[:ROWS_SHOWN]),
         is_cut=len(rows) > ROWS_SHOWN,
     )
-
-
-def _ordered_rows(side: Side) -> Iterator[tuple[str, ...]]:
-    sessions = [strand.session for strand in side.strands]
-    if not side.is_of_run_means:
-        sessions = [run.session for run in side.strands for _value in run.values]
-    labels = [speed.label for speed in side.speeds] or [NONE]
-    points = zip(side.series, sessions, side.speed_of(), strict=True)
-    for place, (value, session, speed) in enumerate(points, start=1):
-        text = in_unit(value, side.unit)
-        yield side.name, str(place), text, session or NONE, labels[speed]
 
 
 def _histogram(sides: Sequence[Side], unit: str) -> Drawing:

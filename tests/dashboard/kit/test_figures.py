@@ -114,3 +114,17 @@ def test_it_places_ratios_on_a_log_axis_and_keeps_them_on_it():
 )
 def test_it_writes_amounts_of_memory(number, text):
     assert figures.amount_of_memory(number) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text", "whole"),
+    [
+        (0.75, "25.0", "25"),
+        (1.25, "\N{MINUS SIGN}25.0", "\N{MINUS SIGN}25"),
+        (1.0004, "0.0", "0"),  # never a minus before what is rounded to nothing
+        (1, "0.0", "0"),
+    ],
+)
+def test_it_writes_an_overhead_with_its_sign(ratio, text, whole):
+    assert figures.overhead(ratio) == f"{text}\N{NO-BREAK SPACE}%"
+    assert figures.whole_overhead(ratio) == f"{whole}\N{NO-BREAK SPACE}%"
