@@ -23,44 +23,6 @@ import urllib.parse
 import urllib.request
 from typing import Any, Dict, Iterable, Iterator, List, Optional
 
-_CONTEXTS: List[Any] = []
-_HASHED = re.compile(r"[0-9a-f]{8}\.\d+")
-
-
-def trusted() -> Any:
-    """Return an SSL context of the certificates this machine trusts, for all alike.
-
-    Python reads the whole of them anew for every connection that is given none: 25 ms
-    and a megabyte, which a daemon pays with each run that it sends.
-    """
-    # A Python that was built without ssl still speaks to http:// servers.
-    import ssl
-
-    if not _CONTEXTS:
-        # Named by their hashes, they are read one by one when a server shows one.
-        folder = folder_of(ssl.get_default_verify_paths()) or None
-        _CONTEXTS.append(ssl.create_default_context(capath=folder))
-    return _CONTEXTS[0]
-
-
-def folder_of(paths: Any) -> str:
-    """Return the folder of all trusted certificates by their hashes; empty without one.
-
-    It must have as many as the file that OpenSSL would read, and nobody may have named
-    another file or folder (``SSL_CERT_FILE``, ``SSL_CERT_DIR``).
-    """
-    named = (paths.openssl_cafile_env, paths.openssl_capath_env)
-    if not (paths.cafile and paths.capath) or any(map(os.environ.get, named)):
-        return ""
-    try:
-        with open(paths.cafile, "rb") as file:
-            wanted = sum(line.startswith(b"-----BEGIN") for line in file)
-        found = sum(map(bool, map(_HASHED.fullmatch, os.listdir(paths.capath))))
-    except OSError:
-        return ""
-    return str(paths.capath) if 0 < wanted <= found else ""
-
-
 Document = Dict[str, Any]
 
 TIMEOUT_S = 60
@@ -72,6 +34,10 @@ MOST_WAIT_S = 3600.0
 BATCH_LINES = 200
 BATCH_BYTES = 2 * 1024 * 1024
 PASSING = (408, 425, 429, 500, 502, 503, 504)
+# A certificate's file among the trusted ones, as OpenSSL looks for it.
+_HASHED = re.compile(r"[0-9a-f]{8}\.\d+")
+# Empty until `trusted` is asked for the first time.
+_CONTEXTS: List[Any] = []
 
 
 class RefusedError(Exception):
@@ -145,8 +111,8 @@ class Client:
 
     def get(self, path: str, **query: Any) -> Document:
         """Read one answer, for example ``get("runs/", study="my-study")``."""
-        asked = path + "?" + urllib.parse.urlencode(query) if query else path
-        return self.request("GET", asked)
+        address = path + "?" + urllib.parse.urlencode(query) if query else path
+        return self.request("GET", address)
 
     def get_all(self, path: str, **query: Any) -> Iterator[Document]:
         """Read a list to its end, page by page."""
@@ -199,7 +165,7 @@ class Client:
             with self._opener.open(request, timeout=TIMEOUT_S) as response:
                 return _json_object(response.read())
         except urllib.error.HTTPError as error:
-            raise _told_by(error) from None
+            raise _error_of(error) from None
         except (OSError, http.client.HTTPException) as error:
             # A URLError hides the socket's own error, whose text is the useful one.
             reason = getattr(error, "reason", error)
@@ -237,7 +203,7 @@ def _batches(runs: Iterable[Document]) -> Iterator[List[bytes]]:
         yield lines
 
 
-def _told_by(error: urllib.error.HTTPError) -> Exception:
+def _error_of(error: urllib.error.HTTPError) -> Exception:
     """Return the PassingError or the RefusedError that an answer stands for."""
     with error:
         try:
@@ -261,3 +227,37 @@ def _json_object(text: bytes) -> Document:
     except ValueError:
         return {}
     return answer if isinstance(answer, dict) else {}
+
+
+def trusted() -> Any:
+    """Return an SSL context of the certificates this machine trusts, for all alike.
+
+    Python reads the whole of them anew for every connection that is given none: 25 ms
+    and a megabyte, which a daemon pays with each run that it sends.
+    """
+    # A Python that was built without ssl still speaks to http:// servers.
+    import ssl
+
+    if not _CONTEXTS:
+        # Named by their hashes, they are read one by one when a server shows one.
+        folder = folder_of(ssl.get_default_verify_paths()) or None
+        _CONTEXTS.append(ssl.create_default_context(capath=folder))
+    return _CONTEXTS[0]
+
+
+def folder_of(paths: Any) -> str:
+    """Return the folder of all trusted certificates by their hashes; empty without one.
+
+    It must have as many as the file that OpenSSL would read, and nobody may have named
+    another file or folder (``SSL_CERT_FILE``, ``SSL_CERT_DIR``).
+    """
+    named = (paths.openssl_cafile_env, paths.openssl_capath_env)
+    if not (paths.cafile and paths.capath) or any(map(os.environ.get, named)):
+        return ""
+    try:
+        with open(paths.cafile, "rb") as file:
+            wanted = sum(line.startswith(b"-----BEGIN") for line in file)
+        hashed = sum(map(bool, map(_HASHED.fullmatch, os.listdir(paths.capath))))
+    except OSError:
+        return ""
+    return str(paths.capath) if 0 < wanted <= hashed else ""

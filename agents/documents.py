@@ -55,6 +55,78 @@ _RUN_HELP = {
 _RUN = ("vms", *_RUN_HELP)
 
 
+def add_describing_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the words for study, system and run."""
+    parser.add_argument("--study", help="its slug; the enrolled one unless told")
+    add_system_arguments(parser)
+    run = parser.add_argument_group("the run (see docs/api.md)")
+    run.add_argument("--vms", type=whole(1), metavar="N", help="how many ran at once")
+    for name, says in _RUN_HELP.items():
+        run.add_argument("--" + name, metavar="TEXT", help=says)
+
+
+def add_system_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the words for the system alone: a plan says the rest."""
+    system = parser.add_argument_group("the system under test")
+
+    def word(name: str, metavar: str, says: str, **more: Any) -> None:
+        system.add_argument(name, metavar=metavar, help=says, **more)
+
+    word("--system", "ID", "the id of a registered one, instead of all below", type=int)
+    word("--host", "SLUG", "the machine; the enrolled one unless told")
+    word("--hypervisor", "NAME", "native, Xen, KVM, VMware ESXi, ...")
+    word("--hypervisor-version", "VERSION", "4.17")
+    word("--virtualization", "KIND", "full, paravirtual, container, ...")
+    word("--guest-os", "NAME", "Debian 12")
+    system.add_argument(
+        "--guest-bits", type=int, choices=(32, 64), help="width of its programs"
+    )
+    word("--vcpus", "N", "its virtual CPUs", type=whole(1))
+    word("--memory-bytes", "N", "its memory; no part of it unless told", type=whole(1))
+    system.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="what else was chosen, as hw_virt=on; as often as needed",
+    )
+
+
+def study_of(options: argparse.Namespace, enrolled: str) -> str:
+    """Return the study's slug, or say that it must be named."""
+    slug = str(options.study or enrolled)
+    if not slug:
+        raise UsageError("Name the study: --study SLUG")
+    return slug
+
+
+def described_system(
+    options: argparse.Namespace, facts: Dict[str, Any], host: str
+) -> Any:
+    """Return a system's id, or its description from what is said and detected."""
+    if options.system:
+        return options.system
+    slug = options.host or host
+    if not slug:
+        raise UsageError(
+            "Name the machine: --host SLUG. No guest can know it. "
+            "(`enroll --host SLUG` registers it and remembers it.)"
+        )
+    given = {name: getattr(options, name) for name in _SYSTEM + _NUMBERS}
+    given["options"] = options_of(options.option)
+    return system_of(facts, slug, given)
+
+
+def described_run(options: argparse.Namespace) -> Dict[str, Any]:
+    """Return what was said of the run."""
+    return {name: getattr(options, name) for name in _RUN}
+
+
+def own_clock(facts: Dict[str, Any]) -> str:
+    """Say whose clock the tools here read: a guest's, or the machine's own."""
+    return "guest" if facts["platform"]["layers"] else "local"
+
+
 def decoded(content: bytes) -> str:
     """Return the text of a file in UTF-8, in UTF-16 with its mark, or in Latin-1."""
     for mark, encoding in _MARKS:
@@ -114,21 +186,6 @@ def system_of(facts: Facts, host: str, given: Dict[str, Any]) -> Dict[str, Any]:
     }
 
 
-def guest_bits(architecture: str) -> Optional[int]:
-    """Return the width of the programs that run here; a 64-bit kernel can run 32."""
-    if not architecture:
-        return None
-    return 64 if sys.maxsize > 2**32 else 32
-
-
-def options_of(pairs: Any) -> Dict[str, str]:
-    """Read name=value pairs."""
-    wrong = [pair for pair in pairs if not re.match(r"[^=]+=.", pair)]
-    if wrong:
-        raise UsageError('"%s" is no name=value, as in hw_virt=on' % wrong[0])
-    return {pair.partition("=")[0]: pair.partition("=")[2] for pair in pairs}
-
-
 def _platform(facts: Facts, stated: Optional[str]) -> Tuple[str, Optional[str]]:
     """Return hypervisor and virtualization; the type is of the detected one only."""
     detected = facts["platform"]
@@ -145,72 +202,16 @@ def _platform(facts: Facts, stated: Optional[str]) -> Tuple[str, Optional[str]]:
     return known
 
 
-def add_describing_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the words for study, system and run."""
-    parser.add_argument("--study", help="its slug; the enrolled one unless told")
-    add_system_arguments(parser)
-    run = parser.add_argument_group("the run (see docs/api.md)")
-    run.add_argument("--vms", type=whole(1), metavar="N", help="how many ran at once")
-    for name, says in _RUN_HELP.items():
-        run.add_argument("--" + name, metavar="TEXT", help=says)
+def guest_bits(architecture: str) -> Optional[int]:
+    """Return the width of the programs that run here; a 64-bit kernel can run 32."""
+    if not architecture:
+        return None
+    return 64 if sys.maxsize > 2**32 else 32
 
 
-def add_system_arguments(parser: argparse.ArgumentParser) -> None:
-    system = parser.add_argument_group("the system under test")
-
-    def word(name: str, metavar: str, says: str, **more: Any) -> None:
-        system.add_argument(name, metavar=metavar, help=says, **more)
-
-    word("--system", "ID", "the id of a registered one, instead of all below", type=int)
-    word("--host", "SLUG", "the machine; the enrolled one unless told")
-    word("--hypervisor", "NAME", "native, Xen, KVM, VMware ESXi, ...")
-    word("--hypervisor-version", "VERSION", "4.17")
-    word("--virtualization", "KIND", "full, paravirtual, container, ...")
-    word("--guest-os", "NAME", "Debian 12")
-    system.add_argument(
-        "--guest-bits", type=int, choices=(32, 64), help="width of its programs"
-    )
-    word("--vcpus", "N", "its virtual CPUs", type=whole(1))
-    word("--memory-bytes", "N", "its memory; no part of it unless told", type=whole(1))
-    system.add_argument(
-        "--option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="what else was chosen, as hw_virt=on; as often as needed",
-    )
-
-
-def study_of(options: argparse.Namespace, enrolled: str) -> str:
-    """Return the study's slug, or say that it must be named."""
-    slug = str(options.study or enrolled)
-    if not slug:
-        raise UsageError("Name the study: --study SLUG")
-    return slug
-
-
-def described_system(
-    options: argparse.Namespace, facts: Dict[str, Any], host: str
-) -> Any:
-    """Return a system's id, or its description from what is said and detected."""
-    if options.system:
-        return options.system
-    slug = options.host or host
-    if not slug:
-        raise UsageError(
-            "Name the machine: --host SLUG. No guest can know it. "
-            "(`enroll --host SLUG` registers it and remembers it.)"
-        )
-    given = {name: getattr(options, name) for name in _SYSTEM + _NUMBERS}
-    given["options"] = options_of(options.option)
-    return system_of(facts, slug, given)
-
-
-def own_clock(facts: Dict[str, Any]) -> str:
-    """Say whose clock the tools here read: a guest's, or the machine's own."""
-    return "guest" if facts["platform"]["layers"] else "local"
-
-
-def described_run(options: argparse.Namespace) -> Dict[str, Any]:
-    """Return what was said of the run."""
-    return {name: getattr(options, name) for name in _RUN}
+def options_of(pairs: Any) -> Dict[str, str]:
+    """Read name=value pairs."""
+    wrong = [pair for pair in pairs if not re.match(r"[^=]+=.", pair)]
+    if wrong:
+        raise UsageError('"%s" is no name=value, as in hw_virt=on' % wrong[0])
+    return {pair.partition("=")[0]: pair.partition("=")[2] for pair in pairs}

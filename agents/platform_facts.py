@@ -42,11 +42,11 @@ def machine_itself(facts: Dict[str, Any], judgement: Judgement) -> Dict[str, str
 
 def agent_facts(program: str) -> Dict[str, str]:
     """Return which agent this is: its own checksum, and the Python that runs it."""
-    found = {"python": "%d.%d.%d" % sys.version_info[:3]}
+    facts = {"python": "%d.%d.%d" % sys.version_info[:3]}
     if program.endswith(".pyz") and os.path.isfile(program):
         with open(program, "rb") as file:
-            found["sha256"] = hashlib.sha256(file.read()).hexdigest()
-    return found
+            facts["sha256"] = hashlib.sha256(file.read()).hexdigest()
+    return facts
 
 
 def platform_of(judgement: Judgement) -> Dict[str, Any]:
@@ -61,9 +61,9 @@ def platform_of(judgement: Judgement) -> Dict[str, Any]:
 def printable(value: Any) -> Any:
     """Return evidence as text that a server takes: `\\x88` for what cannot be shown."""
     if isinstance(value, dict):
-        return {name: printable(each) for name, each in value.items()}
+        return {name: printable(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [printable(each) for each in value]
+        return [printable(inner) for inner in value]
     if isinstance(value, str):
         return _UNPRINTABLE.sub(
             lambda sign: sign.group().encode("unicode_escape").decode("ascii"),

@@ -76,7 +76,7 @@ class Spool:
         change this order and nothing else."""
         names = _runs_in(self.folder)
         ages = {name: _changed_at(os.path.join(self.folder, name)) for name in names}
-        return [name[:-5] for name in sorted(names, key=lambda each: ages[each])]
+        return [name[:-5] for name in sorted(names, key=ages.__getitem__)]
 
     def read(self, key: str) -> bytes:
         """Return the body as it was saved; FileNotFoundError if it was sent by now."""

@@ -17,9 +17,9 @@ class Stop:
         self.is_set = False
         self._listens = False
         self._waker, self.wakened = socket.socketpair()
-        for each in (self._waker, self.wakened):
+        for sock in (self._waker, self.wakened):
             # The handler runs in the middle of anything: it must not wait for room.
-            each.setblocking(False)
+            sock.setblocking(False)
 
     def listen_to_signals(self) -> None:
         """Take SIGTERM and Ctrl-C for the wish; Windows wakes from waiting only so."""

@@ -20,7 +20,7 @@ from agents.detection.layers import judge
 from agents.errors import AgentError
 from agents.files import forget, write_durably
 from agents.measuring.runners import PROGRAMS
-from agents.sending import ask_health, ask_token
+from agents.sending import FULL, ask_health, ask_token
 from agents.timing.asking import NoTimeError, open_asking, take_stamp
 from agents.timing.intervals import OFFSET_LIMIT_US, offset_of
 
@@ -43,8 +43,7 @@ def run(options: argparse.Namespace) -> int:
         if not options.json:
             console.result("%-5s %-9s %s" % finding)
     if options.json:
-        names = ("state", "what", "sentence")
-        rows = [{name: getattr(each, name) for name in names} for each in findings]
+        rows = [finding._asdict() for finding in findings]
         console.result(json.dumps(rows, indent=1))
     unwell = any(finding.state == BAD for finding in findings)
     return exits.UNWELL if unwell else exits.DONE
@@ -101,7 +100,7 @@ def _spool() -> Iterator[Finding]:
         return
     full = spool.bytes_held() / spool.most_bytes
     sentence = "%d wait, %.0f %% full" % (len(spool.waiting()), full * 100)
-    yield Finding(BAD if full > 0.9 else GOOD, "spool", sentence)
+    yield Finding(BAD if full > FULL else GOOD, "spool", sentence)
     refused = spool.rejected()
     if refused:
         sentence = "%d were refused; see: spool rejected" % len(refused)

@@ -16,13 +16,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    found = [(each.tool, each.path, each.advice) for each in PROGRAMS]
+    names = ("tool", "path", "advice")
+    rows = [{name: getattr(program, name) for name in names} for program in PROGRAMS]
     if options.json:
-        names = ("tool", "path", "advice")
-        rows = [{name: row[names.index(name)] for name in names} for row in found]
         Console().result(json.dumps(rows, indent=1))
         return exits.DONE
-    for tool, path, advice in found:
-        state = "installed: %s" % path if path else "missing:   %s" % advice
-        Console().result("%-15s  %s" % (tool, state))
+    for row in rows:
+        state = "installed: %(path)s" if row["path"] else "missing:   %(advice)s"
+        Console().result(("%(tool)-15s  " + state) % row)
     return exits.DONE

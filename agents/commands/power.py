@@ -15,7 +15,6 @@ minutes: kill -9 loses nothing, and what was not measured stays a gap.
 
 import argparse
 import os
-import uuid
 
 from agents import exits
 from agents.client import Client
@@ -23,7 +22,7 @@ from agents.console import Console, seconds
 from agents.errors import AgentError, UsageError
 from agents.home import Enrolment, home, load_enrolment, open_spool
 from agents.measuring.bracket import TimePath
-from agents.power.journal import save_abandoned
+from agents.power.journal import piece_key, save_abandoned
 from agents.power.meters import IpmiDcmi, MissedError, Rapl, Source
 from agents.power.recording import Companion, Recorder, watts_between
 from agents.sending import Watch, deliver_and_say
@@ -197,7 +196,7 @@ def send_csv(
     for number, samples in enumerate(pieces, start=1):
         document = dict(
             log._asdict(),
-            key=str(uuid.uuid5(uuid.UUID(log.log), "piece %d" % number)),
+            key=piece_key(log.log, number),
             number=number,
             stamps=[dict(stamp._asdict())],
             samples=samples,

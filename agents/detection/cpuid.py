@@ -80,9 +80,9 @@ def _by_machine_code() -> Optional[Cpuid]:
         return None
 
     def cpuid(leaf: int) -> Registers:
-        found = (ctypes.c_uint32 * 4)()
-        call(leaf, 0, found)
-        return Registers(*found)
+        values = (ctypes.c_uint32 * 4)()
+        call(leaf, 0, values)
+        return Registers(*values)
 
     cpuid.page = page  # type: ignore[attr-defined]  # the code lives as long as we do
     return cpuid

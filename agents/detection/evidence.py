@@ -75,7 +75,7 @@ def of_files(root: str = "/") -> Evidence:
         "kernel": text("proc/sys/kernel/osrelease"),
         "version": text("proc/version"),
         "dmi": {name: text("sys/class/dmi/id/" + name) for name in _DMI},
-        "sys_hypervisor": {each: text("sys/hypervisor/" + each) for each in _XEN},
+        "sys_hypervisor": {name: text("sys/hypervisor/" + name) for name in _XEN},
         "clocksource": text(_CLOCKSOURCE + "current_clocksource"),
         "clocksources": text(_CLOCKSOURCE + "available_clocksource"),
         "proc_xen": os.path.isdir(at("proc/xen")) and names_in(at("proc/xen")),

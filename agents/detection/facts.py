@@ -255,7 +255,7 @@ def steal(text: str) -> Optional[Dict[str, int]]:
     two are contained in the first two.
     """
     match = re.search(r"^cpu +(.+)$", text, re.MULTILINE)
-    ticks = [int(each) for each in match.group(1).split()] if match else []
+    ticks = [int(count) for count in match.group(1).split()] if match else []
     if len(ticks) < 8:  # kernels before 2.6.11 do not know it
         return None
     return {"stolen ticks": ticks[7], "all ticks": sum(ticks[:8])}

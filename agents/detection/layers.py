@@ -57,10 +57,10 @@ class Judgement(NamedTuple):
     def sentence(self) -> str:
         """Say it all to a reader."""
         if not self.layers:
-            found = "No hypervisor and no container was found."
+            result = "No hypervisor and no container was found."
         else:
-            found = "From outer to inner: %s." % " > ".join(self.layers)
-        parts = [found, *self.grounds]
+            result = "From outer to inner: %s." % " > ".join(self.layers)
+        parts = [result, *self.grounds]
         if self.conflicts:
             parts.append("The evidence disagrees: " + " ".join(self.conflicts))
         return " ".join(parts)
@@ -96,15 +96,15 @@ def signatures(evidence: Evidence) -> List[str]:
     Leaves above the maximum answer with anything, so only a known text counts, and only
     where its own maximum lies in its own range (or is 0, as from an old KVM).
     """
-    found = []
+    texts = []
     for base in _BASES:
         maximum, text = (evidence.get("leaves") or {}).get(base) or ("0x0", "")
         text = text.rstrip("\0 ")
         highest, lowest = int(maximum, 16), int(base, 16)
         is_own = highest == 0 or lowest <= highest < lowest + _LEAVES_OF_A_BASE
         if text in SIGNATURES and is_own:
-            found.append(text)
-    return found
+            texts.append(text)
+    return texts
 
 
 def _hypervisors(evidence: Evidence) -> List[Finding]:

@@ -39,6 +39,48 @@ class CannotCompileError(UsageError):
     """The compiler that is here does not make this program."""
 
 
+def linpack_argv(
+    sizes: str, budget_s: int, bits: int = 0, time_server: str = ""
+) -> List[str]:
+    """Return LINPACK's words; compiles it if need be."""
+    argv = [program_of("linpack", bits), "--budget-s", str(budget_s)]
+    if sizes:
+        argv += ["--sizes", sizes]
+    return argv + _common(time_server)
+
+
+def memory_argv(seconds: float, bits: int = 0, time_server: str = "") -> List[str]:
+    """Return the memory benchmark's words; each of its rows takes so many seconds."""
+    argv = [program_of("memory", bits), "--seconds", "%g" % seconds]
+    return argv + _common(time_server)
+
+
+def _common(time_server: str) -> List[str]:
+    words = []
+    if free_bytes():
+        words += ["--most-bytes", str(free_bytes())]
+    if time_server and studies_address(time_server):
+        words += ["--time-server", studies_address(time_server)]
+    return words
+
+
+def studies_address(time_server: str) -> str:
+    """Return HOST:PORT where the studies' protocol is spoken; nothing for HTTP, UDP."""
+    parts = urlsplit(time_server if "://" in time_server else "tcp://" + time_server)
+    if parts.scheme != "tcp" or not parts.hostname:
+        return ""
+    host = "[%s]" % parts.hostname if ":" in parts.hostname else parts.hostname
+    return "%s:%d" % (host, parts.port or PORT)
+
+
+def free_bytes() -> int:
+    """Return how much memory a kernel may take; 0 if the system does not tell."""
+    known = memory_fields(text_of("/proc/meminfo") or "")
+    # Kernels before 3.14 do not estimate what is available.
+    free = known.get("MemAvailable") or known.get("MemFree") or 0
+    return int(free * _SHARE_OF_FREE_MEMORY)
+
+
 def find_compiler() -> Optional[str]:
     """Return the first C compiler on the path."""
     return next(filter(None, map(shutil.which, COMPILERS)), None)
@@ -98,13 +140,13 @@ def compiled(kernel: str, compiler: str, bits: int = 0) -> str:
 
 def sources_of(kernel: str) -> Dict[str, bytes]:
     """Return the sources of a kernel by their names."""
-    found = {}
+    sources = {}
     for name in SOURCES[kernel]:
         content = pkgutil.get_data("agents.kernels", name)
         if content is None:
             raise UsageError("This agent holds no %s: get it anew." % name)
-        found[name] = content
-    return found
+        sources[name] = content
+    return sources
 
 
 def prebuilt_program(kernel: str, bits: int = 0) -> Optional[bytes]:
@@ -160,45 +202,3 @@ def _store() -> str:
 
 def _file_name(kernel: str) -> str:
     return "virtlab-" + kernel + (".exe" if os.name == "nt" else "")
-
-
-def linpack_argv(
-    sizes: str, budget_s: int, bits: int = 0, time_server: str = ""
-) -> List[str]:
-    """Return LINPACK's words; compiles it if need be."""
-    argv = [program_of("linpack", bits), "--budget-s", str(budget_s)]
-    if sizes:
-        argv += ["--sizes", sizes]
-    return argv + _common(time_server)
-
-
-def memory_argv(seconds: float, bits: int = 0, time_server: str = "") -> List[str]:
-    """Return the memory benchmark's words; each of its rows takes so many seconds."""
-    argv = [program_of("memory", bits), "--seconds", "%g" % seconds]
-    return argv + _common(time_server)
-
-
-def studies_address(time_server: str) -> str:
-    """Return HOST:PORT where the studies' protocol is spoken; nothing for HTTP, UDP."""
-    parts = urlsplit(time_server if "://" in time_server else "tcp://" + time_server)
-    if parts.scheme != "tcp" or not parts.hostname:
-        return ""
-    host = "[%s]" % parts.hostname if ":" in parts.hostname else parts.hostname
-    return "%s:%d" % (host, parts.port or PORT)
-
-
-def free_bytes() -> int:
-    """Return how much memory a kernel may take; 0 if the system does not tell."""
-    known = memory_fields(text_of("/proc/meminfo") or "")
-    # Kernels before 3.14 do not estimate what is available.
-    free = known.get("MemAvailable") or known.get("MemFree") or 0
-    return int(free * _SHARE_OF_FREE_MEMORY)
-
-
-def _common(time_server: str) -> List[str]:
-    words = []
-    if free_bytes():
-        words += ["--most-bytes", str(free_bytes())]
-    if time_server and studies_address(time_server):
-        words += ["--time-server", studies_address(time_server)]
-    return words

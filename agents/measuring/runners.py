@@ -10,7 +10,12 @@ import shutil
 from typing import Callable, Dict, List, NamedTuple, Optional
 
 from agents.errors import UsageError
-from agents.kernels.building import linpack_argv, memory_argv
+from agents.kernels.building import (
+    find_compiler,
+    linpack_argv,
+    memory_argv,
+    prebuilt_program,
+)
 
 FIO_BLOCKS = ("4k", "32k", "256k", "1m", "4m")
 FIO_PATTERNS = ("read", "write", "randread", "randwrite")
@@ -58,8 +63,6 @@ class Kernel(Program):
     @property
     def path(self) -> Optional[str]:
         """Return its compiler, or where its program came with."""
-        from agents.kernels.building import find_compiler, prebuilt_program
-
         kernel = self.tool.partition("-")[2]
         inside = "inside the agent" if prebuilt_program(kernel) else None
         return find_compiler() or inside
@@ -124,7 +127,7 @@ def steps_of(tool: str, wishes: Wishes) -> List[Step]:
             "There is no runner for %s; there are: %s. Run it yourself and push "
             "what it printed." % (tool, ", ".join(sorted(RUNNERS)))
         )
-    program = next(each for each in PROGRAMS if each.tool == tool)
+    program = next(known for known in PROGRAMS if known.tool == tool)
     if program.path is None:
         raise UsageError("%s is not installed: %s" % (tool, program.advice))
     return runner(wishes)

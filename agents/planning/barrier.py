@@ -73,11 +73,11 @@ class ReleasedError(Exception):
     """The attempt has ended: nobody is to start."""
 
 
-class MissedError(Exception):
+class LateError(Exception):
     """The moment had passed when this slot learnt of it."""
 
 
-class Gate:
+class Barrier:
     """What a slot passes before its program starts."""
 
     def __init__(
@@ -127,7 +127,7 @@ def wait_for(moment_us: int, stamp: Stamp, path: TimePath) -> Stamp:
     # Before the last sleep: a slot that is late must not start at all.
     late_us = -left_us(moment_us, stamp, pace)
     if late_us > MOST_LATE_US:
-        raise MissedError("learnt of the start %.2f s after it" % (late_us / 1e6))
+        raise LateError("learnt of the start %.2f s after it" % (late_us / 1e6))
     time.sleep(max(0.0, (left_us(moment_us, stamp, pace) - SPIN_US) / 1e6))
     # A sleep ends when the scheduler likes: the last milliseconds are spent awake.
     while left_us(moment_us, stamp, pace) > 0:

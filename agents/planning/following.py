@@ -11,7 +11,7 @@ import json
 import os
 import random
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional
 
 from agents.console import Console
 from agents.errors import UsageError
@@ -22,10 +22,11 @@ from agents.measuring.execution import execute
 from agents.measuring.rounds import Job, Round, document_of, failure_of
 from agents.measuring.runners import Step, Wishes, steps_of
 from agents.planning.barrier import (
-    Gate,
-    MissedError,
+    Barrier,
+    LateError,
     PlanServer,
     ReleasedError,
+    Report,
     Window,
     window_of,
 )
@@ -33,7 +34,6 @@ from agents.sending import deliver
 from agents.spool import Spool
 
 Part = Dict[str, Any]
-Report = Callable[[str], None]
 _RUN = ("scenario", "vms", "slot", "load", "corun", "session")
 # It holds whole outputs, so it may be longer than other small files.
 MOST_BYTES = 64 * 1024 * 1024
@@ -168,13 +168,13 @@ def work(part: Part, slot: Slot, server: Any, report: Report) -> Held:
         step = step_of(part, slot.time_server)
     except UsageError as error:
         return _ended(part, "hopeless", reason=str(error))
-    gate = Gate(server, part, step.limit_s, report)
+    barrier = Barrier(server, part, step.limit_s, report)
     try:
         with Quiet():
             if part["role"] == "load":
-                return _load(part, step, slot, gate)
-            measured = measure(step, slot.path, pass_gate=gate)
-    except MissedError as error:
+                return _load(part, step, slot, barrier)
+            measured = measure(step, slot.path, pass_gate=barrier)
+    except LateError as error:
         return _ended(part, "missed", reason=str(error))
     for warning in measured.warnings:
         report("%s %s: %s" % (step.tool, step.name, warning))
@@ -192,18 +192,18 @@ def work(part: Part, slot: Slot, server: Any, report: Report) -> Held:
 def step_of(part: Part, time_server: str) -> Step:
     """Return the program that a part names; raise UsageError if it cannot be run."""
     steps = steps_of(part["tool"], wishes_of(part["options"], time_server))
-    found = [step for step in steps if step.name == part["program"]]
-    if not found:
+    named = [step for step in steps if step.name == part["program"]]
+    if not named:
         raise UsageError(
             "This agent's runner of %s has no program %s: update the agent."
             % (part["tool"], part["program"])
         )
-    return found[0]
+    return named[0]
 
 
 def wishes_of(options: Dict[str, Any], time_server: str) -> Wishes:
     """Return a plan's options as runners take them; files are written where we are."""
-    known = {name: each for name, each in options.items() if name in Wishes._fields}
+    known = {name: options[name] for name in Wishes._fields if name in options}
     wishes = Wishes(folder=os.getcwd(), time_server=time_server)
     return wishes._replace(**known)
 
@@ -230,13 +230,13 @@ def _document(
     return document
 
 
-def _load(part: Part, step: Step, slot: Slot, gate: Gate) -> Held:
+def _load(part: Part, step: Step, slot: Slot, barrier: Barrier) -> Held:
     """Run a program again and again until told to stop."""
 
     def is_enough() -> bool:
-        return bool(gate.server.meet(part)["state"] != "start")
+        return bool(barrier.server.meet(part)["state"] != "start")
 
-    first = measure(step, slot.path, pass_gate=gate, is_enough=is_enough)
+    first = measure(step, slot.path, pass_gate=barrier, is_enough=is_enough)
     window, rounds, execution = _window(first), 1, first.execution
     # Asked before the problem is looked at: a program that was told to stop was
     # killed, which is no failure.

@@ -70,7 +70,7 @@ class Journal:
     def add(self, reading: Reading) -> None:
         """Write a reading; from here on it is not lost."""
         # Six digits are a microjoule, the unit that RAPL counts in.
-        values = [round(each, 6) for each in reading.values]
+        values = [round(value, 6) for value in reading.values]
         self._write([reading.moment_us, *values])
         self.samples += 1
 
@@ -135,11 +135,16 @@ def document_of(content: bytes) -> Optional[Dict[str, Any]]:
     notes = [line["note"] for line in remarks if "note" in line]
     document = dict(
         head,
-        key=str(uuid.uuid5(uuid.UUID(head["log"]), "piece %d" % head["number"])),
+        key=piece_key(head["log"], head["number"]),
         stamps=[line["stamp"] for line in remarks if "stamp" in line],
         samples=samples,
     )
     return dict(document, facts={"notes": notes}) if notes else document
+
+
+def piece_key(log: str, number: int) -> str:
+    """Return the key of a piece's upload, the same whenever it is asked for."""
+    return str(uuid.uuid5(uuid.UUID(log), "piece %d" % number))
 
 
 def _save(path: str, spool: Spool) -> bool:

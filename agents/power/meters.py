@@ -20,12 +20,12 @@ from agents.files import names_in, text_of, whole_number_of
 from agents.programs import ended
 from agents.timing.clocks import monotonic_us
 
-FOLDER = "/sys/class/powercap"
+POWERCAP = "/sys/class/powercap"
 _ZONE = re.compile(r"[\w-]+:\d+(?::\d+)*")
-# No package takes more: after longer than this its counter may have wrapped twice.
+# No package takes more: by this a counter not read for long may have wrapped twice.
 MOST_W = 1000.0
-ARGV = ("ipmitool", "dcmi", "power", "reading")
-PATIENCE_S = 5.0
+IPMITOOL = ("ipmitool", "dcmi", "power", "reading")
+IPMITOOL_S = 5.0
 _WATTS = re.compile(r"Instantaneous power reading:\s*(\d+)\s*Watts?")
 _STATE = re.compile(r"Power reading state is:\s*(\w+)")
 
@@ -70,6 +70,7 @@ class Source:
 
     def read(self) -> Reading:
         """Return a reading; raise MissedError or CounterLostError."""
+        # Not abstract: what something else wrote (`replay.CsvLog`) is never read again.
         raise NotImplementedError
 
     def close(self) -> None:
@@ -95,7 +96,7 @@ class Rapl(Source):
     measures = "energy"
 
     def __init__(self, folder: str = "") -> None:
-        self.folder = folder or FOLDER
+        self.folder = folder or POWERCAP
         self.zones: List[Zone] = []
         self._before: Dict[str, int] = {}
         self._counted: Dict[str, int] = {}
@@ -110,8 +111,8 @@ class Rapl(Source):
                 % self.folder
             )
         self.channels = [zone.name for zone in self.zones]
-        packages = [each for each in self.channels if re.match(r"package[\w-]*$", each)]
-        tops = [each for each in self.channels if " " not in each]
+        packages = [name for name in self.channels if re.match(r"package[\w-]*$", name)]
+        tops = [name for name in self.channels if " " not in name]
         self.total = packages or tops
         # What may not be read is said before a log begins.
         self._counts()
@@ -166,20 +167,20 @@ def zones_of(folder: str) -> List[Zone]:
     """Return the zones below a folder; one that is there twice (mmio) counts once."""
     by_name: Dict[str, Zone] = {}
     # mmio last: it shows the same counters again, and the first of a name stays.
-    for entry in sorted(names_in(folder), key=lambda each: ("mmio" in each, each)):
+    for entry in sorted(names_in(folder), key=lambda name: ("mmio" in name, name)):
         path = os.path.join(folder, entry)
         if _ZONE.fullmatch(entry) and os.path.exists(os.path.join(path, "energy_uj")):
             limit = whole_number_of(os.path.join(path, "max_energy_range_uj")) or 0
-            name = _name(folder, entry)
+            name = _zone_name(folder, entry)
             by_name.setdefault(name, Zone(name, path, limit))
     return list(by_name.values())
 
 
-def _name(folder: str, entry: str) -> str:
+def _zone_name(folder: str, entry: str) -> str:
     """Return a zone's name behind that of the zone it is part of."""
     own = text_of(os.path.join(folder, entry, "name")) or entry
     above = entry.rpartition(":")[0]
-    return "%s %s" % (_name(folder, above), own) if ":" in above else own
+    return "%s %s" % (_zone_name(folder, above), own) if ":" in above else own
 
 
 class IpmiDcmi(Source):
@@ -190,7 +191,7 @@ class IpmiDcmi(Source):
     total = ["machine"]
 
     def open(self) -> None:
-        if shutil.which(ARGV[0]) is None:
+        if shutil.which(IPMITOOL[0]) is None:
             raise SourceError("There is no ipmitool here: apt install ipmitool")
         try:
             self.read()
@@ -203,11 +204,11 @@ class IpmiDcmi(Source):
     def read(self) -> Reading:
         before_us = monotonic_us()
         try:
-            done = ended(list(ARGV), PATIENCE_S)
+            done = ended(list(IPMITOOL), IPMITOOL_S)
         except OSError as error:
             raise MissedError("ipmitool does not start: %s" % error.strerror) from None
         except subprocess.TimeoutExpired:
-            raise MissedError("ipmitool did not end in %g s" % PATIENCE_S) from None
+            raise MissedError("ipmitool did not end in %g s" % IPMITOOL_S) from None
         moment_us = (before_us + monotonic_us()) // 2
         return Reading(moment_us, [watts_of(done.printed, done.complaint)])
 

@@ -64,15 +64,15 @@ def rows_of(text: str, started_at: str = "", ahead_s: float = 0.0) -> List[Row]:
 
 def moment_us(text: str) -> int:
     """Return a written moment as microseconds since 1970."""
-    found = _DATE.match(text)
-    if found is None:
+    match = _DATE.match(text)
+    if match is None:
         raise UsageError('"%s" is no moment such as 2026-03-14T09:26:53+01:00' % text)
-    seconds = calendar.timegm((*map(int, found.group(1, 2, 3, 4, 5, 6)), 0, 0, 0))
-    zone = (found.group(8) or "Z").replace(":", "")
+    seconds = calendar.timegm((*map(int, match.group(1, 2, 3, 4, 5, 6)), 0, 0, 0))
+    zone = (match.group(8) or "Z").replace(":", "")
     if zone != "Z":
         ahead_s = int(zone[1:3]) * 3600 + int(zone[3:5]) * 60
         seconds -= ahead_s if zone[0] == "+" else -ahead_s
-    part = (found.group(7) or ".0").replace(",", ".")
+    part = (match.group(7) or ".0").replace(",", ".")
     return seconds * 1000000 + round(float("0" + part) * 1e6)
 
 

@@ -101,8 +101,8 @@ class WattsUp(Source):
             # 115200 baud, 8 bits, no parity, one stop bit, nothing translated.
             termios: Any = importlib.import_module("termios")  # Windows has none
             controls = [
-                list(each) if isinstance(each, list) else each
-                for each in (termios.tcgetattr(line))
+                list(control) if isinstance(control, list) else control
+                for control in termios.tcgetattr(line)
             ]
             controls[0] = controls[1] = controls[3] = 0
             controls[2] = termios.CS8 | termios.CREAD | termios.CLOCAL
@@ -136,12 +136,12 @@ class WattsUp(Source):
     def _next_heard(self) -> Optional[Packet]:
         """Take the first good packet off what was heard; count the damaged ones."""
         while True:
-            found = _PACKET.search(self._heard)
-            if found is None:
+            match = _PACKET.search(self._heard)
+            if match is None:
                 self._heard = self._heard[-_LONGEST:]
                 return None
-            self._heard = self._heard[found.end() :]
-            packet = packet_of(found.group(1), found.group(2))
+            self._heard = self._heard[match.end() :]
+            packet = packet_of(match.group(1), match.group(2))
             if packet is not None:
                 return packet
             self.damaged += 1

@@ -35,6 +35,13 @@ def monotonic_us() -> int:
     return int(time.monotonic() * 1e6)
 
 
+def own_clocks() -> Clocks:
+    """Return this machine's clocks; the name changes with every boot."""
+    boot = text_of(_BOOT) or _boot_kept()
+    name = hashlib.sha256(boot.encode()).hexdigest()[:16]
+    return Clocks(name, wall_us, monotonic_us)
+
+
 def _boot_kept() -> str:
     """Return one text for one boot where the system, unlike Linux, names none.
 
@@ -61,10 +68,3 @@ def _boot_kept() -> str:
         return kept
     # Of two who came at once the last has written it.
     return text_of(path) or kept
-
-
-def own_clocks() -> Clocks:
-    """Return this machine's clocks; the name changes with every boot."""
-    boot = text_of(_BOOT) or _boot_kept()
-    name = hashlib.sha256(boot.encode()).hexdigest()[:16]
-    return Clocks(name, wall_us, monotonic_us)

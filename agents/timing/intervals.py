@@ -79,17 +79,17 @@ def interval_of(
 
 def suspicions(start: Stamp, end: Stamp) -> List[str]:
     """Say why this clock is not to be trusted; beyond the error of asking only."""
-    found = []
+    reasons = []
     for when, stamp in (("start", start), ("end", end)):
         offset = offset_of(stamp)
         if abs(offset.us) - offset.bound_us > OFFSET_LIMIT_US:
             off = (when, offset.us / 1e6)
-            found.append("At the %s the clock was %+.3f s off." % off)
+            reasons.append("At the %s the clock was %+.3f s off." % off)
     interval = interval_of(start, end)
     drift, bound = interval.drift_ppm, interval.drift_bound_ppm
     if drift is not None and bound is not None and abs(drift) - bound > DRIFT_LIMIT_PPM:
-        found.append("The clock ran %+.0f ppm against the server's." % drift)
-    return found
+        reasons.append("The clock ran %+.0f ppm against the server's." % drift)
+    return reasons
 
 
 def clock_report(

@@ -49,8 +49,8 @@ class Session:
         if word == "quit":
             self.is_over = True
             return b"quit"
-        asked = _STAMP.fullmatch(word)
-        return stamp_reply(asked.group(1), self.clocks) if asked else UNKNOWN
+        stamp = _STAMP.fullmatch(word)
+        return stamp_reply(stamp.group(1), self.clocks) if stamp else UNKNOWN
 
     def _time(self) -> bytes:
         if self.started_us is None:
@@ -71,7 +71,7 @@ def stamp_reply(nonce: str, clocks: Clocks) -> bytes:
 
 def read_reply(reply: bytes, nonce: str) -> Optional[ServerTime]:
     """Read a reply; None if it is cut off, or an old one to another question."""
-    found = _STAMPED.fullmatch(reply.decode("latin-1"))
-    if not found or found.group(1) != nonce:
+    match = _STAMPED.fullmatch(reply.decode("latin-1"))
+    if not match or match.group(1) != nonce:
         return None
-    return ServerTime(found.group(2), int(found.group(3)), int(found.group(4)))
+    return ServerTime(match.group(2), int(match.group(3)), int(match.group(4)))

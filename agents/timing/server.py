@@ -62,8 +62,8 @@ class TimeServer:
 
     def close(self) -> None:
         """Hang up on everybody."""
-        for each in list(self.connections):
-            self._hang_up(each)
+        for sock in list(self.connections):
+            self._hang_up(sock)
         self.listener.close()
         self.datagrams.close()
         self.stopping.close()

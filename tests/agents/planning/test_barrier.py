@@ -5,8 +5,8 @@ import pytest
 from agents.measuring.bracket import TimePath
 from agents.planning import barrier
 from agents.planning.barrier import (
-    Gate,
-    MissedError,
+    Barrier,
+    LateError,
     ReleasedError,
     pace_of,
     wait_for,
@@ -73,7 +73,7 @@ def test_it_starts_in_time_whatever_the_pace_of_the_clock(world, pace):
 def test_who_learns_of_it_too_late_has_missed_it(time_server):
     now = time_server.stamp()
 
-    with pytest.raises(MissedError, match="after it"):
+    with pytest.raises(LateError, match="after it"):
         wait_for(now.server_monotonic_us - 500_000, now, time_server)
 
 
@@ -112,7 +112,7 @@ class Server:
 def test_a_slot_alone_starts_at_once_with_a_fresh_stamp(time_server):
     server = Server({"state": "start"})
 
-    stamp, silence = Gate(server, {}, 90.0, print)(time_server)
+    stamp, silence = Barrier(server, {}, 90.0, print)(time_server)
 
     assert (stamp.exchanges, silence) == (8, "")
     assert server.asked[0]["limit_s"] == 90.0
@@ -125,7 +125,7 @@ def test_it_asks_until_the_moment_is_known(world):
     waits = {"state": "wait", "sentence": "Waiting for slot 2 (vm-b)."}
     said = []
 
-    Gate(
+    Barrier(
         Server(waits, waits, {"state": "start", "starts_at_us": moment_us}),
         {},
         1.0,
@@ -137,16 +137,18 @@ def test_it_asks_until_the_moment_is_known(world):
 
 
 def test_a_released_slot_starts_nothing(time_server):
-    gate = Gate(Server({"state": "released", "sentence": "Too late."}), {}, 1.0, print)
+    barrier = Barrier(
+        Server({"state": "released", "sentence": "Too late."}), {}, 1.0, print
+    )
 
     with pytest.raises(ReleasedError, match="Too late"):
-        gate(time_server)
+        barrier(time_server)
 
 
 def test_without_a_time_server_it_says_so_and_names_no_clock():
     server = Server({"state": "start"})
 
-    found, silence = Gate(server, {}, 1.0, print)(TimePath("tcp://127.0.0.1:9"))
+    found, silence = Barrier(server, {}, 1.0, print)(TimePath("tcp://127.0.0.1:9"))
 
     assert found is None
     assert "does not answer" in silence
