@@ -20,8 +20,8 @@ from lab.laboratory import Laboratory
 from lab.processes import Program
 from lab.results import await_read, found_of, problems, table
 from lab.servers import (
+    create_study,
     facts_of_machine,
-    found_study,
     free_port,
     lab_folder,
     server_of,
@@ -106,7 +106,7 @@ def _lab(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
             session=options.study,
             desk_port=desk_port,
             time_port=time_port,
-            beneath=found_study(server, facts, options.study, machine),
+            beneath=create_study(server, facts, options.study, machine),
             versions=versions_here(),
             say=say,
         )
@@ -145,7 +145,7 @@ def _judged(laboratory: Laboratory, visits: list[Visit]) -> list[str]:
     """Print the table and what is wrong; return the latter."""
     await_read(laboratory.reader, laboratory.study)
     found = found_of(laboratory.reader, laboratory.study, visits)
-    named = {each.name: each for visit in visits for each in visit.systems}
+    named = {system.name: system for visit in visits for system in visit.systems}
     systems = list(named.values())
     reports = laboratory.reports
     print("\n".join(["", *table(systems, found, reports, laboratory.seconds), ""]))

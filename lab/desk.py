@@ -61,14 +61,14 @@ class Desk:
         request.method = method
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
-                found = answer.status, dict(answer.headers), answer.read()
+                answered = answer.status, dict(answer.headers), answer.read()
         except urllib.error.HTTPError as error:
             with error:
-                found = error.code, dict(error.headers), error.read()
+                answered = error.code, dict(error.headers), error.read()
         # What was refused is no part of the record.
-        if body is not None and found[0] < 300:
+        if body is not None and answered[0] < 300:
             self.take(path, body, headers.get("Content-Encoding", ""))
-        return found
+        return answered
 
     @contextmanager
     def opened(self) -> Iterator[int]:
@@ -124,8 +124,8 @@ def write_record(
     """
     name = path.name.partition(".")[0]
     systems = {
-        each["id"]: _kept(each, SYSTEM)
-        for each in client.get_all("systems/", study=study)
+        system["id"]: _kept(system, SYSTEM)
+        for system in client.get_all("systems/", study=study)
     }
     runs = [{**_named(upload, systems), "study": name} for upload in uploads]
     runs.sort(key=lambda run: (run["started_at"], run["key"]))

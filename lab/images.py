@@ -173,8 +173,8 @@ def write_disk(folder: Path) -> Path:
     """Write a job's folder as a tar of whole sectors, as a disk has them."""
     path = folder.with_suffix(".tar")
     with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as archive:
-        for each in sorted(folder.iterdir()):
-            archive.add(each, each.name)
+        for file in sorted(folder.iterdir()):
+            archive.add(file, file.name)
     # The job holds a token.
     path.chmod(0o600)
     return path

@@ -81,7 +81,7 @@ class Laboratory:
         finally:
             for program in programs:
                 program.stop()
-        self._note(visit, programs, time.monotonic() - begun_s)
+        self._keep_reports(visit, programs, time.monotonic() - begun_s)
 
     def _follow(self, program: Program, deadline_s: float) -> None:
         try:
@@ -92,14 +92,16 @@ class Laboratory:
         except TimeoutError:
             self.failures.append(f"{program.log.stem} did not end in time.")
 
-    def _note(self, visit: Visit, programs: list[Program], seconds: float) -> None:
-        found: dict[str, ConsoleReport] = {}
+    def _keep_reports(
+        self, visit: Visit, programs: list[Program], seconds: float
+    ) -> None:
+        reports: dict[str, ConsoleReport] = {}
         for program in programs:
-            found |= read_console(program.lines)
+            reports |= read_console(program.lines)
         for system in visit.systems:
             name = system.name
             self.seconds[name] = self.seconds.get(name, 0.0) + seconds
-            report = found.get(name)
+            report = reports.get(name)
             if report is None or report.done_s is None:
                 # With the end of every console of the boot.
                 lines = [f"{name} did not do all that it was asked to."]
@@ -149,8 +151,8 @@ class Laboratory:
         plan = plan_document(self.study, alone, len(slots), visit.repetitions)
         number = str(self.client.request("POST", "plans/", plan)["id"])
         return {
-            each.name: ["plan", number, "--system", str(alone), "--as", each.name]
-            for each in slots
+            slot.name: ["plan", number, "--system", str(alone), "--as", slot.name]
+            for slot in slots
         }
 
     def _job(self, name: str, place: Place, host: str, command: list[str]) -> Path:
@@ -202,19 +204,17 @@ class Laboratory:
 
     def _xen(self, visit: Visit) -> list[str]:
         commands = self._commands(visit)
-        given = [
-            self._job(each.name, BRIDGED, "10.0.2.2", commands[each.name])
-            for each in visit.systems
-        ]
-        guests = [(each.name, each.name.partition("-")[2]) for each in visit.systems]
-        return self._tower(visit.boot, xen_tower(guests), given, HOTPLUG)
+        names = [system.name for system in visit.systems]
+        jobs = [self._job(name, BRIDGED, "10.0.2.2", commands[name]) for name in names]
+        guests = [(name, name.partition("-")[2]) for name in names]
+        return self._tower(visit.boot, xen_tower(guests), jobs, HOTPLUG)
 
     def _tower(
-        self, boot: Boot, start: str, given: list[Path], texts: dict[str, str]
+        self, boot: Boot, start: str, jobs: list[Path], texts: dict[str, str]
     ) -> list[str]:
         """Return the command of a machine whose guests' jobs lie in its own."""
         assert self.tower
-        copies = {path.name: path for path in map(images.write_disk, given)}
+        copies = {path.name: path for path in map(images.write_disk, jobs)}
         copies |= {"vmlinuz": self.guest.kernel, "initrd": self.guest.initrd}
         job = images.write_job(self.folder / "jobs" / boot.kind, start, copies, texts)
         # In this order: init takes the job from vdb, scripts the guests' root from vdc.

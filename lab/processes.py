@@ -148,12 +148,12 @@ class ConsoleReport:
 
 def read_console(lines: Iterable[Line]) -> dict[str, ConsoleReport]:
     """Return what each system of a console said; they speak one after another."""
-    found: dict[str, ConsoleReport] = {}
+    reports: dict[str, ConsoleReport] = {}
     moments: dict[str, float] = {}
     report = None
     for line in lines:
         if up := _UP.search(line.text):
-            report = found.setdefault(up[1], ConsoleReport(line.at_s))
+            report = reports.setdefault(up[1], ConsoleReport(line.at_s))
         elif moment := _MOMENT.search(line.text):
             moments[moment[1]] = line.at_s
         # A check that was cut lacks one of the four moments, and is none.
@@ -166,6 +166,6 @@ def read_console(lines: Iterable[Line]) -> dict[str, ConsoleReport]:
             truth_s, bound_s = (most_s + least_s) / 2, (most_s - least_s) / 2
             report.clocks.append(ClockCheck(truth_s, bound_s, external_s, local_s))
             moments.clear()
-        elif (done := _DONE.search(line.text)) and done[1] in found:
-            found[done[1]].done_s = line.at_s
-    return found
+        elif (done := _DONE.search(line.text)) and done[1] in reports:
+            reports[done[1]].done_s = line.at_s
+    return reports

@@ -109,18 +109,18 @@ def facts_of_machine(agent: Path, root: Path, folder: Path) -> dict[str, Any]:
     )
     if done.returncode != 0:
         raise LabError(f"The agent cannot look at this machine: {done.stderr.strip()}")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    facts: dict[str, Any] = json.loads(done.stdout)
+    return facts
 
 
-def found_study(
+def create_study(
     server: Server, facts: dict[str, Any], slug: str, machine: str
 ) -> tuple[str, ...]:
     """Write study and machine to the server; return what this machine stands on."""
     layers = tuple(facts["platform"]["layers"])
     client = Client(server.url, server.token, patience_s=30)
     reader = Client(server.url, server.read_token, patience_s=30)
-    if any(each["slug"] == slug for each in reader.get_all("studies/")):
+    if any(study["slug"] == slug for study in reader.get_all("studies/")):
         raise LabError(
             f"There is a study {slug} already, and every pass is one of its own: "
             "name another one (STUDY=...)."
@@ -151,7 +151,7 @@ def found_study(
 
 def versions_here() -> dict[str, str]:
     """Return the versions of what this machine lends its guests, by layer."""
-    found = {}
+    versions = {}
     # "QEMU emulator version 7.2.9 ...", "systemd 252 ...": which word is the version.
     for layer, argv, place in (
         ("qemu-tcg", ("qemu-system-x86_64", "--version"), 3),
@@ -159,5 +159,5 @@ def versions_here() -> dict[str, str]:
     ):
         if shutil.which(argv[0]):
             words = subprocess.run(argv, capture_output=True, text=True).stdout.split()
-            found[layer] = words[place]
-    return found
+            versions[layer] = words[place]
+    return versions

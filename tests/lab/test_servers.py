@@ -6,7 +6,7 @@ import pytest
 
 from lab import servers
 from lab.errors import LabError
-from lab.servers import Server, found_study, lab_folder, server_of
+from lab.servers import Server, create_study, lab_folder, server_of
 
 
 def test_a_virtlab_that_does_not_start_is_told_with_its_last_words(tmp_path):
@@ -57,4 +57,4 @@ def test_a_pass_into_a_study_that_is_there_is_refused(monkeypatch):
     server = Server("http://127.0.0.1:1", "vl_token", "vl_token")
 
     with pytest.raises(LabError, match="There is a study monday already"):
-        found_study(server, FACTS, "monday", "lab-machine")
+        create_study(server, FACTS, "monday", "lab-machine")
