@@ -48,9 +48,9 @@ def main(arguments: "list[str] | None" = None) -> int:
 def require_python(version: "tuple[int, ...]", executable: str) -> None:
     """Refuse a Python that is too old, in words."""
     if version < NEEDED:
-        found = ".".join(str(part) for part in version)
+        text = ".".join(str(part) for part in version)
         raise Obstacle(
-            f"Virtlab needs Python 3.11 or newer; found {found} at {executable}. "
+            f"Virtlab needs Python 3.11 or newer; found {text} at {executable}. "
             "Install one (on Debian: apt install python3 python3-venv), or name one "
             "that is there: make run PYTHON=python3.12"
         )

@@ -70,8 +70,8 @@ def find() -> Path | None:
     if chosen := os.environ.get("CHROMIUM"):
         return Path(chosen)
     for name in NAMES:
-        if found := shutil.which(name):
-            return Path(found)
+        if path := shutil.which(name):
+            return Path(path)
     return next((place for place in PLACES if place.exists()), None)
 
 

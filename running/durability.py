@@ -49,26 +49,26 @@ def _database_settings(connection: "psycopg.Connection[Any]") -> dict[str, str]:
 
 
 def _broker_settings(connection: "redis.Redis") -> dict[str, str]:
-    found: Any = connection.config_get(*BROKER_SETTINGS, *APPEND_ONLY)
+    settings: Any = connection.config_get(*BROKER_SETTINGS, *APPEND_ONLY)
 
     def text(value: object) -> str:
         return value.decode() if isinstance(value, bytes) else str(value)
 
-    return {text(name): text(value) for name, value in found.items()}
+    return {text(name): text(value) for name, value in settings.items()}
 
 
 def _require(server: str, wanted: Settings, found: Mapping[str, str]) -> None:
     """Refuse the first setting that is not as it must be."""
-    for name, allowed in wanted.items():
-        if found.get(name) not in allowed:
-            raise ServiceError(
-                f"{server} runs with {name}={found.get(name)}; it must be "
-                f"{' or '.join(sorted(allowed))}, or results that were acknowledged "
-                "may be lost. Change the setting, then start again."
-            )
+    for name in _unmet(wanted, found):
+        raise ServiceError(
+            f"{server} runs with {name}={found.get(name)}; it must be "
+            f"{' or '.join(sorted(wanted[name]))}, or results that were acknowledged "
+            "may be lost. Change the setting, then start again."
+        )
 
 
-def _missing(wanted: Settings, found: Mapping[str, str]) -> list[str]:
+def _unmet(wanted: Settings, found: Mapping[str, str]) -> list[str]:
+    """Return the settings that are not as they are wanted, in their order."""
     return [name for name, allowed in wanted.items() if found.get(name) not in allowed]
 
 
@@ -86,7 +86,7 @@ def _check_database(url: str) -> list[str]:
         raise ServiceError(
             f"The PostgreSQL of DATABASE_URL does not answer: {str(error).strip()}"
         ) from error
-    if _missing(CHECKSUMS, found):
+    if _unmet(CHECKSUMS, found):
         return ["PostgreSQL runs without data checksums: a bad disk goes unnoticed."]
     return []
 
@@ -103,7 +103,7 @@ def _check_broker(url: str) -> list[str]:
                 return [
                     "Redis does not tell its maxmemory-policy; it must be noeviction."
                 ]
-            if _missing(APPEND_ONLY, found):
+            if _unmet(APPEND_ONLY, found):
                 return [
                     "Redis runs without appendonly: a restart delays work by seconds."
                 ]

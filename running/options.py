@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from running.errors import ServiceError
+from running.processes import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 WAITING_CONNECTIONS = 512
 

@@ -130,15 +130,17 @@ class Postgres(Server):
     def _make_role_and_database(self) -> None:
         role, database = sql.Identifier(USER), sql.Identifier(DATABASE)
         with self.connect(user=SUPERUSER, database="postgres") as connection:
-            known = _found(connection, "select from pg_roles where rolname = %s", USER)
+            is_known = _is_there(
+                connection, "select from pg_roles where rolname = %s", USER
+            )
             connection.execute(
                 sql.SQL("{} role {} with login createdb password {}").format(
-                    sql.SQL("alter" if known else "create"),
+                    sql.SQL("alter" if is_known else "create"),
                     role,
                     sql.Literal(self.password(USER)),
                 )
             )
-            if not _found(
+            if not _is_there(
                 connection, "select from pg_database where datname = %s", DATABASE
             ):
                 connection.execute(
@@ -277,7 +279,7 @@ def binaries() -> Path:
     return folder
 
 
-def _found(
+def _is_there(
     connection: "psycopg.Connection[tuple[object, ...]]", query: str, name: str
 ) -> bool:
     return connection.execute(query, [name]).fetchone() is not None

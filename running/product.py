@@ -46,9 +46,9 @@ class Product:
     def named(self, *words: str) -> list[psutil.Process]:
         """Return the processes whose command line has all of these words."""
         return [
-            each
-            for each in self.descendants()
-            if all(word in " ".join(_command(each)) for word in words)
+            process
+            for process in self.descendants()
+            if all(word in " ".join(_command(process)) for word in words)
         ]
 
     def wait_until_ready(self) -> str:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +19,7 @@ def step() -> None:
     time.sleep(STEP_S)
 
 
-class Server:
+class Server(ABC):
     """A server of our own: one child process, one data folder, one lock on it."""
 
     name = ""
@@ -30,16 +31,19 @@ class Server:
         self.pause = pause
         self.lock = HeldLock(folder.runtime / f"{self.name}.lock")
 
+    @abstractmethod
     def make_ready_to_start(self) -> None:
         """Put in order whatever an earlier end left behind."""
 
+    @abstractmethod
     def clear_up(self) -> None:
         """Remove what only a running server needs."""
 
+    @abstractmethod
     def is_ready(self) -> bool:
         """Tell whether the server answers."""
-        raise NotImplementedError
 
+    @abstractmethod
     def check(self) -> None:
         """Refuse a server whose settings could lose data."""
 

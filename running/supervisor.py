@@ -31,8 +31,8 @@ ALONE_S = 1.0
 FOREVER_S = float("inf")
 
 
-class Product:
-    """One running Virtlab."""
+class Supervisor:
+    """Starts the product, and looks after it until somebody asks to stop."""
 
     def __init__(self, options: Options, supervision: Supervision) -> None:
         self.options = options
@@ -44,7 +44,7 @@ class Product:
         self.begun = time.monotonic()
 
     def run(self) -> None:
-        """Start everything, then look after it until somebody asks to stop."""
+        """Start everything in order, and stop it whatever happens."""
         # The port first: if it is taken, nothing has been started or changed.
         with self.options.listen() as listener:
             self.folder.prepare()
@@ -238,7 +238,7 @@ def guarded(work: Callable[[Supervision], None]) -> int:
 def main() -> int:
     """Run the product that the environment describes."""
     return guarded(
-        lambda supervision: Product(Options.of(os.environ), supervision).run()
+        lambda supervision: Supervisor(Options.of(os.environ), supervision).run()
     )
 
 
