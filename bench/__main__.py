@@ -23,7 +23,7 @@ from bench import judging
 from bench.agents import bench_agents
 from bench.fluency import bench_fluency
 from bench.judging import bench_judging
-from bench.pages import bench_pages
+from bench.pages import EMPTY_PAGE, bench_pages
 from bench.parsers import bench_parsers
 from running import embedded
 from running.product import Product, start
@@ -35,7 +35,6 @@ PAGE_VIEWS = 40
 AGENTS_REST_S = 30.0
 STUDY = "lmu-2010-xen"
 ROWS = f"/api/v1/comparisons/?study={STUDY}"
-EMPTY_PAGE = "/login/"  # the same web server and templates, no data
 
 
 def main() -> None:

@@ -27,9 +27,9 @@ from bench.stage import (
     Stage,
     bare_bytes,
     cost_of,
-    free_port,
     staged,
 )
+from running.product import free_port
 
 SIZE_BYTES, START_MS, REST_PERCENT = 200_000, 150, 0.1
 STARTS = 21

@@ -79,7 +79,7 @@ def detection(name: str, *, repetitions: int, seed: int) -> tuple[int, int]:
     Found means that a rule of the class names a cell or run that is wrong.
     """
     inject, rules = CLASSES[name]
-    found = tried = 0
+    hits = tried = 0
     for number in range(seed, seed + repetitions):
         # Another stream than that of the study, which is drawn from the number alone.
         made = inject(np.random.default_rng([number, 1]), _study(number))
@@ -87,12 +87,12 @@ def detection(name: str, *, repetitions: int, seed: int) -> tuple[int, int]:
             study, wrong = made
             named = {
                 subject.id
-                for finding in check(study, [RULES[each] for each in sorted(rules)])
+                for finding in check(study, [RULES[rule] for rule in sorted(rules)])
                 for subject in finding.subjects
             }
-            found += bool(named & {str(each) for each in wrong})
+            hits += bool(named & set(map(str, wrong)))
             tried += 1
-    return found, tried
+    return hits, tried
 
 
 def false_findings(*, repetitions: int, seed: int) -> FalseFindings:
@@ -102,10 +102,10 @@ def false_findings(*, repetitions: int, seed: int) -> FalseFindings:
     for number in range(seed, seed + repetitions):
         study = _study(number)
         findings = check(study)
-        named = {each for finding in findings for each in finding.subjects}
+        named = {subject for finding in findings for subject in finding.subjects}
         cells, runs = cells + len(study.cells), runs + len(study.runs)
-        doubted_cells += sum(each.kind == "cell" for each in named)
-        doubted_runs += sum(each.kind == "run" for each in named)
+        doubted_cells += sum(subject.kind == "cell" for subject in named)
+        doubted_runs += sum(subject.kind == "run" for subject in named)
         by_rule.update(finding.rule for finding in findings)
     return FalseFindings(cells, doubted_cells, runs, doubted_runs, by_rule)
 

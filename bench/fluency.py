@@ -18,6 +18,7 @@ from typing import Any, Final
 from playwright.sync_api import Page
 
 from agents.client import Client
+from bench.pages import EMPTY_PAGE
 from running.browser import chromium
 from running.product import Product
 
@@ -39,9 +40,7 @@ PLATFORMS: Final[tuple[dict[str, Any], ...]] = (
 OPERATIONS: Final = ("read", "write", "copy", "triad")
 SIZES: Final = tuple(f"{size} KiB" for size in range(4, 204, 4))
 
-
 COMPARE: Final = f"/studies/first-lab/{STUDY}/compare/"
-EMPTY_PAGE: Final = "/login/"
 PAINT_MS: Final = 1000
 INTERACTION_MS: Final = 100
 SETTLED_MS: Final = 800
@@ -181,8 +180,8 @@ class Clock:
         return Spent(max(taken, default=0), max(tasks, default=0), spent_ms - before)
 
     def _spent_ms(self) -> float:
-        found: dict[str, Any] = self.session.send("Performance.getMetrics")
-        metrics = {each["name"]: each["value"] for each in found["metrics"]}
+        answer: dict[str, Any] = self.session.send("Performance.getMetrics")
+        metrics = {metric["name"]: metric["value"] for metric in answer["metrics"]}
         return float(metrics["TaskDuration"]) * 1000
 
 

@@ -134,9 +134,9 @@ def _measure(slug: str) -> float:
     times = []
     for _ in range(REPEATS):
         begun = time.perf_counter()
-        found = study_verdicts(study)
+        verdicts = study_verdicts(study)
         times.append(time.perf_counter() - begun)
-    assert len(found.rows) == SYSTEMS * CASES
+    assert len(verdicts.rows) == SYSTEMS * CASES
     return statistics.median(times) * 1000
 
 

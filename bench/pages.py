@@ -51,18 +51,19 @@ def bench_pages(product: Product) -> Iterator[tuple[str, ...]]:
             yield _row(f"{kind}, worst of {len(addresses)}", worst, limit)
 
 
-def _row(what: str, it: Timing, limit: Timing) -> tuple[str, ...]:
-    speed = f"{it.anew_ms:.1f} ms, CPU {it.cpu_ms:.1f} ms; again {it.again_ms:.1f} ms"
+def _row(what: str, page: Timing, limit: Timing) -> tuple[str, ...]:
+    speed = f"{page.anew_ms:.1f} ms, CPU {page.cpu_ms:.1f} ms"
+    speed += f"; again {page.again_ms:.1f} ms"
     empty = f"empty {limit.anew_ms:.1f} ms, CPU {limit.cpu_ms:.1f} ms"
-    shares = f"{it.anew_ms / WANTED_MS:.2f}, again {it.again_ms / WANTED_MS:.2f}"
-    ratio = f"{it.anew_ms / limit.anew_ms:.1f} x"
+    shares = f"{page.anew_ms / WANTED_MS:.2f}, again {page.again_ms / WANTED_MS:.2f}"
+    ratio = f"{page.anew_ms / limit.anew_ms:.1f} x"
     return what, speed, empty, f"{ratio}; of {WANTED_MS} ms: {shares}"
 
 
 def studies_of(product: Product) -> list[str]:
     """Return each study of a product as lab/slug."""
-    found = product.client().get("studies/")["results"]
-    return [f"{each['lab']}/{each['slug']}" for each in found]
+    studies = product.client().get("studies/")["results"]
+    return [f"{study['lab']}/{study['slug']}" for study in studies]
 
 
 def addresses_of(pages: "Pages", slugs: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -82,13 +83,8 @@ def addresses_of(pages: "Pages", slugs: list[str]) -> Iterator[tuple[str, list[s
             yield kind, [address.format(run=run)]
         else:
             paths = (address.format(cell=cells[slug]) for slug in slugs)
-            yield (
-                kind,
-                [
-                    f"/studies/{it}/{path}"
-                    for it, path in zip(slugs, paths, strict=True)
-                ],
-            )
+            pairs = zip(slugs, paths, strict=True)
+            yield kind, [f"/studies/{slug}/{path}" for slug, path in pairs]
 
 
 class Pages:
@@ -105,10 +101,10 @@ class Pages:
 
     def first(self, address: str, pattern: str) -> str:
         """Return what a pattern finds first on a page; raise LookupError without."""
-        found = re.search(pattern, self.read(address, "identity"), re.DOTALL)
-        if not found:
+        match = re.search(pattern, self.read(address, "identity"), re.DOTALL)
+        if not match:
             raise LookupError(f"{address} holds nothing like {pattern}")
-        return found[1]
+        return match[1]
 
     def timing(self, address: str) -> Timing:
         """Time a page that was read before, so that nothing is done a first time."""

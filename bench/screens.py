@@ -20,8 +20,8 @@ from playwright.sync_api import Browser, BrowserContext
 
 from bench.routes import BARE, DISKS, PAGES, PERSONAL, XEN
 from running.browser import chromium
+from running.processes import ROOT
 
-ROOT: Final = Path(__file__).parents[1]
 LAB: Final = "first-lab"
 EMULATED: Final = "/studies/alpha-lab/virtlab-2026-emulated/"
 DOCUMENTS: Final = {
@@ -130,9 +130,9 @@ def take(
     page.goto(address)
     charts = page.locator("[data-chart]")
     # A chart is drawn when it comes into sight.
-    for at in range(charts.count()):
-        charts.nth(at).scroll_into_view_if_needed()
-        page.wait_for_function(DRAWN, arg=at)
+    for place in range(charts.count()):
+        charts.nth(place).scroll_into_view_if_needed()
+        page.wait_for_function(DRAWN, arg=place)
     page.evaluate("scrollTo(0, 0)")
     page.screenshot(path=path, full_page=is_whole)
     print(path.name)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from agents import build
+from running.product import free_port
 
 SYSTEM = ("--host", "alpha", "--hypervisor", "KVM")
 TOKEN = "vl_abcdef_secret"
@@ -321,9 +322,3 @@ def answers(port: int) -> bool:
             return client.recv(100) == b"start"
     except OSError:
         return False
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])

@@ -1,5 +1,6 @@
 """The tables of the calibration report: how many intervals and verdicts are right."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -43,51 +44,49 @@ def percent(share: float, digits: int = 1) -> str:
 
 def covered(cell: Rollups, baseline: Rollups, truth: float | np.ndarray = 1.0) -> float:
     """Return the share of the intervals that hold the truth, of those that exist."""
-    found = log_ratio_intervals(cell, baseline, True)
-    exists = found.method != Method.NONE
-    return float(np.mean((found.low < truth)[exists] & (found.high > truth)[exists]))
+    intervals = log_ratio_intervals(cell, baseline, True)
+    is_right = (intervals.low < truth) & (intervals.high > truth)
+    return float(np.mean(is_right[intervals.method != Method.NONE]))
 
 
 def coverage(generator: Generator, repetitions: int) -> Table:
     counts = (2, 3, 4, 5, 7, 10)
-
-    def row(kind: str) -> tuple[str, ...]:
-        pairs = (
-            [cells_of(generator, kind, repetitions, n, noise=NOISE) for _ in "ab"]
-            for n in counts
-        )
-        shares = (covered(cell, baseline) for cell, baseline in pairs)
-        return (kind, *map(percent, shares))
-
+    designs = tuple((n, n) for n in counts)
     return Table(
         "Coverage, the same number of runs on both sides",
         "How many % of the intervals hold the true ratio, by runs a side. The standard "
         f"deviation between runs is {percent(NOISE, 0)} % of the mean. Wanted: 95. "
         "Below five runs (MOVER) the intervals are wider than they need be.",
         ("run means are", *map(str, counts)),
-        tuple(map(row, KINDS)),
+        _covered_rows(generator, repetitions, designs),
     )
 
 
 def unequal_coverage(generator: Generator, repetitions: int) -> Table:
     designs = ((2, 30), (4, 30), (5, 30), (10, 30))
-
-    def row(kind: str) -> tuple[str, ...]:
-        pairs = (
-            [cells_of(generator, kind, repetitions, n, noise=NOISE) for n in design]
-            for design in designs
-        )
-        shares = (covered(cell, baseline) for cell, baseline in pairs)
-        return (kind, *map(percent, shares))
-
     return Table(
         "Coverage, unequal numbers of runs",
         "As above. A mean of few runs of a skewed or two-speed system is itself "
         "skewed, and a baseline of many runs no longer hides that: measure both sides "
         "equally often.",
         ("run means are", *(f"{n} against {m}" for n, m in designs)),
-        tuple(map(row, KINDS)),
+        _covered_rows(generator, repetitions, designs),
     )
+
+
+def _covered_rows(
+    generator: Generator, repetitions: int, designs: Iterable[tuple[int, int]]
+) -> tuple[tuple[str, ...], ...]:
+    """Return a row a kind of noise, a column a design: the runs of both sides."""
+
+    def row(kind: str) -> tuple[str, ...]:
+        pairs = (
+            [cells_of(generator, kind, repetitions, n, noise=NOISE) for n in design]
+            for design in designs
+        )
+        return (kind, *(percent(covered(cell, other)) for cell, other in pairs))
+
+    return tuple(map(row, KINDS))
 
 
 def quiet_baseline(generator: Generator, repetitions: int) -> Table:
@@ -96,11 +95,11 @@ def quiet_baseline(generator: Generator, repetitions: int) -> Table:
     def row(kind: str, n: int) -> tuple[str, ...]:
         cells = (cells_of(generator, kind, repetitions, n, noise=x) for x in noises)
         native = {"noise": QUIET}
-        found = (
+        shares = (
             covered(cell, cells_of(generator, "normal", repetitions, n, **native))
             for cell in cells
         )
-        return (f"{kind}, {n} runs a side", *map(percent, found))
+        return (f"{kind}, {n} runs a side", *map(percent, shares))
 
     return Table(
         "Coverage, a noisy virtual machine against a quiet native one",
@@ -187,11 +186,20 @@ def false_verdicts(generator: Generator, repetitions: int) -> Table:
         "How many % of cells are called slower or faster although both sides are "
         "equal, by standard deviation; equivalence margin 2 %. Promised: at most 4.",
         ("run means are", *(f"{percent(noise)} %" for noise in NOISES)),
-        tuple(
-            (f"{kind}, {n} runs", *(percent(wrong(kind, n, x), 2) for x in NOISES))
-            for kind in KINDS
-            for n in (5, 10)
-        ),
+        _wrong_rows(wrong, NOISES, (5, 10)),
+    )
+
+
+def _wrong_rows(
+    wrong: Callable[[str, int, float], float],
+    noises: Iterable[float],
+    counts: Iterable[int],
+) -> tuple[tuple[str, ...], ...]:
+    """Return a row a kind of noise and number of runs, a column a size of noise."""
+    return tuple(
+        (f"{kind}, {n} runs", *(percent(wrong(kind, n, noise), 2) for noise in noises))
+        for kind in KINDS
+        for n in counts
     )
 
 
@@ -200,7 +208,7 @@ def false_verdicts_on_a_quiet_host(generator: Generator, repetitions: int) -> Ta
 
     def wrong(kind: str, n: int, noise: float) -> float:
         cell = cells_of(generator, kind, repetitions, n, noise=noise)
-        native = cells_of(generator, "normal", repetitions, n, noise=0.002)
+        native = cells_of(generator, "normal", repetitions, n, noise=QUIET)
         given = shares(cell, native)
         return given[Verdict.SLOWER] + given[Verdict.FASTER]
 
@@ -211,11 +219,7 @@ def false_verdicts_on_a_quiet_host(generator: Generator, repetitions: int) -> Ta
         "the same one of two speeds, or none of a long tail, and nothing in them shows "
         "it.",
         ("virtual machine", *(f"{percent(noise)} %" for noise in noises)),
-        tuple(
-            (f"{kind}, {n} runs", *(percent(wrong(kind, n, x), 2) for x in noises))
-            for kind in KINDS
-            for n in (5, 10, 20)
-        ),
+        _wrong_rows(wrong, noises, (5, 10, 20)),
     )
 
 
@@ -233,11 +237,7 @@ def margin_edge(generator: Generator, repetitions: int) -> Table:
         "The true ratio is 0.98 exactly, where slower, faster and equivalent are all "
         "wrong: how many % of cells get any of them. Wanted: at most 5.",
         ("run means are", *(f"{percent(noise)} %" for noise in NOISES)),
-        tuple(
-            (f"{kind}, {n} runs", *(percent(wrong(kind, n, x), 2) for x in NOISES))
-            for kind in KINDS
-            for n in (5, 10)
-        ),
+        _wrong_rows(wrong, NOISES, (5, 10)),
     )
 
 

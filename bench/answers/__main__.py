@@ -73,7 +73,8 @@ def compare(options: argparse.Namespace) -> int:
         for example in examples[: options.examples]:
             print(f"          {example[:600]}")
     print(
-        "compared:", ", ".join(f"{n:,} {it}" for it, n in comparison.compared.items())
+        "compared:",
+        ", ".join(f"{count:,} {kind}" for kind, count in comparison.compared.items()),
     )
     print(f"{sum(map(len, kinds.values())):,} differences of {len(kinds)} kinds")
     return 1 if kinds else 0

@@ -41,15 +41,17 @@ class Comparison:
             self.compared["answers"] += len(pair[0])
             yield from self._dicts(*pair, _endpoint(name), name)
 
-    def _trees(self, old: Any, new: Any, place: str, at: str) -> Iterator[Difference]:
+    def _trees(self, old: Any, new: Any, place: str, path: str) -> Iterator[Difference]:
         if isinstance(old, dict) and isinstance(new, dict):
-            yield from self._dicts(old, new, place, at)
+            yield from self._dicts(old, new, place, path)
         elif isinstance(old, list) and isinstance(new, list):
-            yield from self._lists(old, new, place, at)
+            yield from self._lists(old, new, place, path)
         else:
             self.compared[type(old).__name__] += 1
             if not self._is_equal(old, new):
-                yield Difference(place, _change(old, new), f"{at}: {old!r} -> {new!r}")
+                yield Difference(
+                    place, _change(old, new), f"{path}: {old!r} -> {new!r}"
+                )
 
     def _is_equal(self, old: Any, new: Any) -> bool:
         if isinstance(old, float) and isinstance(new, float):
@@ -58,46 +60,52 @@ class Comparison:
         return (type(old), old) == (type(new), new)
 
     def _dicts(
-        self, old: Document, new: Document, place: str, at: str
+        self, old: Document, new: Document, place: str, path: str
     ) -> Iterator[Difference]:
         # The keys of a file are questions: else each would be a kind of its own.
-        is_answers = place == _endpoint(at)
+        is_answers = place == _endpoint(path)
         for key in sorted((old.keys() | new.keys()) - self.passed_over):
             here = place + ("?" if is_answers else f".{key}")
             if key not in new:
-                yield Difference(here, "only in old", f"{at} {key}: {_brief(old[key])}")
+                yield Difference(
+                    here, "only in old", f"{path} {key}: {_brief(old[key])}"
+                )
             elif key not in old:
-                yield Difference(here, "only in new", f"{at} {key}: {_brief(new[key])}")
+                yield Difference(
+                    here, "only in new", f"{path} {key}: {_brief(new[key])}"
+                )
             else:
-                yield from self._trees(old[key], new[key], here, f"{at} {key}")
+                yield from self._trees(old[key], new[key], here, f"{path} {key}")
 
     def _lists(
-        self, old: list[Any], new: list[Any], place: str, at: str
+        self, old: list[Any], new: list[Any], place: str, path: str
     ) -> Iterator[Difference]:
         before, after = self._rows(old), self._rows(new)
         if before is None or after is None:
             if len(old) != len(new):
                 yield Difference(
-                    place, "length", f"{at}: {_brief(old)} -> {_brief(new)}"
+                    place, "length", f"{path}: {_brief(old)} -> {_brief(new)}"
                 )
                 return
             for number, pair in enumerate(zip(old, new, strict=True)):
-                yield from self._trees(*pair, f"{place}[]", f"{at}[{number}]")
+                yield from self._trees(*pair, f"{place}[]", f"{path}[{number}]")
             return
-        yield from self._dicts_of_rows(before, after, place, at)
+        yield from self._dicts_of_rows(before, after, place, path)
 
     def _dicts_of_rows(
-        self, before: Document, after: Document, place: str, at: str
+        self, before: Document, after: Document, place: str, path: str
     ) -> Iterator[Difference]:
         for key in before.keys() - after.keys():
-            yield Difference(f"{place}[]", "only in old", f"{at} {key}")
+            yield Difference(f"{place}[]", "only in old", f"{path} {key}")
         for key in after.keys() - before.keys():
-            yield Difference(f"{place}[]", "only in new", f"{at} {key}")
+            yield Difference(f"{place}[]", "only in new", f"{path} {key}")
         both = [key for key in before if key in after]
         if both != [key for key in after if key in before]:
-            yield Difference(place, "order", at)
+            yield Difference(place, "order", path)
         for key in both:
-            yield from self._trees(before[key], after[key], f"{place}[]", f"{at} {key}")
+            yield from self._trees(
+                before[key], after[key], f"{place}[]", f"{path} {key}"
+            )
 
     def _rows(self, rows: list[Any]) -> Document | None:
         """Return rows by what they are, or None where that does not tell them apart."""
@@ -115,8 +123,9 @@ def _endpoint(name: str) -> str:
 
 def _change(old: Any, new: Any) -> str:
     """Return what changed into what, if that can be a code."""
-    codes = [it for it in (old, new) if it is None or isinstance(it, str | bool)]
-    if len(codes) == 2 and all(len(str(it)) < 40 for it in codes):
+    sides = (old, new)
+    are_codes = all(side is None or isinstance(side, str | bool) for side in sides)
+    if are_codes and all(len(str(side)) < 40 for side in sides):
         return f"{old!r} -> {new!r}"
     return f"{type(old).__name__} -> {type(new).__name__}"
 

@@ -189,9 +189,9 @@ class Folder:
         """Return an address that names things in place of their ids."""
         path, mark, query = text.partition("?")
         parts = path.split("/")
-        for at, (list_name, part) in enumerate(pairwise(parts), 1):
+        for place, (list_name, part) in enumerate(pairwise(parts), 1):
             if part.isdecimal():
-                parts[at] = self.names.get((_kind_of_list(list_name), part), part)
+                parts[place] = self.names.get((_kind_of_list(list_name), part), part)
         pairs = []
         for name, value in parse_qsl(query):
             named = [str(self.named(one, "", name)) for one in value.split(",")]
