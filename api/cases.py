@@ -1,7 +1,5 @@
 """/cases/: metrics with their parameters, the rows of comparisons."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -12,7 +10,6 @@ from api.kit.queries import ListQuery, ToolParameter, study_parameter
 from api.kit.views import AddressedRow, ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Case
-from benchmarks.studies.lists import find_study
 
 LOOKUPS = {"tool": "tool", "metric": "metric", "component": "component"}
 
@@ -51,12 +48,9 @@ class CasesView(ApiView):
         responses=CaseSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        filters = self.looked_up(LOOKUPS)
-        cells: dict[str, Any] = {}
-        if "study" in self.query:
-            cells["study"] = find_study(self.viewer, self.query["study"])
-        cases = Case.objects.measured_for(self.viewer, **cells).filter(**filters)
-        return self.page_of(cases, CaseSerializer)
+        cells = self.looked_up_in_study({})
+        cases = Case.objects.measured_for(self.viewer, **cells)
+        return self.page_of(cases.filter(**self.looked_up(LOOKUPS)), CaseSerializer)
 
 
 class CaseView(ApiView):

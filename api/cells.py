@@ -14,7 +14,6 @@ from api.kit.views import ApiView
 from benchmarks.analysis.clocks import ORDER
 from benchmarks.comparing.table import SCENARIOS
 from benchmarks.models import Cell
-from benchmarks.studies.lists import find_study
 
 LOOKUPS = {
     "system": "system",
@@ -101,13 +100,7 @@ class CellsView(ApiView):
         responses=CellSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        cells = Cell.objects.visible_to(self.viewer).filter(n__gt=0, **self._filters())
+        filters = self.looked_up_in_study(LOOKUPS)
+        cells = Cell.objects.visible_to(self.viewer).filter(n__gt=0, **filters)
         related = cells.select_related("study", "system", "case", "session")
         return self.page_of(related, CellSerializer)
-
-    def _filters(self) -> dict[str, Any]:
-        filters = self.looked_up(LOOKUPS)
-        if "study" in self.query:
-            name = self.query["study"]
-            filters["study"] = find_study(self.viewer, name)
-        return filters

@@ -24,7 +24,6 @@ from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Efficiency, Study, System
 from benchmarks.parsing.contract import Better
-from benchmarks.studies.lists import find_study
 
 BETTER = get_args(Better)
 STATES = (*Efficiency.State.values, NOT_YET)
@@ -214,8 +213,7 @@ class ComparisonsView(ApiView):
         responses=ComparisonSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        name = self.query.get("study")
-        study = find_study(self.viewer, name) if name else None
+        study = self.asked_study
         reference = self._reference(study)
         filters = self.looked_up(LOOKUPS)
         # A cell that waits has no efficiency to have a state.

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.comparisons import BETTER, FigureSerializer
-from api.kit.fields import NULLABLE, Choice
+from api.kit.fields import Choice
 from api.kit.queries import ToolParameter
 from api.kit.views import NamedStudyView, StudyQuery
 from benchmarks.comparing.coruns import study_coruns
@@ -29,7 +29,7 @@ class SlotSerializer(FigureSerializer):
     """
 
     slot = serializers.CharField()
-    value = serializers.FloatField(**NULLABLE)
+    value = serializers.FloatField(allow_null=True)
     n = serializers.IntegerField()
     cell_id = serializers.IntegerField()
 
@@ -53,8 +53,8 @@ class TargetSerializer(serializers.Serializer[Any]):
 
     ideal_s = serializers.FloatField()
     ideal_ratio = serializers.FloatField()
-    lmu_s = serializers.FloatField(**NULLABLE)
-    lmu_ratio = serializers.FloatField(**NULLABLE)
+    lmu_s = serializers.FloatField(allow_null=True)
+    lmu_ratio = serializers.FloatField(allow_null=True)
 
 
 class FiguresSerializer(serializers.Serializer[Any]):
@@ -67,23 +67,23 @@ class FiguresSerializer(serializers.Serializer[Any]):
     cores of all VMs share the ``cores`` of the machine.
     """
 
-    sum = serializers.FloatField(**NULLABLE)
+    sum = serializers.FloatField(allow_null=True)
     is_sum_printed = serializers.BooleanField()
-    mean = serializers.FloatField(**NULLABLE)
-    minimum = serializers.FloatField(**NULLABLE)
-    maximum = serializers.FloatField(**NULLABLE)
-    jain = serializers.FloatField(**NULLABLE)
-    jain_low = serializers.FloatField(**NULLABLE)
-    jain_high = serializers.FloatField(**NULLABLE)
+    mean = serializers.FloatField(allow_null=True)
+    minimum = serializers.FloatField(allow_null=True)
+    maximum = serializers.FloatField(allow_null=True)
+    jain = serializers.FloatField(allow_null=True)
+    jain_low = serializers.FloatField(allow_null=True)
+    jain_high = serializers.FloatField(allow_null=True)
     repeated = serializers.IntegerField()
-    sum_check = SumCheckSerializer(**NULLABLE)
-    scaling = serializers.FloatField(**NULLABLE)
-    scaling_to_native = serializers.FloatField(**NULLABLE)
-    slowdown = serializers.FloatField(**NULLABLE)
-    interference = serializers.FloatField(**NULLABLE)
-    target = TargetSerializer(**NULLABLE)
-    virtual = serializers.IntegerField(**NULLABLE)
-    cores = serializers.IntegerField(**NULLABLE)
+    sum_check = SumCheckSerializer(allow_null=True)
+    scaling = serializers.FloatField(allow_null=True)
+    scaling_to_native = serializers.FloatField(allow_null=True)
+    slowdown = serializers.FloatField(allow_null=True)
+    interference = serializers.FloatField(allow_null=True)
+    target = TargetSerializer(allow_null=True)
+    virtual = serializers.IntegerField(allow_null=True)
+    cores = serializers.IntegerField(allow_null=True)
     reasons = serializers.ListField(child=serializers.CharField())
 
 
@@ -108,8 +108,8 @@ class CoRunSerializer(serializers.Serializer[Any]):
     slots = SlotSerializer(many=True, source="of.slots")
     missing = serializers.ListField(child=serializers.CharField(), source="of.missing")
     printed = serializers.DictField(child=serializers.FloatField(), source="of.printed")
-    single = SlotSerializer(source="of.single", **NULLABLE)
-    native = SlotSerializer(source="of.native", **NULLABLE)
+    single = SlotSerializer(source="of.single", allow_null=True)
+    native = SlotSerializer(source="of.native", allow_null=True)
     figures = FiguresSerializer()
 
 
@@ -118,11 +118,11 @@ class CurvePointSerializer(serializers.Serializer[Any]):
 
     k = serializers.IntegerField()
     sum = serializers.FloatField()
-    noise = serializers.FloatField(**NULLABLE)
+    noise = serializers.FloatField(allow_null=True)
     mean = serializers.FloatField()
     jain = serializers.FloatField(source="fairness.jain")
-    scaling = serializers.FloatField(**NULLABLE)
-    share = serializers.FloatField(**NULLABLE)
+    scaling = serializers.FloatField(allow_null=True)
+    share = serializers.FloatField(allow_null=True)
 
 
 class CurveSerializer(serializers.Serializer[Any]):

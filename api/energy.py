@@ -7,7 +7,6 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.kit.fields import NULLABLE
 from api.kit.queries import WholeParameter
 from api.kit.views import NamedStudyView, StudyQuery
 from benchmarks.power.logged_energy import MeteredWork, run_energies
@@ -32,17 +31,17 @@ class SystemEnergySerializer(serializers.Serializer[Any]):
     printed_j = serializers.FloatField()
     meter_s = serializers.FloatField()
     mean_w = serializers.FloatField()
-    work_s = serializers.FloatField(**NULLABLE)
-    overrun_s = serializers.FloatField(**NULLABLE)
-    energy_j = serializers.FloatField(**NULLABLE)
-    less_wait_j = serializers.FloatField(**NULLABLE)
-    operations = serializers.FloatField(**NULLABLE)
-    joules_per_operation = serializers.FloatField(**NULLABLE)
-    operations_per_joule = serializers.FloatField(**NULLABLE)
-    energy_delay_js = serializers.FloatField(**NULLABLE)
-    printed_ratio = serializers.FloatField(**NULLABLE)
-    energy_ratio = serializers.FloatField(**NULLABLE)
-    less_wait_ratio = serializers.FloatField(**NULLABLE)
+    work_s = serializers.FloatField(allow_null=True)
+    overrun_s = serializers.FloatField(allow_null=True)
+    energy_j = serializers.FloatField(allow_null=True)
+    less_wait_j = serializers.FloatField(allow_null=True)
+    operations = serializers.FloatField(allow_null=True)
+    joules_per_operation = serializers.FloatField(allow_null=True)
+    operations_per_joule = serializers.FloatField(allow_null=True)
+    energy_delay_js = serializers.FloatField(allow_null=True)
+    printed_ratio = serializers.FloatField(allow_null=True)
+    energy_ratio = serializers.FloatField(allow_null=True)
+    less_wait_ratio = serializers.FloatField(allow_null=True)
     is_reversed = serializers.BooleanField()
     reason = serializers.CharField()
 
@@ -76,26 +75,28 @@ class WorkEnergySerializer(serializers.Serializer[Any]):
     host = serializers.CharField(source="meter.host.slug")
     meter = serializers.CharField(source="meter.name")
     is_cpu_only = serializers.BooleanField(source="meter.is_cpu_only")
-    gain_error = serializers.FloatField(source="meter.gain_error", **NULLABLE)
+    gain_error = serializers.FloatField(source="meter.gain_error", allow_null=True)
     is_external = serializers.BooleanField(source="energy.is_external")
     duration_s = serializers.FloatField(source="energy.duration_s")
     covered_s = serializers.FloatField(source="energy.covered_s")
     samples = serializers.IntegerField(source="energy.samples")
-    mean_w = serializers.FloatField(source="energy.mean_w", **NULLABLE)
-    idle_w = serializers.FloatField(source="energy.idle_w", **NULLABLE)
-    energy_j = serializers.FloatField(source="energy.energy_j", **NULLABLE)
-    above_idle_j = serializers.FloatField(source="energy.above_idle_j", **NULLABLE)
-    edge_error_j = serializers.FloatField(source="energy.edge_error_j", **NULLABLE)
-    clock_error_s = serializers.FloatField(source="energy.clock_error_s", **NULLABLE)
-    operations = serializers.FloatField(source="energy.operations", **NULLABLE)
+    mean_w = serializers.FloatField(source="energy.mean_w", allow_null=True)
+    idle_w = serializers.FloatField(source="energy.idle_w", allow_null=True)
+    energy_j = serializers.FloatField(source="energy.energy_j", allow_null=True)
+    above_idle_j = serializers.FloatField(source="energy.above_idle_j", allow_null=True)
+    edge_error_j = serializers.FloatField(source="energy.edge_error_j", allow_null=True)
+    clock_error_s = serializers.FloatField(
+        source="energy.clock_error_s", allow_null=True
+    )
+    operations = serializers.FloatField(source="energy.operations", allow_null=True)
     joules_per_operation = serializers.FloatField(
-        source="energy.per_work.joules_per_operation", **NULLABLE
+        source="energy.per_work.joules_per_operation", allow_null=True
     )
     operations_per_joule = serializers.FloatField(
-        source="energy.per_work.operations_per_joule", **NULLABLE
+        source="energy.per_work.operations_per_joule", allow_null=True
     )
     energy_delay_js = serializers.FloatField(
-        source="energy.per_work.energy_delay_js", **NULLABLE
+        source="energy.per_work.energy_delay_js", allow_null=True
     )
     sentence = serializers.CharField()
 

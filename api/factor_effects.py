@@ -219,7 +219,7 @@ class AnalysisSerializer(serializers.Serializer[Any]):
 
     def get_is_whole(self, row: Analysis) -> bool:
         # By identity: the whole of a single case may be equal to that case.
-        return any(row is each for each in self.context["wholes"])
+        return any(row is whole for whole in self.context["wholes"])
 
 
 class StudyEffectsSerializer(serializers.Serializer[StudyEffects]):
@@ -233,11 +233,11 @@ class StudyEffectsSerializer(serializers.Serializer[StudyEffects]):
 
     @extend_schema_field(AnalysisSerializer(many=True))
     def get_results(self, row: StudyEffects) -> Any:
-        wholes = [each.whole for each in row.components if each.whole]
+        wholes = [part.whole for part in row.components if part.whole]
         analyses = [
             analysis
-            for each in row.components
-            for analysis in (each.whole, *each.cases)
+            for part in row.components
+            for analysis in (part.whole, *part.cases)
             if analysis
         ]
         context = {**self.context, "wholes": wholes}

@@ -16,11 +16,14 @@ from benchmarks.models import Flag
 from benchmarks.plausibility.checking import RULES
 from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.studies import flags
-from benchmarks.studies.flags import decide_flag
-from benchmarks.studies.lists import find_study
 from benchmarks.viewer import Viewer
 
-EXACT = ("rule", "severity", "status")
+LOOKUPS = {
+    "rule": "rule",
+    "severity": "severity",
+    "status": "status",
+    "cell": "cells",
+}
 EXAMPLE = OpenApiExample(
     "It is a mistake",
     value={"status": "confirmed", "note": "The authors read the wrong column."},
@@ -90,17 +93,9 @@ class FlagsView(ApiView):
         responses=FlagSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        rows = flags.visible_flags(self.viewer, **self._filters())
+        filters = self.looked_up_in_study(LOOKUPS)
+        rows = flags.visible_flags(self.viewer, **filters)
         return self.page_of(rows, FlagSerializer)
-
-    def _filters(self) -> dict[str, Any]:
-        filters = {name: self.query[name] for name in EXACT if name in self.query}
-        if "cell" in self.query:
-            filters["cells"] = self.query["cell"]
-        if "study" in self.query:
-            name = self.query["study"]
-            filters["study"] = find_study(self.viewer, name)
-        return filters
 
 
 class DecisionInput(StrictSerializer):
@@ -132,6 +127,6 @@ class FlagView(ApiView):
         # The lab also sees what others made public: that is as good as missing here.
         if flag.lab_id != self.lab.pk:
             raise NotFoundError("flag", pk)
-        decide_flag(flag=flag, who=self.agent.name, **decision)
+        flags.decide_flag(flag=flag, who=self.agent.name, **decision)
         # Read again: the decisions fetched before lack this one.
         return Response(self.shown(FlagSerializer, flags.find_flag(owner, pk)))

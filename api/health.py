@@ -43,9 +43,9 @@ class HealthView(ApiView):
         responses={200: HealthSerializer, 503: HealthSerializer},
     )
     def get(self, request: Request) -> Response:
-        found = health()
-        shown = HealthSerializer(found).data
-        if found.status != "down":
+        state = health()
+        shown = HealthSerializer(state).data
+        if state.status != "down":
             return Response(shown)
         headers = {"Retry-After": str(RETRY_AFTER_S)}
         return Response(shown, status=HTTP_503_SERVICE_UNAVAILABLE, headers=headers)

@@ -8,7 +8,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.comparisons import BETTER, FigureSerializer
-from api.kit.fields import NULLABLE
 from api.kit.views import NamedStudyView
 from benchmarks.comparing.network import study_network
 
@@ -25,9 +24,9 @@ class PathSerializer(FigureSerializer):
     ends = serializers.ListField(child=serializers.CharField())
     hosts = serializers.ListField(child=serializers.CharField())
     medium = serializers.CharField()
-    value = serializers.FloatField(**NULLABLE)
+    value = serializers.FloatField(allow_null=True)
     n = serializers.IntegerField(source="cell.n")
-    line_rate = serializers.FloatField(**NULLABLE)
+    line_rate = serializers.FloatField(allow_null=True)
     flag_ids = serializers.ListField(child=serializers.IntegerField())
 
 
@@ -39,8 +38,8 @@ class AsymmetrySerializer(serializers.Serializer[Any]):
 
     larger = serializers.ListField(child=serializers.CharField())
     factor = serializers.FloatField()
-    low = serializers.FloatField(**NULLABLE)
-    high = serializers.FloatField(**NULLABLE)
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
 
 
 class MatrixSerializer(serializers.Serializer[Any]):

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.kit.fields import NULLABLE, Choice, Number, Slug, Text, WholeNumber
+from api.kit.fields import Choice, Number, Slug, Text, WholeNumber
 from api.kit.queries import ListQuery, study_parameter
 from api.kit.shapes import ListOf, SmallMap, StrictSerializer, checked
 from api.kit.views import AddressedRow, ApiView
@@ -17,7 +17,6 @@ from benchmarks.errors import NotFoundError, UnknownStudyError
 from benchmarks.models import Plan, PlanPart, PlanStep, Study
 from benchmarks.plans import lists
 from benchmarks.plans.planning import create_plan, stop_plan
-from benchmarks.studies.lists import find_study
 from benchmarks.viewer import Viewer
 
 MAX_SYSTEMS = 100
@@ -25,6 +24,8 @@ MAX_SLOTS = 100
 MAX_TOOLS = 50
 MAX_REPETITIONS = 200
 YEAR_S = 366 * 86_400
+
+LOOKUPS = {"status": "status"}
 
 DESIGN = ("systems", "tools", "scenarios", "repetitions", "warm_up", "order")
 
@@ -46,6 +47,9 @@ EXAMPLE = OpenApiExample(
     },
     request_only=True,
 )
+
+
+EXAMPLE_STOP = OpenApiExample("Stop it", value={"status": "stopped"}, request_only=True)
 
 
 class PlanSystemInput(StrictSerializer):
@@ -132,18 +136,6 @@ class PlanInput(StrictSerializer):
     )
 
 
-def plan_fields(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a checked plan as `create_plan` takes it, without its study."""
-    fields = {name: each for name, each in document.items() if name != "study"}
-    design = {name: fields.pop(name) for name in DESIGN if name in fields}
-    if "attempts" in fields:
-        fields["most_attempts"] = fields.pop("attempts")
-    return {"design": design, **fields}
-
-
-EXAMPLE_STOP = OpenApiExample("Stop it", value={"status": "stopped"}, request_only=True)
-
-
 class PlanSerializer(AddressedRow):
     """A plan as it was asked for; ``ends_at`` is when its budget is used up."""
 
@@ -159,15 +151,15 @@ class PlanSerializer(AddressedRow):
     barrier_s = serializers.IntegerField()
     join_s = serializers.IntegerField()
     attempts = serializers.IntegerField(source="most_attempts")
-    width_percent = serializers.FloatField(**NULLABLE)
-    most_repetitions = serializers.IntegerField(**NULLABLE)
+    width_percent = serializers.FloatField(allow_null=True)
+    most_repetitions = serializers.IntegerField(allow_null=True)
     who = serializers.CharField()
     status = serializers.ChoiceField(choices=Plan.Status.values)
     session = serializers.CharField()
     created_at = serializers.DateTimeField()
-    started_at = serializers.DateTimeField(**NULLABLE)
-    ends_at = serializers.DateTimeField(**NULLABLE)
-    finished_at = serializers.DateTimeField(**NULLABLE)
+    started_at = serializers.DateTimeField(allow_null=True)
+    ends_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
 
 
 class PlanSlotSerializer(serializers.Serializer[Any]):
@@ -178,8 +170,8 @@ class PlanSlotSerializer(serializers.Serializer[Any]):
     system = serializers.CharField(source="system.label")
     number = serializers.IntegerField()
     name = serializers.CharField()
-    joined_at = serializers.DateTimeField(**NULLABLE)
-    seen_at = serializers.DateTimeField(**NULLABLE)
+    joined_at = serializers.DateTimeField(allow_null=True)
+    seen_at = serializers.DateTimeField(allow_null=True)
 
 
 class BarrierSerializer(serializers.Serializer[Any]):
@@ -251,10 +243,10 @@ class PartSerializer(serializers.Serializer[Any]):
     program = serializers.CharField()
     options = serializers.DictField()
     status = serializers.ChoiceField(choices=PlanPart.Status.values)
-    began_us = serializers.IntegerField(**NULLABLE)
-    ended_us = serializers.IntegerField(**NULLABLE)
-    bound_us = serializers.IntegerField(**NULLABLE)
-    rounds = serializers.IntegerField(**NULLABLE)
+    began_us = serializers.IntegerField(allow_null=True)
+    ended_us = serializers.IntegerField(allow_null=True)
+    bound_us = serializers.IntegerField(allow_null=True)
+    rounds = serializers.IntegerField(allow_null=True)
     keys = serializers.ListField(child=serializers.CharField())
 
 
@@ -263,7 +255,7 @@ class StepSerializer(serializers.Serializer[Any]):
 
     id = serializers.IntegerField()
     position = serializers.IntegerField()
-    sequence = serializers.IntegerField(**NULLABLE)
+    sequence = serializers.IntegerField(allow_null=True)
     repetition = serializers.IntegerField()
     is_warm_up = serializers.BooleanField()
     system_id = serializers.IntegerField()
@@ -276,11 +268,11 @@ class StepSerializer(serializers.Serializer[Any]):
     attempt = serializers.IntegerField()
     reason = serializers.CharField()
     corun = serializers.CharField()
-    began_at = serializers.DateTimeField(**NULLABLE)
-    ended_at = serializers.DateTimeField(**NULLABLE)
-    starts_at_us = serializers.IntegerField(**NULLABLE)
-    spread_us = serializers.IntegerField(**NULLABLE)
-    overlap = serializers.FloatField(**NULLABLE)
+    began_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+    starts_at_us = serializers.IntegerField(allow_null=True)
+    spread_us = serializers.IntegerField(allow_null=True)
+    overlap = serializers.FloatField(allow_null=True)
     parts = PartSerializer(many=True)
 
 
@@ -308,12 +300,8 @@ class PlansView(ApiView):
         responses=PlanSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        rows = lists.visible_plans(self.viewer)
-        if "status" in self.query:
-            rows = rows.filter(status=self.query["status"])
-        if "study" in self.query:
-            study = find_study(self.viewer, self.query["study"])
-            rows = rows.filter(study=study)
+        filters = self.looked_up_in_study(LOOKUPS)
+        rows = lists.visible_plans(self.viewer).filter(**filters)
         return self.page_of(rows, PlanSerializer)
 
     @extend_schema(
@@ -370,7 +358,14 @@ class PlanStepsView(ApiView):
         responses=StepSerializer(many=True),
     )
     def get(self, request: Request, pk: int) -> Response:
-        rows = lists.steps_of(lists.find_plan(self.viewer, pk))
-        if "status" in self.query:
-            rows = rows.filter(status=self.query["status"])
-        return self.page_of(rows, StepSerializer)
+        steps = lists.steps_of(lists.find_plan(self.viewer, pk))
+        return self.page_of(steps.filter(**self.looked_up(LOOKUPS)), StepSerializer)
+
+
+def plan_fields(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a checked plan as `create_plan` takes it, without its study."""
+    fields = {name: value for name, value in document.items() if name != "study"}
+    design = {name: fields.pop(name) for name in DESIGN if name in fields}
+    if "attempts" in fields:
+        fields["most_attempts"] = fields.pop("attempts")
+    return {"design": design, **fields}

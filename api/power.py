@@ -17,8 +17,36 @@ from benchmarks.models import Meter
 from benchmarks.power.logs import Kept, keep_power, visible_meters
 
 MAX_SAMPLES = 2_000
+MAX_STAMPS = 1_000
+MAX_CHANNELS = 100
 # The difference of two such moments still fits into 64 bits.
 LATEST_US = 1 << 61
+WHOLE: dict[str, Any] = {"min_value": -LATEST_US, "max_value": LATEST_US}
+
+STAMP = {
+    "clock": "5f0c2b7a91d34e60",
+    "server_wall_us": 1_794_000_000_000_000,
+    "server_monotonic_us": 81_000_000,
+    "local_wall_us": 1_793_996_400_000_000,
+    "local_monotonic_us": 500_000_000,
+    "round_trip_us": 240,
+}
+EXAMPLE = OpenApiExample(
+    "Two seconds of a wattmeter",
+    value={
+        "key": "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b",
+        "log": "0b0f6f4e-8f0e-4a55-9a0c-5f6b7c8d9e0f",
+        "number": 1,
+        "host": "lmu-athlon64-x2-4800",
+        "meter": {"name": "lab meter 2", "kind": "watts-up", "gain_error": 0.015},
+        "measures": "power",
+        "axis": "monotonic",
+        "channels": ["wall"],
+        "stamps": [STAMP],
+        "samples": [[500_000_000, 97.2], [501_000_000, 97.4], [502_000_000, 98.0]],
+    },
+    request_only=True,
+)
 
 
 @extend_schema_field(
@@ -54,12 +82,12 @@ def _problem(sample: Any, before_us: int) -> str:
     """Say what is wrong with a sample; nothing if it is one."""
     if not isinstance(sample, list) or len(sample) < 2:
         return "send a list of a moment and one number for each channel."
-    moment_us, *told = sample
+    moment_us, *amounts = sample
     if not isinstance(moment_us, int) or isinstance(moment_us, bool):
         return "its moment is no whole number of microseconds."
     if not before_us < moment_us < LATEST_US:
         return "its moment is not after that of the sample before."
-    if not all(_is_amount(each) for each in told):
+    if not all(map(_is_amount, amounts)):
         return "watts and joules are finite numbers, 0 or more."
     return ""
 
@@ -68,36 +96,6 @@ def _is_amount(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return 0 <= value < 1e15 and isfinite(value)
-
-
-MAX_STAMPS = 1_000
-MAX_CHANNELS = 100
-
-STAMP = {
-    "clock": "5f0c2b7a91d34e60",
-    "server_wall_us": 1_794_000_000_000_000,
-    "server_monotonic_us": 81_000_000,
-    "local_wall_us": 1_793_996_400_000_000,
-    "local_monotonic_us": 500_000_000,
-    "round_trip_us": 240,
-}
-EXAMPLE = OpenApiExample(
-    "Two seconds of a wattmeter",
-    value={
-        "key": "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b",
-        "log": "0b0f6f4e-8f0e-4a55-9a0c-5f6b7c8d9e0f",
-        "number": 1,
-        "host": "lmu-athlon64-x2-4800",
-        "meter": {"name": "lab meter 2", "kind": "watts-up", "gain_error": 0.015},
-        "measures": "power",
-        "axis": "monotonic",
-        "channels": ["wall"],
-        "stamps": [STAMP],
-        "samples": [[500_000_000, 97.2], [501_000_000, 97.4], [502_000_000, 98.0]],
-    },
-    request_only=True,
-)
-WHOLE: dict[str, Any] = {"min_value": -(1 << 61), "max_value": 1 << 61}
 
 
 class StampInput(StrictSerializer):

@@ -1,6 +1,6 @@
 """/publishing/: what a study may be published as, and what is missing."""
 
-from typing import Any
+from typing import Any, get_args
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -8,10 +8,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.kit.views import NamedStudyView
-from benchmarks.analysis.publishing import DISCLOSURE, DISPERSION, ENOUGH_RUNS
+from benchmarks.analysis.publishing import DISCLOSURE, DISPERSION, ENOUGH_RUNS, Level
 from benchmarks.publishing.readiness import study_assessment
 
-LEVELS = ["draft", "lab", "verified"]
+LEVELS = get_args(Level)
 
 
 class ShortCellSerializer(serializers.Serializer[Any]):
@@ -50,5 +50,5 @@ class PublishingView(NamedStudyView):
         responses=AssessmentSerializer,
     )
     def get(self, request: Request) -> Response:
-        found = study_assessment(self.study)
-        return Response(self.shown(AssessmentSerializer, found))
+        assessment = study_assessment(self.study)
+        return Response(self.shown(AssessmentSerializer, assessment))

@@ -24,13 +24,13 @@ from api.systems import SYSTEM, SystemField
 from benchmarks.comparing.table import SCENARIOS
 from benchmarks.errors import BatchRefusedError
 from benchmarks.models import Agent, Run
-from benchmarks.studies.lists import find_study
 from benchmarks.uploads import runs
 from benchmarks.uploads.intake import Submission, submit_runs
 
 MAX_SAMPLES = 10_000
 MAX_VMS = 10_000
 CLOCKS = ("external", "client", "meter", "guest", "local")
+LOOKUPS = {"tool": "tool", "status": "status", "system": "system", "key": "key"}
 
 RUN = {
     "key": "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b",
@@ -233,8 +233,8 @@ class RunsView(ApiView):
         responses=RunSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        rows = runs.visible_runs(self.viewer, **self._filters())
-        page = self.cut(rows)
+        filters = self.looked_up_in_study(LOOKUPS)
+        page = self.cut(runs.visible_runs(self.viewer, **filters))
         samples = runs.samples_inline(page)
         return self.answer_page(page, RunSerializer, samples=samples)
 
@@ -248,17 +248,11 @@ class RunsView(ApiView):
         # Only checked: what is kept, and known again by its digest, is what was sent.
         checked(RunInput, request.data)
         submission = submit_run(self.agent, request.data)
-        shown = submission_answer(submission, request)
+        url = reverse("api:run", kwargs={"pk": submission.run_id}, request=request)
+        fields = asdict(submission) | {"id": submission.run_id, "url": url}
+        shown = SubmissionSerializer(fields).data
         status = HTTP_200_OK if submission.repeated else HTTP_202_ACCEPTED
-        return Response(shown, status=status, headers={"Location": shown["url"]})
-
-    def _filters(self) -> dict[str, Any]:
-        exact = ("tool", "status", "system", "key")
-        filters = {name: self.query[name] for name in exact if name in self.query}
-        if "study" in self.query:
-            name = self.query["study"]
-            filters["study"] = find_study(self.viewer, name)
-        return filters
+        return Response(shown, status=status, headers={"Location": url})
 
 
 class RunView(ApiView):
@@ -277,10 +271,3 @@ def submit_run(agent: Agent, document: dict[str, Any]) -> Submission:
         return submit_runs(agent=agent, documents=[document])[0]
     except BatchRefusedError as refused:
         raise refused.problems[0] from None
-
-
-def submission_answer(submission: Submission, request: Request) -> dict[str, Any]:
-    """Say where the run can be read."""
-    url = reverse("api:run", kwargs={"pk": submission.run_id}, request=request)
-    fields = asdict(submission) | {"id": submission.run_id, "url": url}
-    return dict(SubmissionSerializer(fields).data)

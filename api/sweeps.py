@@ -8,7 +8,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.comparisons import BETTER, NONE_YET, VERDICTS
-from api.kit.fields import NULLABLE
 from api.kit.views import NamedStudyView
 from benchmarks.comparing.sweeps import study_sweeps
 from benchmarks.comparing.table import COMPONENTS
@@ -26,11 +25,11 @@ class SweepPointSerializer(serializers.Serializer[Any]):
     cell_id = serializers.IntegerField(source="row.id")
     level = serializers.FloatField(source="level.amount")
     level_unit = serializers.CharField(source="level.unit")
-    value = serializers.FloatField(source="row.shown.value", **NULLABLE)
-    low = serializers.FloatField(**NULLABLE)
-    high = serializers.FloatField(**NULLABLE)
+    value = serializers.FloatField(source="row.shown.value", allow_null=True)
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
     n = serializers.IntegerField(source="row.shown.n")
-    ratio = serializers.FloatField(source="row.shown.ratio", **NULLABLE)
+    ratio = serializers.FloatField(source="row.shown.ratio", allow_null=True)
     verdict = serializers.ChoiceField(
         VERDICTS, source="row.shown.judgement.verdict", **NONE_YET
     )

@@ -16,7 +16,6 @@ from api.kit.shapes import SmallMap, StrictSerializer, checked
 from api.kit.views import AddressedRow, ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Run, System
-from benchmarks.studies.lists import find_study
 from benchmarks.studies.saving import register_system
 
 MAX_VCPUS = 100_000
@@ -119,8 +118,7 @@ class SystemsView(ApiView):
         systems = System.objects.visible_to(self.viewer).select_related("lab", "host")
         if "host" in self.query:
             systems = systems.filter(host__slug=self.query["host"])
-        if "study" in self.query:
-            study = find_study(self.viewer, self.query["study"])
+        if study := self.asked_study:
             # Not a join, which would give a system as often as it has runs.
             runs = Run.objects.filter(study=study, system=OuterRef("pk"))
             systems = systems.filter(Exists(runs))

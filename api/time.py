@@ -49,14 +49,14 @@ class TimeView(ApiView):
 
     @extend_schema(summary="Ask for the server's time", responses=TimeSerializer)
     def get(self, request: Request) -> Response:
-        told = {
+        times = {
             "nonce": self.query.get("nonce", ""),
             "clock": clock_name(),
             # After the name of the clock, which is read from a file the first time.
             "wall_us": time.time_ns() // 1000,
             "monotonic_us": time.monotonic_ns() // 1000,
         }
-        return Response(told, headers={"Cache-Control": "no-store"})
+        return Response(times, headers={"Cache-Control": "no-store"})
 
 
 @cache

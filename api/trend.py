@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.comparisons import FigureSerializer
-from api.kit.fields import NULLABLE, Text
+from api.kit.fields import Text
 from api.kit.queries import WholeParameter
 from api.kit.views import NamedStudyView, StudyQuery
 from benchmarks.comparing.trend import trend_of, trend_subjects
@@ -35,11 +35,11 @@ class TrendPointSerializer(FigureSerializer):
     """
 
     version = serializers.CharField()
-    at = serializers.DateTimeField(**NULLABLE)
+    at = serializers.DateTimeField(allow_null=True)
     n = serializers.IntegerField()
-    mean = serializers.FloatField(source="value", **NULLABLE)
-    low = serializers.FloatField(**NULLABLE)
-    high = serializers.FloatField(**NULLABLE)
+    mean = serializers.FloatField(source="value", allow_null=True)
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
 
 
 class ChangeSerializer(serializers.Serializer[Any]):
@@ -50,9 +50,9 @@ class ChangeSerializer(serializers.Serializer[Any]):
     """
 
     at = serializers.IntegerField()
-    before = serializers.FloatField(**NULLABLE)
-    after = serializers.FloatField(**NULLABLE)
-    factor = serializers.FloatField(**NULLABLE)
+    before = serializers.FloatField(allow_null=True)
+    after = serializers.FloatField(allow_null=True)
+    factor = serializers.FloatField(allow_null=True)
     p_value = serializers.FloatField()
 
 
@@ -66,7 +66,7 @@ class SeriesSerializer(serializers.Serializer[Any]):
     system_id = serializers.IntegerField(source="system.pk")
     days = TrendPointSerializer(many=True)
     versions = TrendPointSerializer(many=True)
-    changes = ChangeSerializer(many=True, **NULLABLE)
+    changes = ChangeSerializer(many=True, allow_null=True)
 
 
 class TrendSerializer(serializers.Serializer[Any]):

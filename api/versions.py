@@ -12,9 +12,9 @@ from rest_framework.reverse import reverse
 
 from api.kit.queries import ListQuery, study_parameter
 from api.kit.views import AddressedRow, ApiView
+from api.publishing import LEVELS
 from benchmarks.models import Version, VersionFile
 from benchmarks.publishing.versions import find_file, find_version, visible_versions
-from benchmarks.studies.lists import find_study
 
 FORMS = ["csv", "json", "tex", "pdf", "bib"]
 FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=FORMS)
@@ -62,7 +62,7 @@ class VersionSerializer(AddressedRow):
     published_by = serializers.CharField()
     product_version = serializers.CharField()
     rule_set = serializers.IntegerField()
-    level = serializers.ChoiceField(choices=["draft", "lab", "verified"])
+    level = serializers.ChoiceField(choices=LEVELS)
     undisclosed = serializers.DictField(
         child=serializers.ListField(child=serializers.CharField())
     )
@@ -96,9 +96,7 @@ class VersionsView(ApiView):
         responses=VersionSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        name = self.query.get("study")
-        study = find_study(self.viewer, name) if name else None
-        rows = visible_versions(self.viewer, study)
+        rows = visible_versions(self.viewer, self.asked_study)
         return self.page_of(rows, VersionSerializer)
 
 
@@ -107,8 +105,8 @@ class VersionView(ApiView):
 
     @extend_schema(summary="Read a version", responses=VersionSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        found = find_version(self.viewer, pk)
-        return Response(self.shown(VersionSerializer, found))
+        version = find_version(self.viewer, pk)
+        return Response(self.shown(VersionSerializer, version))
 
 
 class VersionFileView(ApiView):

@@ -8,7 +8,7 @@ import re
 import sys
 from datetime import UTC, datetime
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import orjson
 from django.core.validators import RegexValidator
@@ -18,13 +18,10 @@ from api.kit.parsing import INT64, kind
 from benchmarks.errors import TextError
 from benchmarks.text import clean_text
 
-MAX_NOTE = 20_000
-# Of a field in an answer: what is not known is null.
-NULLABLE: Final[dict[str, Any]] = {"allow_null": True}
-
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
+MAX_NOTE = 20_000
 UUID_TEXT = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I | re.ASCII)
 TIMESTAMP = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)", re.ASCII

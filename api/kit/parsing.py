@@ -1,4 +1,7 @@
-"""What uploads are read with: strict JSON, and one strict JSON object per line."""
+"""What uploads are read with, and answers written: strict JSON.
+
+Of many runs at once each line is a strict JSON object.
+"""
 
 import json
 import re
@@ -49,6 +52,128 @@ class StrictJSONError(ValueError):
         self.too_much = too_much
 
 
+@dataclass(frozen=True)
+class Line:
+    """One document of a bulk upload and where it stood, counted from 1."""
+
+    number: int
+    document: dict[str, Any]
+
+
+class StrictJSONParser(BaseParser):
+    """Read a JSON object."""
+
+    media_type = "application/json"
+    as_printed: tuple[str, ...] = ()
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        body = _body(stream, parser_context)
+        try:
+            return read_object(body, self.as_printed)
+        except StrictJSONError as error:
+            raise _refusal(error) from None
+
+
+class PrintedJSONParser(StrictJSONParser):
+    """Read a JSON object whose ``output`` is what a program printed, unchanged."""
+
+    as_printed = ("output",)
+
+
+class NDJSONParser(BaseParser):
+    """Read one JSON object per line, each like the above; blank lines are skipped."""
+
+    media_type = "application/x-ndjson"
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        return read_lines(_body(stream, parser_context))
+
+
+class ORJSONRenderer(BaseRenderer):
+    """Write an answer as UTF-8 JSON.
+
+    orjson prints the shortest text that reads back as the same float, and has no way
+    to print NaN or Infinity, so what we send is always JSON.
+    """
+
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        return b"" if data is None else orjson.dumps(data, default=_plain)
+
+
+def read_lines(body: bytes) -> list[Line]:
+    """Return every line's document, or name every line that has none."""
+    lines: list[Line] = []
+    problems: dict[int, Problem] = {}
+    for number, row in _rows(body):
+        try:
+            lines.append(Line(number, read_object(row, PrintedJSONParser.as_printed)))
+        except StrictJSONError as error:
+            problems[number] = _refusal(error).problem()
+    if problems:
+        raise LinesRefusedError(problems)
+    return lines
+
+
+def _rows(body: bytes) -> list[tuple[int, bytes]]:
+    rows = [
+        (number, row)
+        # Not splitlines, to which a lone \r ends a line: an editor counts otherwise.
+        for number, row in enumerate(body.split(b"\n"), start=1)
+        if row.strip(b" \t\r")
+    ]
+    if not rows:
+        raise MalformedError("The body is empty. Send one JSON object per line.")
+    if len(rows) > settings.BULK_LIMIT_LINES:
+        raise TooLargeError(
+            f"The body has {len(rows):,} lines; at most "
+            f"{settings.BULK_LIMIT_LINES:,} are taken at once. Split it."
+        )
+    return rows
+
+
+def _body(stream: IO[Any], context: Mapping[str, Any] | None) -> bytes:
+    assert context is not None, "REST framework always passes the context"
+    body = bodies.read_body(stream, context["request"])
+    try:
+        check_size(body)
+    except StrictJSONError as error:
+        raise _refusal(error) from None
+    return body
+
+
+def _refusal(error: StrictJSONError) -> ApiError:
+    wrong = TooLargeError if error.too_much else MalformedError
+    return wrong(str(error))
+
+
+def _plain(value: Any) -> Any:
+    """What REST framework hands over besides JSON's own types."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, str):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
 def check_size(raw: bytes) -> None:
     """Refuse a body of so many values that reading it would hold up everybody."""
     # Signs within texts count, too: it is an upper bound, and needs no parsing.
@@ -69,12 +194,12 @@ def read_object(raw: bytes, as_printed: Collection[str] = ()) -> dict[str, Any]:
     document = _parsed(_decoded(raw), tiny_numbers=bool(TINY.search(raw)))
     if not isinstance(document, dict):
         raise StrictJSONError(f"The body is {kind(document)}. Send a JSON object.")
-    said = {
+    stated = {
         name: value
         for name, value in document.items()
         if not (name in as_printed and isinstance(value, str))
     }
-    _inspect(said, odd_text=bool(ODD_TEXT.search(raw)))
+    _inspect(stated, odd_text=bool(ODD_TEXT.search(raw)))
     return document
 
 
@@ -228,130 +353,3 @@ def _path(names: Iterable[Any]) -> str:
     for name in names:
         path = member_path(path, shorten(name) if isinstance(name, str) else name)
     return shorten(path, 80)
-
-
-@dataclass(frozen=True)
-class Line:
-    """One document of a bulk upload and where it stood, counted from 1."""
-
-    number: int
-    document: dict[str, Any]
-
-
-class StrictJSONParser(BaseParser):
-    """Read a JSON object."""
-
-    media_type = "application/json"
-    as_printed: tuple[str, ...] = ()
-
-    def parse(
-        self,
-        stream: IO[Any],
-        media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        return read_document(_body(stream, parser_context), self.as_printed)
-
-
-class PrintedJSONParser(StrictJSONParser):
-    """Read a JSON object whose ``output`` is what a program printed, unchanged."""
-
-    as_printed = ("output",)
-
-
-class NDJSONParser(BaseParser):
-    """Read one JSON object per line, each like the above; blank lines are skipped."""
-
-    media_type = "application/x-ndjson"
-
-    def parse(
-        self,
-        stream: IO[Any],
-        media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
-    ) -> Any:
-        return read_lines(_body(stream, parser_context))
-
-
-def read_document(body: bytes, as_printed: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the JSON object that is the body."""
-    try:
-        return read_object(body, as_printed)
-    except StrictJSONError as error:
-        raise _refusal(error) from None
-
-
-def read_lines(body: bytes) -> list[Line]:
-    """Return every line's document, or name every line that has none."""
-    rows = _rows(body)
-    found: list[Line] = []
-    problems: dict[int, Problem] = {}
-    for number, row in rows:
-        try:
-            found.append(Line(number, read_object(row, PrintedJSONParser.as_printed)))
-        except StrictJSONError as error:
-            problems[number] = _refusal(error).problem()
-    if problems:
-        raise LinesRefusedError(problems)
-    return found
-
-
-def _refusal(error: StrictJSONError) -> ApiError:
-    wrong = TooLargeError if error.too_much else MalformedError
-    return wrong(str(error))
-
-
-def _rows(body: bytes) -> list[tuple[int, bytes]]:
-    rows = [
-        (number, row)
-        # Not splitlines, to which a lone \r ends a line: an editor counts otherwise.
-        for number, row in enumerate(body.split(b"\n"), start=1)
-        if row.strip(b" \t\r")
-    ]
-    if not rows:
-        raise MalformedError("The body is empty. Send one JSON object per line.")
-    if len(rows) > settings.BULK_LIMIT_LINES:
-        raise TooLargeError(
-            f"The body has {len(rows):,} lines; at most "
-            f"{settings.BULK_LIMIT_LINES:,} are taken at once. Split it."
-        )
-    return rows
-
-
-def _body(stream: IO[Any], context: Mapping[str, Any] | None) -> bytes:
-    assert context is not None, "REST framework always passes the context"
-    body = bodies.read_body(stream, context["request"])
-    try:
-        check_size(body)
-    except StrictJSONError as error:
-        raise _refusal(error) from None
-    return body
-
-
-class ORJSONRenderer(BaseRenderer):
-    """Write an answer as UTF-8 JSON.
-
-    orjson prints the shortest text that reads back as the same float, and has no way
-    to print NaN or Infinity, so what we send is always JSON.
-    """
-
-    media_type = "application/json"
-    format = "json"
-    charset = None
-
-    def render(
-        self,
-        data: Any,
-        accepted_media_type: str | None = None,
-        renderer_context: Mapping[str, Any] | None = None,
-    ) -> bytes:
-        return b"" if data is None else orjson.dumps(data, default=_plain)
-
-
-def _plain(value: Any) -> Any:
-    """What REST framework hands over besides JSON's own types."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, str):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} has no form in JSON")

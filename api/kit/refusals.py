@@ -11,6 +11,9 @@ from rest_framework import exceptions
 MAX_LISTED = 100
 
 
+CHALLENGE = 'Token realm="virtlab"'
+
+
 @dataclass(frozen=True)
 class Problem:
     """An answer that is not what was asked for."""
@@ -24,53 +27,6 @@ class Problem:
     def body(self) -> dict[str, Any]:
         """The one shape of every error."""
         return {"code": self.code, "detail": self.detail, "fields": dict(self.fields)}
-
-
-def listed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The first of many: a thousand wrong samples need no thousand sentences."""
-    return dict(list(fields.items())[:MAX_LISTED])
-
-
-def flat_fields(detail: Any) -> dict[str, list[str]]:
-    """Return REST framework's nested errors by path: ``samples[3].value``."""
-    found: dict[str, list[str]] = {}
-    for path, sentence in _sentences(detail, ""):
-        found.setdefault(path, []).append(sentence)
-    return found
-
-
-def summary(fields: Mapping[str, list[str]], what: str) -> str:
-    """One sentence for people who read only one."""
-    path, sentences = next(iter(fields.items()))
-    first = f"{path}: {sentences[0]}" if path else sentences[0]
-    if len(fields) == 1:
-        return first
-    return f"{what} has {len(fields):,} problems. The first is {first}"
-
-
-def member_path(path: str, name: str | int) -> str:
-    """The path of a member: ``samples`` and 3 give ``samples[3]``."""
-    if isinstance(name, int):
-        return f"{path}[{name}]"
-    return f"{path}.{name}" if path else name
-
-
-def _sentences(detail: Any, path: str) -> Iterator[tuple[str, str]]:
-    if isinstance(detail, Mapping):
-        for name, inner in detail.items():
-            whole = name == "non_field_errors"
-            yield from _sentences(inner, path if whole else member_path(path, name))
-    elif isinstance(detail, list):
-        for index, inner in enumerate(detail):
-            # REST framework has two lists: sentences about one value, and errors by
-            # member.
-            nested = isinstance(inner, Mapping)
-            yield from _sentences(inner, member_path(path, index) if nested else path)
-    else:
-        yield path, str(detail)
-
-
-CHALLENGE = 'Token realm="virtlab"'
 
 
 class ApiError(exceptions.APIException):
@@ -129,3 +85,47 @@ class LinesRefusedError(ApiError):
             listed({f"line {line}": problems[line].body() for line in lines}),
         )
         self.status_code = min(problem.status for problem in problems.values())
+
+
+def listed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The first of many: a thousand wrong samples need no thousand sentences."""
+    return dict(list(fields.items())[:MAX_LISTED])
+
+
+def flat_fields(detail: Any) -> dict[str, list[str]]:
+    """Return REST framework's nested errors by path: ``samples[3].value``."""
+    found: dict[str, list[str]] = {}
+    for path, sentence in _sentences(detail, ""):
+        found.setdefault(path, []).append(sentence)
+    return found
+
+
+def summary(fields: Mapping[str, list[str]], what: str) -> str:
+    """One sentence for people who read only one."""
+    path, sentences = next(iter(fields.items()))
+    first = f"{path}: {sentences[0]}" if path else sentences[0]
+    if len(fields) == 1:
+        return first
+    return f"{what} has {len(fields):,} problems. The first is {first}"
+
+
+def member_path(path: str, name: str | int) -> str:
+    """The path of a member: ``samples`` and 3 give ``samples[3]``."""
+    if isinstance(name, int):
+        return f"{path}[{name}]"
+    return f"{path}.{name}" if path else name
+
+
+def _sentences(detail: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(detail, Mapping):
+        for name, inner in detail.items():
+            whole = name == "non_field_errors"
+            yield from _sentences(inner, path if whole else member_path(path, name))
+    elif isinstance(detail, list):
+        for index, inner in enumerate(detail):
+            # REST framework has two lists: sentences about one value, and errors by
+            # member.
+            nested = isinstance(inner, Mapping)
+            yield from _sentences(inner, member_path(path, index) if nested else path)
+    else:
+        yield path, str(detail)

@@ -108,6 +108,11 @@ class ApiView(GenericAPIView[Any]):
             if name in self.query
         }
 
+    def looked_up_in_study(self, lookups: Mapping[str, str]) -> dict[str, Any]:
+        """Return the same and the study, if the query names one."""
+        study = self.asked_study
+        return self.looked_up(lookups) | ({"study": study} if study else {})
+
     def cut(self, rows: QuerySet[Any]) -> list[Any]:
         """Return the rows of the page that was asked for."""
         return self.paginate_queryset(rows) or []
@@ -143,6 +148,12 @@ class ApiView(GenericAPIView[Any]):
     def lab(self) -> Lab:
         """Where uploads go: a token writes to its own lab only."""
         return self.agent.lab
+
+    @property
+    def asked_study(self) -> Study | None:
+        """The study that the query names, if any; 404 for one that may not be seen."""
+        name = self.query.get("study")
+        return find_study(self.viewer, name) if name else None
 
 
 class StudyQuery(Query):
