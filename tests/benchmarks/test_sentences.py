@@ -54,32 +54,32 @@ def test_it_says_one_and_many():
 
 
 def test_it_is_told_with_its_parts_in_another_order():
-    said = Sentence(
+    sentence = Sentence(
         "of the {medium}: {share:.1%}", medium=Sentence("line"), share=0.123
     )
 
-    assert said == "of the line: 12.3%"
-    assert translated(said, German()) == "12,3% der Leitung"
+    assert sentence == "of the line: 12.3%"
+    assert translated(sentence, German()) == "12,3% der Leitung"
 
 
 def test_a_large_number_is_told_with_its_digits_and_no_exponent():
-    said = Sentence("reads {mean:g} MB/s", mean=3108035.0)
+    sentence = Sentence("reads {mean:g} MB/s", mean=3108035.0)
 
-    assert translated(said, German()) == "reads 3.108.035 MB/s"
+    assert translated(sentence, German()) == "reads 3.108.035 MB/s"
     assert translated(Sentence("{x:g}", x=1e20), German()) == "1e+20"
 
 
 def test_a_name_within_it_is_no_template():
-    said = Sentence("{system} is slow", system="Xen {3.3}")
+    sentence = Sentence("{system} is slow", system="Xen {3.3}")
 
-    assert translated(said, German()) == said == "Xen {3.3} is slow"
+    assert translated(sentence, German()) == sentence == "Xen {3.3} is slow"
 
 
 def test_several_are_one_that_knows_its_parts():
-    said = joined([Sentence("line"), Sentence("{x:g}", x=0.5)], "; ")
+    sentence = joined([Sentence("line"), Sentence("{x:g}", x=0.5)], "; ")
 
-    assert said == "line; 0.5"
-    assert translated(said, German()) == "Leitung; 0,5"
+    assert sentence == "line; 0.5"
+    assert translated(sentence, German()) == "Leitung; 0,5"
 
 
 def test_what_says_nothing_is_no_part():
@@ -145,11 +145,11 @@ def test_speeds_get_the_unit_that_their_shape_does_not_know():
         Sentence("{centre:.1f} ({percent:.0f} %)", centre=centre, percent=50)
         for centre in (58.9, 108.7)
     )
-    found = Sentence("two speeds, {lower} and {upper}", lower=low, upper=high)
+    speeds = Sentence("two speeds, {lower} and {upper}", lower=low, upper=high)
 
-    said = in_unit(joined([found, "odd"], ", "), "MB/s")
+    sentence = in_unit(joined([speeds, "odd"], ", "), "MB/s")
 
-    assert said == "two speeds, 58.9 MB/s (50 %) and 108.7 MB/s (50 %), odd"
-    assert "58,9 MB/s (50 %)" in translated(said, German())
-    assert in_unit(found, "") == found
+    assert sentence == "two speeds, 58.9 MB/s (50 %) and 108.7 MB/s (50 %), odd"
+    assert "58,9 MB/s (50 %)" in translated(sentence, German())
+    assert in_unit(speeds, "") == speeds
     assert in_unit("anything", "MB/s") == "anything"

@@ -41,31 +41,31 @@ def test_a_mean_of_what_cannot_be_averaged_is_an_error(kind, values):
 
 def test_the_mean_comes_with_its_interval_and_its_spread():
     """ln 0.5, ln 1, ln 2: mean 0, variance ln(2)^2; t of 2 degrees is 4.3027."""
-    found = of(0.5, 1.0, 2.0)
+    mean = of(0.5, 1.0, 2.0)
 
     half = 4.3027 * math.log(2) / math.sqrt(3)
-    assert found.mean == pytest.approx(1.0)
-    assert (found.low, found.high) == pytest.approx(
+    assert mean.mean == pytest.approx(1.0)
+    assert (mean.low, mean.high) == pytest.approx(
         (math.exp(-half), math.exp(half)), rel=1e-4
     )
-    assert found.spread == pytest.approx(2.0)
+    assert mean.spread == pytest.approx(2.0)
 
 
 def test_the_worst_case_stands_beside_the_mean():
-    found = of(0.9, 0.23, 0.99)
+    mean = of(0.9, 0.23, 0.99)
 
-    assert (found.worst, found.minimum, found.maximum) == ("disk", 0.23, 0.99)
-    assert found.cases == 3
+    assert (mean.worst, mean.minimum, mean.maximum) == ("disk", 0.23, 0.99)
+    assert mean.cases == 3
 
 
 def test_noisy_runs_widen_an_interval_of_cases_that_agree():
     """No spread between three cases, each known to 5 %: v is that of the runs."""
-    found = of(0.9, 0.9, 0.9, noise=0.05**2)
+    mean = of(0.9, 0.9, 0.9, noise=0.05**2)
 
-    assert math.log(found.high / found.mean) == pytest.approx(
+    assert math.log(mean.high / mean.mean) == pytest.approx(
         4.3027 * 0.05 / math.sqrt(3), rel=1e-4
     )
-    assert found.spread == 1.0
+    assert mean.spread == 1.0
 
 
 def test_the_noise_of_the_runs_is_not_counted_twice():
@@ -73,9 +73,9 @@ def test_the_noise_of_the_runs_is_not_counted_twice():
 
 
 def test_a_single_case_has_no_interval():
-    found = of(0.8)
+    mean = of(0.8)
 
-    assert (found.mean, found.low, found.high, found.spread) == (0.8, None, None, None)
+    assert (mean.mean, mean.low, mean.high, mean.spread) == (0.8, None, None, None)
 
 
 def test_only_cases_that_all_systems_have_are_averaged():
@@ -114,12 +114,12 @@ def test_the_reference_does_not_change_the_ranking(ratios):
 
 @given(st.permutations([0.3, 0.7, 0.9]))
 def test_the_order_of_the_cases_does_not_matter(ratios):
-    found, sorted_found = of(*ratios), of(0.3, 0.7, 0.9)
+    mean, of_sorted = of(*ratios), of(0.3, 0.7, 0.9)
 
-    assert found.mean == pytest.approx(sorted_found.mean)
-    assert found.high == pytest.approx(sorted_found.high)
-    assert replace(found, mean=0, low=0, high=0, spread=0, worst="") == replace(
-        sorted_found, mean=0, low=0, high=0, spread=0, worst=""
+    assert mean.mean == pytest.approx(of_sorted.mean)
+    assert mean.high == pytest.approx(of_sorted.high)
+    assert replace(mean, mean=0, low=0, high=0, spread=0, worst="") == replace(
+        of_sorted, mean=0, low=0, high=0, spread=0, worst=""
     )
 
 
@@ -128,11 +128,11 @@ def test_the_interval_covers_the_mean_of_all_such_cases():
     generator = np.random.default_rng(2004)
     between, noise = 0.2, 0.1
     logs = generator.normal(-0.1, math.hypot(between, noise), (1500, 6))
-    found = [
+    means = [
         each
         for row in np.exp(logs)
         for each in overall([row], [[noise**2] * 6], "abcdef")
     ]
 
-    covered = np.mean([each.low < math.exp(-0.1) < each.high for each in found])
+    covered = np.mean([each.low < math.exp(-0.1) < each.high for each in means])
     assert 0.93 < covered < 0.98

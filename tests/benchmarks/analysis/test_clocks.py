@@ -143,8 +143,8 @@ GOOD = {
 LATE = {**GOOD, "external_us": 103 * S, "offset_end_us": -3 * S}
 
 
-def trust(clock="guest", is_virtual=True, **told):
-    facts = {"clock": told} if told else {}
+def trust(clock="guest", is_virtual=True, **report):
+    facts = {"clock": report} if report else {}
     return run_trust(clock, facts, is_virtual=is_virtual)
 
 
@@ -172,9 +172,9 @@ def test_a_guest_that_kept_the_servers_time_is_trusted():
 
 
 def test_a_slow_guest_is_corrected_by_the_server():
-    found = trust(**LATE)
+    judged = trust(**LATE)
 
-    assert (found.state, found.duration_s) == ("corrected", 103)
+    assert (judged.state, judged.duration_s) == ("corrected", 103)
 
 
 def test_its_printed_figures_are_suspect_for_nobody_corrected_them():
@@ -182,15 +182,15 @@ def test_its_printed_figures_are_suspect_for_nobody_corrected_them():
 
 
 def test_an_offset_alone_leaves_the_figures_as_they_are():
-    told = {**GOOD, "offset_start_us": S, "offset_end_us": S}
+    report = {**GOOD, "offset_start_us": S, "offset_end_us": S}
 
-    assert figures_trust("guest", {"clock": told}, is_virtual=True) == "corrected"
+    assert figures_trust("guest", {"clock": report}, is_virtual=True) == "corrected"
 
 
 def test_without_the_servers_duration_a_slow_guest_is_suspect():
-    told = {name: LATE[name] for name in ("local_us", "offset_start_us")}
+    report = {name: LATE[name] for name in ("local_us", "offset_start_us")}
 
-    assert trust(**told, offset_end_us=-3 * S).state == "suspect"
+    assert trust(**report, offset_end_us=-3 * S).state == "suspect"
 
 
 def test_the_bound_of_an_external_duration_counts():
@@ -204,7 +204,7 @@ def test_a_machine_without_guests_is_not_called_one():
 
 
 @pytest.mark.parametrize(
-    "told",
+    "report",
     [
         {"local_us": "100"},
         {**GOOD, "local_us": 0},
@@ -213,15 +213,15 @@ def test_a_machine_without_guests_is_not_called_one():
         {**GOOD, "offset_end_us": None},
     ],
 )
-def test_a_report_that_cannot_be_is_none(told):
-    assert trust(**told).state == "unchecked"
+def test_a_report_that_cannot_be_is_none(report):
+    assert trust(**report).state == "unchecked"
 
 
 def test_a_clock_that_gained_more_than_all_the_time_is_suspect():
-    told = {**GOOD, "offset_end_us": 200 * S}
-    del told["external_us"]
+    report = {**GOOD, "offset_end_us": 200 * S}
+    del report["external_us"]
 
-    assert trust(**told).state == "suspect"
+    assert trust(**report).state == "suspect"
 
 
 def test_the_worst_run_decides():

@@ -24,10 +24,10 @@ def slots_and_sums(study):
         if row.scenario == "parallel" and row.tool != "LINPACK":
             key = (row.tool, row.metric, row.operation, row.access, row.params, row.vms)
             groups.setdefault(key, {})[row.vm] = float(row.value)
-    for key, found in groups.items():
-        slots = [value for vm, value in found.items() if vm.isdigit()]
-        if "sum" in found and len(slots) == int(key[-1]):
-            yield key, slots, found["sum"]
+    for key, values in groups.items():
+        slots = [value for vm, value in values.items() if vm.isdigit()]
+        if "sum" in values and len(slots) == int(key[-1]):
+            yield key, slots, values["sum"]
 
 
 def short(key):
@@ -74,10 +74,10 @@ def test_one_corun_equal_slots_or_equal_coruns_give_no_interval():
 
 
 def test_coruns_of_very_different_speed_keep_their_digits():
-    found = fairness([[1e9, 1e9, 1.1e9], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    fair = fairness([[1e9, 1e9, 1.1e9], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
 
-    assert found.jain == pytest.approx(3.1**2 / (3 * (2 + 1.1**2)))
-    assert 1 / 3 <= found.low < found.high < 1
+    assert fair.jain == pytest.approx(3.1**2 / (3 * (2 + 1.1**2)))
+    assert 1 / 3 <= fair.low < fair.high < 1
 
 
 @pytest.mark.parametrize("n", [3, 5, 10])
@@ -89,12 +89,12 @@ def test_the_jackknife_covers_the_true_fairness(slots, n):
     squared = means.sum() ** 2 + noise.sum()
     true = squared / (means.size * (means**2 + noise).sum())
 
-    found = [
+    intervals = [
         fairness(rng.normal(means, spread * means, (n, means.size)))
         for _ in range(1500)
     ]
 
-    covered = np.mean([each.low <= true <= each.high for each in found])
+    covered = np.mean([each.low <= true <= each.high for each in intervals])
     assert 0.91 < covered < 0.98
 
 
@@ -252,15 +252,15 @@ def equal(total, k):
 
 
 def test_memory_bandwidth_of_xen_has_its_knee_at_two_vms():
-    found = {}
+    slots_by_vms = {}
     for row in read_rows("lmu-2010-xen"):
         is_case = row.tool == "RAMspeed" and row.operation == "write"
         if is_case and row.params == "level=RAM" and row.scenario == "parallel":
-            found.setdefault(row.vms, {})[row.vm] = float(row.value)
+            slots_by_vms.setdefault(row.vms, {})[row.vm] = float(row.value)
     curve = consolidation(
         {
             int(k): [[v for vm, v in each.items() if vm != "sum"]]
-            for k, each in found.items()
+            for k, each in slots_by_vms.items()
         }
     )
 

@@ -105,10 +105,10 @@ def test_it_refuses_what_gives_no_energy(times, watts, window, reason):
 
 
 def test_energy_is_set_against_the_work_done():
-    found = per_work(500.0, 10.0, operations=1000)
+    cost = per_work(500.0, 10.0, operations=1000)
 
-    assert (found.joules_per_operation, found.operations_per_joule) == (0.5, 2.0)
-    assert found.energy_delay_js == 5000.0
+    assert (cost.joules_per_operation, cost.operations_per_joule) == (0.5, 2.0)
+    assert cost.energy_delay_js == 5000.0
 
 
 def test_work_that_cannot_be_counted_has_no_energy_per_operation():
@@ -153,23 +153,23 @@ BASE = (50.2, 49.7, 50.4, 50.1, 49.9)
 
 
 def test_it_is_the_ratio_of_the_means_with_the_interval_of_the_logs():
-    found = energy_ratio(OWN, BASE, (ONE, ONE))
+    answer = energy_ratio(OWN, BASE, (ONE, ONE))
 
     own, base = np.array(OWN), np.array(BASE)
     parts = [x.var(ddof=1) / x.size / x.mean() ** 2 for x in (own, base)]
     df = sum(parts) ** 2 / sum(part**2 / 4 for part in parts)
     half = stats.t.ppf(0.975, df) * np.sqrt(sum(parts))
     ratio = own.mean() / base.mean()
-    assert found.ratio == pytest.approx(ratio)
-    assert found.low == pytest.approx(ratio * np.exp(-half))
-    assert found.high == pytest.approx(ratio * np.exp(half))
+    assert answer.ratio == pytest.approx(ratio)
+    assert answer.low == pytest.approx(ratio * np.exp(-half))
+    assert answer.high == pytest.approx(ratio * np.exp(half))
 
 
 def test_the_other_way_round_is_the_reciprocal():
-    found = energy_ratio(OWN, BASE, (ONE, ONE))
+    ratio = energy_ratio(OWN, BASE, (ONE, ONE))
     other = energy_ratio(BASE, OWN, (ONE, ONE))
 
-    assert other.low == pytest.approx(1 / found.high)
+    assert other.low == pytest.approx(1 / ratio.high)
 
 
 def test_two_meters_widen_the_interval():
@@ -193,9 +193,9 @@ def test_what_two_meters_could_make_alone_is_refused():
 def test_two_meters_of_unknown_accuracy_give_no_interval():
     unknown = MeterFacts("meter 3", None)
 
-    found = energy_ratio(OWN, BASE, (ONE, unknown))
+    ratio = energy_ratio(OWN, BASE, (ONE, unknown))
 
-    assert (found.low, found.reason) == (None, "unknown_accuracy")
+    assert (ratio.low, ratio.reason) == (None, "unknown_accuracy")
     assert energy_ratio(OWN, BASE, (unknown, unknown)).has_interval
 
 
@@ -205,9 +205,9 @@ def test_a_processors_counter_is_never_set_against_the_wall():
 
 @pytest.mark.parametrize(("own", "base"), [((5.0,), BASE), (OWN, (5.0,))])
 def test_a_single_run_has_a_ratio_and_no_interval(own, base):
-    found = energy_ratio(own, base, (ONE, ONE))
+    ratio = energy_ratio(own, base, (ONE, ONE))
 
-    assert (found.low, found.reason) == (None, "single_run")
+    assert (ratio.low, ratio.reason) == (None, "single_run")
 
 
 @pytest.mark.parametrize(("own", "base"), [((), BASE), (OWN, ()), ((0.0, 1.0), BASE)])
@@ -216,9 +216,9 @@ def test_no_energy_has_no_ratio(own, base):
 
 
 def test_runs_that_are_all_equal_have_no_interval():
-    found = energy_ratio((5.0, 5.0), (4.0, 4.0), (ONE, ONE))
+    ratio = energy_ratio((5.0, 5.0), (4.0, 4.0), (ONE, ONE))
 
-    assert (found.low, found.ratio, found.reason) == (None, 1.25, "no_spread")
+    assert (ratio.low, ratio.ratio, ratio.reason) == (None, 1.25, "no_spread")
 
 
 @pytest.mark.parametrize(
@@ -267,17 +267,17 @@ def test_where_nothing_was_done_there_is_no_cost(value, watts):
 
 def totals(workload):
     """The study's cases of one workload; the slots' longest time is the work's."""
-    found = {}
+    totals_by_label = {}
     for row in read_rows("uoc-2012-kvm"):
         storage = f"{row.parameters['storage']} + swap on {row.parameters['swap']}"
-        case, value = found.setdefault(storage, {}), float(row.value)
+        case, value = totals_by_label.setdefault(storage, {}), float(row.value)
         if row.clock == "meter" and row.parameters["workload"].startswith(workload):
             case["meter_j" if row.metric == "energy" else "meter_s"] = value
         elif row.tool == workload and row.metric in ("test duration", "total time"):
             case["work_s"] = max(value, case.get("work_s", 0))
         elif row.tool == workload and row.metric == "transactions":
             case["operations"] = value
-    return [MeterTotal(label=label, **case) for label, case in found.items()]
+    return [MeterTotal(label=label, **case) for label, case in totals_by_label.items()]
 
 
 def test_a_meter_left_on_reverses_what_swap_on_ssd_costs():

@@ -55,9 +55,9 @@ def test_the_runs_themselves_give_reasons(cell, baseline, gates):
 def test_every_gate_has_a_code_and_a_sentence():
     assert set(SENTENCES) == set(Gate)
     for gate, sentence in SENTENCES.items():
-        said = sentence.format(n=3, baseline_percent=50.4)
-        assert said[0].isupper()
-        assert said.endswith(".")
+        text = sentence.format(n=3, baseline_percent=50.4)
+        assert text[0].isupper()
+        assert text.endswith(".")
         assert codes_of(gate) == (gate.code,)
 
 

@@ -40,8 +40,8 @@ def interval(cell, baseline, higher_is_better=True, **options):
     return log_ratio_intervals(cell, baseline, np.array([higher_is_better]), **options)
 
 
-def limits(found):
-    return (found.low[0], found.high[0])
+def limits(intervals):
+    return (intervals.low[0], intervals.high[0])
 
 
 # --- Golden: the same numbers from other people's code.
@@ -64,16 +64,16 @@ def sample_with(generator, n, mean, deviation):
 def test_it_is_scipys_welch_interval_on_the_log_scale():
     generator = np.random.default_rng(1947)
     for n, means, deviations in golden_cells():
-        found = interval(*map(side, n, means, deviations))
+        intervals = interval(*map(side, n, means, deviations))
         logs = [
             sample_with(generator, *each)
             for each in zip(n, np.log(means), deviations / means, strict=True)
         ]
         welch = stats.ttest_ind(*logs, equal_var=False)
 
-        assert found.df[0] == pytest.approx(welch.df, rel=1e-9)
+        assert intervals.df[0] == pytest.approx(welch.df, rel=1e-9)
         expected = np.exp(welch.confidence_interval(0.95))
-        assert limits(found) == pytest.approx(expected, rel=1e-9)
+        assert limits(intervals) == pytest.approx(expected, rel=1e-9)
 
 
 def scalar_welch(n, means, deviations):
@@ -87,10 +87,10 @@ def scalar_welch(n, means, deviations):
 
 def test_it_is_the_formula_of_the_method():
     for n, means, deviations in golden_cells():
-        found = interval(*map(side, n, means, deviations))
+        intervals = interval(*map(side, n, means, deviations))
 
         expected = scalar_welch(n, means, deviations)
-        assert limits(found) == pytest.approx(expected, rel=1e-9)
+        assert limits(intervals) == pytest.approx(expected, rel=1e-9)
 
 
 def fieller(n, means, deviations, t):
@@ -111,12 +111,14 @@ def test_it_is_fiellers_interval_but_for_terms_of_second_order():
     are ln r = +-h + (b^2 - a^2) / 2 + O(h^3): no further from +-h than h^2 / 2 + h^3.
     """
     for n, means, deviations in golden_cells():
-        found = interval(*map(side, n, means, deviations))
-        h = found.log_half_width[0]
-        t = stats.t.ppf(0.975, found.df[0])
+        intervals = interval(*map(side, n, means, deviations))
+        h = intervals.log_half_width[0]
+        t = stats.t.ppf(0.975, intervals.df[0])
 
         exact = np.log(fieller(n, means, deviations, t))
-        assert np.abs(np.log(limits(found)) - exact).max() <= h**2 / 2 + h**3 + 1e-11
+        assert (
+            np.abs(np.log(limits(intervals)) - exact).max() <= h**2 / 2 + h**3 + 1e-11
+        )
 
 
 @pytest.mark.parametrize(
@@ -132,33 +134,33 @@ def test_it_is_fiellers_interval_but_for_terms_of_second_order():
     ],
 )
 def test_it_agrees_with_a_table_of_t(n, method, t):
-    found = interval(side(n, 50.0, 1.0), side(n, 100.0, 2.0))
+    intervals = interval(side(n, 50.0, 1.0), side(n, 100.0, 2.0))
 
-    assert found.method[0] == method
-    assert found.ratio[0] == 0.5
+    assert intervals.method[0] == method
+    assert intervals.ratio[0] == 0.5
     expected = t * math.sqrt(2 * 0.02**2 / n)
-    assert found.log_half_width[0] == pytest.approx(expected, rel=3e-4)
+    assert intervals.log_half_width[0] == pytest.approx(expected, rel=3e-4)
     df = 2 * (n - 1) if n >= 5 else float("nan")
-    assert found.df[0] == pytest.approx(df, nan_ok=True)
+    assert intervals.df[0] == pytest.approx(df, nan_ok=True)
 
 
 def test_each_side_keeps_its_own_t_below_five_runs():
-    found = interval(side(2, 100.0, 1.0), side(30, 100.0, 1.0))
+    intervals = interval(side(2, 100.0, 1.0), side(30, 100.0, 1.0))
 
     expected = math.hypot(12.706 * 0.01 / math.sqrt(2), 2.045 * 0.01 / math.sqrt(30))
-    assert found.method[0] == Method.MOVER
-    assert found.log_half_width[0] == pytest.approx(expected, rel=1e-4)
-    assert math.isnan(found.df[0])
+    assert intervals.method[0] == Method.MOVER
+    assert intervals.log_half_width[0] == pytest.approx(expected, rel=1e-4)
+    assert math.isnan(intervals.df[0])
 
 
 def test_the_error_of_two_meters_comes_on_top():
     sides = side(10, 100.0, 1.0), side(10, 100.0, 1.0)
     meters = 2 * 0.015**2 / 3
 
-    found = interval(*sides, extra_log_variance=meters)
+    intervals = interval(*sides, extra_log_variance=meters)
 
-    assert found.standard_error[0] == pytest.approx(math.sqrt(2e-5 + meters))
-    assert found.df[0] == pytest.approx(18 * (2e-5 + meters) ** 2 / 2e-5**2)
+    assert intervals.standard_error[0] == pytest.approx(math.sqrt(2e-5 + meters))
+    assert intervals.df[0] == pytest.approx(18 * (2e-5 + meters) ** 2 / 2e-5**2)
     few = side(3, 100.0, 1.0), side(3, 100.0, 1.0)
     expected = math.sqrt(2 * 4.303**2 * 1e-4 / 3 + 1.96**2 * meters)
     wider = interval(*few, extra_log_variance=meters)
@@ -168,9 +170,11 @@ def test_the_error_of_two_meters_comes_on_top():
 def test_more_confidence_is_a_wider_interval():
     sides = side(5, 100.0, 1.0), side(5, 100.0, 1.0)
 
-    found = interval(*sides, confidence=0.99)
+    intervals = interval(*sides, confidence=0.99)
 
-    assert found.log_half_width[0] == pytest.approx(3.355 * math.sqrt(4e-5), rel=1e-3)
+    assert intervals.log_half_width[0] == pytest.approx(
+        3.355 * math.sqrt(4e-5), rel=1e-3
+    )
 
 
 # --- Where there is none.
@@ -187,20 +191,22 @@ def test_more_confidence_is_a_wider_interval():
     ],
 )
 def test_a_ratio_may_have_no_interval(cell, baseline):
-    found = interval(cell, baseline)
+    intervals = interval(cell, baseline)
 
-    assert found.method[0] == Method.NONE
-    assert found.ratio[0] == 1.0
-    assert np.isnan([*limits(found), found.half_width[0], found.df[0]]).all()
+    assert intervals.method[0] == Method.NONE
+    assert intervals.ratio[0] == 1.0
+    assert np.isnan(
+        [*limits(intervals), intervals.half_width[0], intervals.df[0]]
+    ).all()
 
 
 @pytest.mark.parametrize("reading", [0.0, -3.0, float("nan"), float("inf")])
 def test_a_reading_that_is_not_above_zero_has_no_ratio(reading):
     for sides in [(reading, 10.0), (10.0, reading)]:
-        found = interval(*(side(5, mean, 1.0) for mean in sides))
+        intervals = interval(*(side(5, mean, 1.0) for mean in sides))
 
-        assert found.method[0] == Method.NONE
-        assert math.isnan(found.ratio[0])
+        assert intervals.method[0] == Method.NONE
+        assert math.isnan(intervals.ratio[0])
 
 
 def test_a_cell_without_runs_has_no_ratio():
@@ -211,10 +217,10 @@ def test_a_cell_without_runs_has_no_ratio():
 
 
 def test_it_says_how_near_the_baseline_comes_to_zero():
-    found = interval(side(5, 100.0, 1.0), side(5, 100.0, 36.0))
+    intervals = interval(side(5, 100.0, 1.0), side(5, 100.0, 36.0))
 
-    assert found.g[0] == pytest.approx(2.776**2 * 0.36**2 / 5, rel=1e-3)
-    assert found.own_g[0] == pytest.approx(2.776**2 * 0.01**2 / 5, rel=1e-3)
+    assert intervals.g[0] == pytest.approx(2.776**2 * 0.36**2 / 5, rel=1e-3)
+    assert intervals.own_g[0] == pytest.approx(2.776**2 * 0.01**2 / 5, rel=1e-3)
 
 
 # --- Identical readings.
@@ -223,11 +229,11 @@ def test_it_says_how_near_the_baseline_comes_to_zero():
 def test_identical_readings_vary_by_what_rounding_hides():
     same = of_runs(*[12.34] * 5, resolution=0.01)
 
-    found = interval(same, side(5, 12.34, 0.1))
+    intervals = interval(same, side(5, 12.34, 0.1))
 
     rounding = 0.01**2 / 12 / 12.34**2
     assert same.log_variance()[0] == pytest.approx(rounding)
-    assert found.low[0] < 1 < found.high[0]
+    assert intervals.low[0] < 1 < intervals.high[0]
 
 
 def test_more_identical_readings_tell_nothing_more():
@@ -240,9 +246,9 @@ def test_the_interval_of_identical_readings_holds_the_truth():
     """Readings 99.6 and 100.4 both print as 100: the whole 0.8 % must be inside."""
     same = of_runs(*[100.0] * 10, resolution=1.0)
 
-    found = interval(same, same)
+    intervals = interval(same, same)
 
-    assert found.high[0] > 100.4 / 99.6
+    assert intervals.high[0] > 100.4 / 99.6
 
 
 # --- Properties.
@@ -309,10 +315,10 @@ def test_more_runs_make_it_narrower(n, more, noise, baseline_noise):
 
 @given(sides, sides)
 def test_it_is_never_negative_and_holds_the_ratio(cell, baseline):
-    found = interval(cell, baseline)
+    intervals = interval(cell, baseline)
 
-    if found.method[0] != Method.NONE:
-        assert 0 < found.low[0] < found.ratio[0] < found.high[0]
+    if intervals.method[0] != Method.NONE:
+        assert 0 < intervals.low[0] < intervals.ratio[0] < intervals.high[0]
 
 
 @given(st.lists(st.tuples(sides, sides, st.booleans()), min_size=1, max_size=8))
@@ -328,10 +334,12 @@ def test_many_cells_at_once_are_each_cell_by_itself(cells):
         for place in (0, 1)
     ]
 
-    found = log_ratio_intervals(*stacked, np.array([each[2] for each in cells]))
+    intervals = log_ratio_intervals(*stacked, np.array([each[2] for each in cells]))
 
-    np.testing.assert_allclose(found.low, [each.low[0] for each in alone], rtol=1e-13)
-    np.testing.assert_array_equal(found.method, [each.method[0] for each in alone])
+    np.testing.assert_allclose(
+        intervals.low, [each.low[0] for each in alone], rtol=1e-13
+    )
+    np.testing.assert_array_equal(intervals.method, [each.method[0] for each in alone])
 
 
 @pytest.mark.parametrize("probability", [0.6, 0.95, 0.975, 0.995, 0.9995])
@@ -355,10 +363,10 @@ def test_what_has_no_degrees_of_freedom_has_no_quantile():
 
 @pytest.mark.parametrize("more", [[], [100_000]])
 def test_a_number_of_runs_has_one_degree_less(more):
-    found = t_of_runs(np.array([0, 1, 2, 31, *more]), 0.975)
+    quantiles = t_of_runs(np.array([0, 1, 2, 31, *more]), 0.975)
 
     expected = [np.nan, np.nan, 12.7062, 2.0423, *[1.95998 for _ in more]]
-    assert found == pytest.approx(expected, rel=1e-4, nan_ok=True)
+    assert quantiles == pytest.approx(expected, rel=1e-4, nan_ok=True)
 
 
 def test_no_cells_have_no_quantiles():
@@ -383,10 +391,10 @@ def test_it_is_students_interval():
     mean = sum(RUNS) / 5
     m2 = sum((each - mean) ** 2 for each in RUNS)
 
-    found = mean_interval(5, mean, m2)
+    bounds = mean_interval(5, mean, m2)
 
     low, high = stats.t.interval(0.95, 4, loc=mean, scale=stats.sem(RUNS))
-    assert (found.low, found.high) == pytest.approx((low, high))
+    assert (bounds.low, bounds.high) == pytest.approx((low, high))
 
 
 @pytest.mark.parametrize("n", [0, 1])
@@ -395,10 +403,10 @@ def test_a_single_run_has_none(n):
 
 
 def test_equal_readings_are_as_unsure_as_their_rounding():
-    found = mean_interval(5, 10.0, 0.0, resolution=0.1)
+    bounds = mean_interval(5, 10.0, 0.0, resolution=0.1)
 
     half = stats.t.ppf(0.975, 4) * 0.1 / math.sqrt(12)
-    assert found.high - found.mean == pytest.approx(half)
+    assert bounds.high - bounds.mean == pytest.approx(half)
     assert mean_interval(5, 10.0, 0.0) is None
 
 

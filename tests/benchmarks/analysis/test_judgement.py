@@ -22,18 +22,18 @@ def said_of(cell, baseline=(5, 100.0, 0.5), gates=0):
 
 
 def test_a_verdict_says_what_decided():
-    said = said_of((5, 90.0, 0.5))
+    judgement = said_of((5, 90.0, 0.5))
 
-    assert (said.verdict, said.label, said.evidence_level) == (
+    assert (judgement.verdict, judgement.label, judgement.evidence_level) == (
         "slower",
         "slower",
         "verdict",
     )
-    assert said.ratio == 0.9
-    assert said.low < 0.9 < said.high < 0.98
-    assert said.half_width == pytest.approx((said.high - said.low) / 1.8)
-    assert said.sentences == ("The interval lies wholly below 0.98.",)
-    assert (said.codes, said.advice) == ((), "")
+    assert judgement.ratio == 0.9
+    assert judgement.low < 0.9 < judgement.high < 0.98
+    assert judgement.half_width == pytest.approx((judgement.high - judgement.low) / 1.8)
+    assert judgement.sentences == ("The interval lies wholly below 0.98.",)
+    assert (judgement.codes, judgement.advice) == ((), "")
 
 
 @pytest.mark.parametrize(
@@ -49,51 +49,59 @@ def test_every_verdict_has_its_sentence(mean, sentence):
 
 
 def test_what_is_not_decided_says_how_many_runs_would():
-    said = said_of((5, 97.0, 1.0), (7, 100.0, 1.0))
+    judgement = said_of((5, 97.0, 1.0), (7, 100.0, 1.0))
 
-    assert said.label == "undetermined"
-    assert said.advice == "About 9 runs a side would decide it; there are 5 and 7."
+    assert judgement.label == "undetermined"
+    assert judgement.advice == "About 9 runs a side would decide it; there are 5 and 7."
 
 
 def test_a_single_run_is_called_so():
-    said = said_of((1, 90.0, 0.0), (1, 100.0, 0.0))
+    judgement = said_of((1, 90.0, 0.0), (1, 100.0, 0.0))
 
-    assert (said.ratio, said.low, said.high) == (0.9, None, None)
-    assert (said.label, said.verdict) == ("single run", "not_assessed")
-    assert said.codes == ("single_run",)
-    assert said.advice == "5 runs a side allow a verdict; there are 1 and 1."
+    assert (judgement.ratio, judgement.low, judgement.high) == (0.9, None, None)
+    assert (judgement.label, judgement.verdict) == ("single run", "not_assessed")
+    assert judgement.codes == ("single_run",)
+    assert judgement.advice == "5 runs a side allow a verdict; there are 1 and 1."
 
 
 def test_three_runs_are_indicative():
-    said = said_of((3, 90.0, 0.5))
+    judgement = said_of((3, 90.0, 0.5))
 
-    assert said.label == "indicative: slower"
-    assert said.sentences == (
+    assert judgement.label == "indicative: slower"
+    assert judgement.sentences == (
         "With 3 runs it is only indicative: a verdict needs 5 a side.",
     )
 
 
 def test_a_noisy_baseline_is_refused_with_its_width():
-    said = said_of((5, 97.0, 1.0), (5, 100.0, 40.0))
+    judgement = said_of((5, 97.0, 1.0), (5, 100.0, 40.0))
 
-    assert said.codes == ("noisy_baseline",)
-    assert said.sentences == ("The baseline is too noisy: its own interval is ±50 %.",)
-    assert said.advice == "Not even 200 runs a side would decide it as things stand."
+    assert judgement.codes == ("noisy_baseline",)
+    assert judgement.sentences == (
+        "The baseline is too noisy: its own interval is ±50 %.",
+    )
+    assert (
+        judgement.advice == "Not even 200 runs a side would decide it as things stand."
+    )
 
 
 def test_all_reasons_are_said():
-    said = said_of((3, 90.0, 0.5), gates=Gate.FLAGGED | Gate.OTHER_SESSION)
+    judgement = said_of((3, 90.0, 0.5), gates=Gate.FLAGGED | Gate.OTHER_SESSION)
 
-    assert said.label == "not_assessed"
-    assert said.codes == ("few_runs", "other_session", "flagged")
-    assert len(said.sentences) == 3
-    assert said.advice == ""
+    assert judgement.label == "not_assessed"
+    assert judgement.codes == ("few_runs", "other_session", "flagged")
+    assert len(judgement.sentences) == 3
+    assert judgement.advice == ""
 
 
 def test_a_reading_of_zero_has_no_number():
-    said = said_of((5, 0.0, 0.0))
+    judgement = said_of((5, 0.0, 0.0))
 
-    assert (said.ratio, said.half_width, said.codes) == (None, None, ("zero",))
+    assert (judgement.ratio, judgement.half_width, judgement.codes) == (
+        None,
+        None,
+        ("zero",),
+    )
 
 
 def test_a_verdict_lost_among_many_says_so():
@@ -102,13 +110,13 @@ def test_a_verdict_lost_among_many_says_so():
     judged = judge(cells(*rows), cells(*[(5, 100.0, 0.8)] * 20), True)
     assert judgement_of(judged, 0).verdict == "slower"
 
-    said = judgement_of(correct(judged), 0)
+    judgement = judgement_of(correct(judged), 0)
 
-    assert (said.verdict, said.direction) == ("undetermined", "slower")
-    assert said.sentences == (
+    assert (judgement.verdict, judgement.direction) == ("undetermined", "slower")
+    assert judgement.sentences == (
         "Decided by itself, but not as one of 20 cells that were tested together.",
     )
-    assert said.advice == ""
+    assert judgement.advice == ""
 
 
 def test_a_judgement_cannot_be_changed():
@@ -123,8 +131,8 @@ MARGIN = 0.02
 
 
 def said(own, base=BASE, meters=(ONE, ONE), gates=0):
-    (found,) = energy_judgements([EnergyPair(own, base, meters, gates)], MARGIN)
-    return found
+    (judgement,) = energy_judgements([EnergyPair(own, base, meters, gates)], MARGIN)
+    return judgement
 
 
 def times(factor):
@@ -135,41 +143,41 @@ def times(factor):
     ("factor", "verdict"), [(1.2, "more"), (0.8, "less"), (1.0, "equivalent")]
 )
 def test_it_is_said_of_the_joules_and_not_of_a_speed(factor, verdict):
-    found = said(times(factor))
+    judgement = said(times(factor))
 
-    assert (found.verdict, found.label) == (verdict, verdict)
-    assert found.low < factor < found.high
+    assert (judgement.verdict, judgement.label) == (verdict, verdict)
+    assert judgement.low < factor < judgement.high
 
 
 def test_its_interval_is_that_of_the_ratio():
     for meters in ((ONE, ONE), (ONE, TWO)):
         ratio = energy_ratio(times(1.2), BASE, meters)
-        found = said(times(1.2), meters=meters)
+        judgement = said(times(1.2), meters=meters)
 
-        assert (found.low, found.high) == (
+        assert (judgement.low, judgement.high) == (
             pytest.approx(ratio.low),
             pytest.approx(ratio.high),
         )
 
 
 def test_few_runs_are_only_indicative():
-    found = said((60.0, 61.0, 59.5))
+    judgement = said((60.0, 61.0, 59.5))
 
-    assert (found.verdict, found.label) == ("not_assessed", "indicative: more")
-    assert found.codes == ("few_runs",)
+    assert (judgement.verdict, judgement.label) == ("not_assessed", "indicative: more")
+    assert judgement.codes == ("few_runs",)
 
 
 def test_a_single_run_says_how_many_would_allow_a_verdict():
-    found = said((60.0,))
+    judgement = said((60.0,))
 
-    assert (found.verdict, found.low) == ("not_assessed", None)
-    assert "5 runs a side allow a verdict" in found.advice
+    assert (judgement.verdict, judgement.low) == ("not_assessed", None)
+    assert "5 runs a side allow a verdict" in judgement.advice
 
 
 def test_what_stands_against_the_cells_stands_against_their_energy():
-    found = said(times(1.2), gates=int(Gate.FLAGGED))
+    judgement = said(times(1.2), gates=int(Gate.FLAGGED))
 
-    assert (found.verdict, found.codes) == ("not_assessed", ("flagged",))
+    assert (judgement.verdict, judgement.codes) == ("not_assessed", ("flagged",))
 
 
 def test_many_are_corrected_together():

@@ -39,13 +39,13 @@ def test_the_larger_direction_is_named_and_the_largest_factor_comes_first():
         ("c", "a"): single(10),
     }
 
-    found = asymmetries(paths)
+    pairs = asymmetries(paths)
 
-    assert [(each.larger, each.factor) for each in found] == [
+    assert [(each.larger, each.factor) for each in pairs] == [
         (("a", "c"), 5.0),
         (("b", "a"), 3.0),
     ]
-    assert found[0].low is None
+    assert pairs[0].low is None
 
 
 def test_one_direction_alone_and_a_loopback_are_no_asymmetry():
@@ -64,5 +64,5 @@ def test_several_runs_must_agree_that_the_directions_differ():
     clear = {("a", "b"): several(10, 0.1), ("b", "a"): several(14, 0.1)}
 
     assert asymmetries(noisy) == ()
-    (found,) = asymmetries(clear)
-    assert 1.3 < found.low < found.factor < found.high < 1.5
+    (asymmetry,) = asymmetries(clear)
+    assert 1.3 < asymmetry.low < asymmetry.factor < asymmetry.high < 1.5

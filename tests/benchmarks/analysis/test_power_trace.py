@@ -15,19 +15,19 @@ def test_a_counter_gives_back_what_it_counted():
     times = np.cumsum(rng.uniform(0.9, 1.1, 50))
     joules = np.cumsum(rng.uniform(0, 200, 50))
 
-    found = energy_within(trace_of_counter(times, joules), (times[3], times[40]))
+    work = energy_within(trace_of_counter(times, joules), (times[3], times[40]))
 
-    assert found.energy_j == pytest.approx(joules[40] - joules[3])
+    assert work.energy_j == pytest.approx(joules[40] - joules[3])
 
 
 def test_within_a_step_of_a_counter_power_is_its_mean():
     trace = trace_of_counter([0, 1, 2, 3], [0, 10, 40, 50])
 
-    found = energy_within(trace, (0.5, 1.5))
+    work = energy_within(trace, (0.5, 1.5))
 
-    assert found.energy_j == pytest.approx(5 + 15)
+    assert work.energy_j == pytest.approx(5 + 15)
     # The steps at the edges could have taken what their neighbours took.
-    assert found.edge_error_j == pytest.approx(20 / 2 + 20 / 2)
+    assert work.edge_error_j == pytest.approx(20 / 2 + 20 / 2)
 
 
 def test_a_step_in_which_a_counter_fell_is_a_hole():

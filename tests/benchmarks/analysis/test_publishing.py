@@ -21,10 +21,14 @@ def cell(n=5, mean=100.0, variance=1.0, component="CPU"):
 
 
 def test_enough_quiet_and_disclosed_runs_are_a_labs():
-    found = assess([cell()], EVERYTHING)
+    assessment = assess([cell()], EVERYTHING)
 
-    assert (found.level, found.rule_set) == ("lab", 1)
-    assert (found.few_runs, found.dispersed, found.undisclosed) == ((), (), {})
+    assert (assessment.level, assessment.rule_set) == ("lab", 1)
+    assert (assessment.few_runs, assessment.dispersed, assessment.undisclosed) == (
+        (),
+        (),
+        {},
+    )
 
 
 def test_another_lab_verifies_what_is_a_labs_only():
@@ -33,9 +37,9 @@ def test_another_lab_verifies_what_is_a_labs_only():
 
 
 def test_few_runs_are_a_draft():
-    found = assess([cell(n=4), cell()], EVERYTHING)
+    assessment = assess([cell(n=4), cell()], EVERYTHING)
 
-    assert (found.level, len(found.few_runs)) == ("draft", 1)
+    assert (assessment.level, len(assessment.few_runs)) == ("draft", 1)
 
 
 def test_each_component_may_vary_by_its_own_limit():
@@ -49,9 +53,9 @@ def test_each_component_may_vary_by_its_own_limit():
 def test_one_fact_that_nobody_states_is_named():
     stated = {**EVERYTHING, "host": EVERYTHING["host"] - {"turbo"}}
 
-    found = assess([cell()], stated)
+    assessment = assess([cell()], stated)
 
-    assert (found.level, found.undisclosed) == ("draft", {"host": ("turbo",)})
+    assert (assessment.level, assessment.undisclosed) == ("draft", {"host": ("turbo",)})
 
 
 def test_nothing_measured_is_a_draft():

@@ -20,29 +20,31 @@ def local(second):
     return round((BOOTED_S + second) * 1e6)
 
 
-def since(found):
-    return [pytest.approx(each - BEGIN_S, abs=1e-5) for each in found]
+def since(seconds):
+    return [pytest.approx(each - BEGIN_S, abs=1e-5) for each in seconds]
 
 
 def test_an_offset_of_an_hour_falls_out():
-    found = way(stamp(0), axis="wall").seconds(
+    seconds = way(stamp(0), axis="wall").seconds(
         [stamp(5)["local_wall_us"], stamp(-5)["local_wall_us"]]
     )
 
-    assert since(found) == [5, -5]
+    assert since(seconds) == [5, -5]
 
 
 def test_a_drift_falls_out_between_two_stamps():
     # Ours gains a tenth: 110 s of it are 100 s of the server.
-    found = way(stamp(0), stamp(100, local_second=110)).seconds([local(55), local(110)])
+    seconds = way(stamp(0), stamp(100, local_second=110)).seconds(
+        [local(55), local(110)]
+    )
 
-    assert since(found) == [50, 100]
+    assert since(seconds) == [50, 100]
 
 
 def test_beyond_its_stamps_a_clock_is_taken_to_run_right():
-    found = way(stamp(0), stamp(100, local_second=110))
+    log = way(stamp(0), stamp(100, local_second=110))
 
-    assert since(found.seconds([local(-10), local(120)])) == [-10, 110]
+    assert since(log.seconds([local(-10), local(120)])) == [-10, 110]
 
 
 def test_a_server_whose_wall_clock_was_set_keeps_its_own_time():
@@ -82,17 +84,17 @@ def test_without_a_stamp_there_is_no_way():
 
 
 @pytest.mark.parametrize(
-    "told", [None, [], "x", {}, {"clock": 1}, {**stamp(0), "server_wall_us": "1"}]
+    "fields", [None, [], "x", {}, {"clock": 1}, {**stamp(0), "server_wall_us": "1"}]
 )
-def test_what_is_no_stamp_is_none(told):
-    assert stamp_of(told) is None
+def test_what_is_no_stamp_is_none(fields):
+    assert stamp_of(fields) is None
 
 
 def test_a_window_is_that_of_the_stamps_whatever_the_guest_says():
-    found = external_window(clock_of(100, 130))
+    window = external_window(clock_of(100, 130))
 
-    assert (found.begin_s - BEGIN_S, found.duration_s) == (100, 30)
-    assert found.is_external
+    assert (window.begin_s - BEGIN_S, window.duration_s) == (100, 30)
+    assert window.is_external
 
 
 @pytest.mark.parametrize(
@@ -131,10 +133,10 @@ def test_one_within_another_is_together():
 def test_the_order_does_not_matter():
     spans = [(5, 9), (0, 6), (20, 25), (8, 12)]
 
-    found = {frozenset(spans[i] for i in each) for each in clusters(spans)}
+    together = {frozenset(spans[i] for i in each) for each in clusters(spans)}
 
     again = spans[::-1]
-    assert found == {frozenset(again[i] for i in each) for each in clusters(again)}
+    assert together == {frozenset(again[i] for i in each) for each in clusters(again)}
 
 
 def test_nothing_has_no_clusters():

@@ -50,9 +50,9 @@ def test_a_3ware_raid_reads_at_one_speed():
 def test_it_explains_as_much_variance_as_the_definition_says():
     rows = np.random.default_rng(7).lognormal(3, 0.6, (40, 13))
 
-    found = [shape_of(row).eta_squared for row in rows]
+    shares = [shape_of(row).eta_squared for row in rows]
 
-    assert found == pytest.approx(eta_squared(rows).tolist(), abs=1e-12)
+    assert shares == pytest.approx(eta_squared(rows).tolist(), abs=1e-12)
 
 
 def test_units_do_not_matter():
@@ -192,8 +192,8 @@ def test_it_cannot_be_changed():
 
 
 def alarms(rows):
-    found = [order_of(row) for row in rows]
-    return np.mean([bool(order.period or order.lag) for order in found])
+    orders = [order_of(row) for row in rows]
+    return np.mean([bool(order.period or order.lag) for order in orders])
 
 
 @pytest.mark.parametrize("n", [8, 11, 20])

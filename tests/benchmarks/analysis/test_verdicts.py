@@ -152,9 +152,9 @@ def test_no_numbers_are_too_strange_to_be_judged(cell, baseline, higher_is_bette
 
     judged = compare_directly(*sides, [higher_is_better])
 
-    found = judged.intervals
+    intervals = judged.intervals
     if judged.verdict[0] != Verdict.NOT_ASSESSED:
-        assert 0 < found.low[0] <= found.ratio[0] <= found.high[0] < np.inf
+        assert 0 < intervals.low[0] <= intervals.ratio[0] <= intervals.high[0] < np.inf
         assert 0 <= judged.p_values()[0] <= 1
 
 

@@ -32,10 +32,10 @@ def is_linpack(run):
     return run["tool"] == "linpack"
 
 
-def of(found, label, vms, scenario="parallel"):
+def of(answer, label, vms, scenario="parallel"):
     (one,) = (
         each
-        for each in found.coruns
+        for each in answer.coruns
         if (each.of.case.label, each.of.vms, each.of.scenario) == (label, vms, scenario)
     )
     return one
@@ -78,9 +78,9 @@ def test_a_printed_sum_stands_beside_the_recomputed_one(
 
 def test_repeated_co_runs_give_fairness_an_interval(slots):
     for name, values in enumerate([(10, 20), (11, 19), (9, 22), (10, 21)]):
-        found = slots(*map(float, values), corun=f"round {name}")
+        coruns = slots(*map(float, values), corun=f"round {name}")
 
-    figures = found.coruns[0].figures
+    figures = coruns.coruns[0].figures
     assert figures.repeated == 4
     assert 0.5 < figures.jain_low < figures.jain < figures.jain_high < 1
 
@@ -141,12 +141,12 @@ def test_the_sums_of_the_esxi_study_are_not_those_of_its_slots(load_study):
         lambda run: run["tool"] == "ramspeed" and run["scenario"] == "parallel",
     )
 
-    found = study_coruns(study)
-    check = of(found, "Bandwidth · write · L2", 3).figures.sum_check
+    coruns = study_coruns(study)
+    check = of(coruns, "Bandwidth · write · L2", 3).figures.sum_check
 
     assert (check.printed, round(check.recomputed, 2)) == (10888.15, 9458.98)
-    assert of(found, "Bandwidth · read · RAM", 2).of.missing == ("1",)
-    assert of(found, "Bandwidth · read · RAM", 2).figures.is_sum_printed
+    assert of(coruns, "Bandwidth · read · RAM", 2).of.missing == ("1",)
+    assert of(coruns, "Bandwidth · read · RAM", 2).figures.is_sum_printed
 
 
 def test_interference_is_what_a_neighbour_leaves(load_study):
@@ -156,11 +156,11 @@ def test_interference_is_what_a_neighbour_leaves(load_study):
         lambda run: run["tool"] == "iometer" and run["scenario"] in together,
     )
 
-    found = study_coruns(study)
+    coruns = study_coruns(study)
     combined = of(
-        found, "Disk throughput · random read", 3, "disk and network combined"
+        coruns, "Disk throughput · random read", 3, "disk and network combined"
     )
-    loaded = of(found, "Disk throughput · random read", 3, "under CPU load")
+    loaded = of(coruns, "Disk throughput · random read", 3, "under CPU load")
 
     assert combined.figures.interference == pytest.approx(11.05 / 7.91)
     assert loaded.of.missing == ()
@@ -198,9 +198,9 @@ def test_a_slot_that_is_no_number_is_no_vm(submit, run_document, study, slot):
 
 def test_more_slots_than_vms_make_no_curve(slots):
     slots(10.0, 10.0, vms=2)
-    found = slots(10.0, 10.0, 10.0, vms=1)
+    coruns = slots(10.0, 10.0, 10.0, vms=1)
 
-    assert found.curves == ()
+    assert coruns.curves == ()
 
 
 def test_many_vms_of_which_one_was_reported(slots):

@@ -21,27 +21,27 @@ def xen_cell(submit, run_document, xen):
 
 
 def test_it_names_the_runs_of_the_cell_and_of_its_baseline(study, xen_cell):
-    found = evidence(ANYONE, study, xen_cell.pk, None)
+    sides = evidence(ANYONE, study, xen_cell.pk, None)
 
-    assert found.row.shown.efficiency == pytest.approx(11 / 55)
-    assert [run.value for run in found.runs] == [11.0]
-    assert sorted(run.value for run in found.baseline_runs) == [50.0, 60.0]
-    assert found.baseline.system.is_native
+    assert sides.row.shown.efficiency == pytest.approx(11 / 55)
+    assert [run.value for run in sides.runs] == [11.0]
+    assert sorted(run.value for run in sides.baseline_runs) == [50.0, 60.0]
+    assert sides.baseline.system.is_native
 
 
 def test_it_takes_a_chosen_system_as_the_baseline(study, xen_cell):
     native = Cell.objects.get(system__hypervisor="native")
-    found = evidence(ANYONE, study, xen_cell.pk, native.system_id)
+    sides = evidence(ANYONE, study, xen_cell.pk, native.system_id)
 
-    assert (found.row.shown.state, found.baseline) == ("relative", native)
+    assert (sides.row.shown.state, sides.baseline) == ("relative", native)
 
 
 def test_a_native_cell_has_no_baseline(study, xen_cell):
     native = Cell.objects.get(system__hypervisor="native")
-    found = evidence(ANYONE, study, native.pk, None)
+    sides = evidence(ANYONE, study, native.pk, None)
 
-    assert (found.baseline, found.baseline_runs) == (None, ())
-    assert len(found.runs) == 2
+    assert (sides.baseline, sides.baseline_runs) == (None, ())
+    assert len(sides.runs) == 2
 
 
 def test_a_cell_of_a_study_that_is_not_visible_is_not_there(study, xen_cell, lab):
@@ -87,8 +87,8 @@ def test_the_first_runs_are_the_earliest_whether_samples_are_cut_or_not(
     cell = Cell.objects.get()
 
     def values():
-        found = evidence_module.evidence(ANYONE, study, cell.pk, None)
-        return [run.value for run in found.runs]
+        sides = evidence_module.evidence(ANYONE, study, cell.pk, None)
+        return [run.value for run in sides.runs]
 
     whole = values()
     monkeypatch.setattr(evidence_module, "SAMPLES_SHOWN", 2)

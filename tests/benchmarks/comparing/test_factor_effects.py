@@ -39,10 +39,10 @@ def esxi_study(lab, agent, submit):
     return Study.objects.get(slug="lmu-2010-esxi")
 
 
-def named(found):
+def named(analysed):
     return {
         " x ".join(factor.names[0] for factor in each.term): each
-        for each in found.effects
+        for each in analysed.effects
     }
 
 

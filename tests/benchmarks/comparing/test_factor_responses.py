@@ -28,29 +28,32 @@ def measured(**changes):
     return MeasuredRow(row(**changes), m2=2.0, baseline_id=9, baseline_m2=4.0)
 
 
-def only(found):
-    (observation,) = found.observations.values()
+def only(responses):
+    (observation,) = responses.observations.values()
     return observation
 
 
 def test_an_efficiency_carries_the_scatter_of_both_sides():
-    found = only(responses_of([measured()], "efficiency"))
+    observation = only(responses_of([measured()], "efficiency"))
 
-    assert found.log_response == math.log(0.5)
-    assert found.runs == Side(3, 2.0 / 26**2)
-    assert (found.baseline, found.baseline_runs) == (9, Side(5, 4.0 / 52**2))
+    assert observation.log_response == math.log(0.5)
+    assert observation.runs == Side(3, 2.0 / 26**2)
+    assert (observation.baseline, observation.baseline_runs) == (
+        9,
+        Side(5, 4.0 / 52**2),
+    )
 
 
 def test_a_value_leans_on_no_baseline():
-    found = only(responses_of([measured()], "value"))
+    observation = only(responses_of([measured()], "value"))
 
-    assert (found.log_response, found.baseline) == (math.log(26), None)
+    assert (observation.log_response, observation.baseline) == (math.log(26), None)
 
 
 def test_of_a_time_less_is_better():
-    found = only(responses_of([measured(better="lower")], "value"))
+    observation = only(responses_of([measured(better="lower")], "value"))
 
-    assert found.log_response == -math.log(26)
+    assert observation.log_response == -math.log(26)
 
 
 @pytest.mark.parametrize(
@@ -67,10 +70,10 @@ def test_of_a_time_less_is_better():
 def test_a_cell_without_a_response_is_left_out_with_its_reason(
     changes, response, reason
 ):
-    found = responses_of([measured(), measured(system_id=2, **changes)], response)
+    responses = responses_of([measured(), measured(system_id=2, **changes)], response)
 
-    assert list(found.observations) == [1]
-    assert found.left_out == {reason: 1}
+    assert list(responses.observations) == [1]
+    assert responses.left_out == {reason: 1}
 
 
 def test_what_a_system_does_not_state_is_an_empty_level():
@@ -92,9 +95,9 @@ def test_the_options_have_one_order_whichever_system_comes_first(order):
     options = [{"colour": "blue"}, {"guest_tools": "absent", "hw_virt": "on"}]
     cells = [measured(system_id=at, options=it) for at, it in enumerate(options)]
 
-    found = responses_of(cells[::order], "value").observations
+    observations = responses_of(cells[::order], "value").observations
 
-    assert {tuple(each.levels)[-3:] for each in found.values()} == {
+    assert {tuple(each.levels)[-3:] for each in observations.values()} == {
         ("hw_virt", "guest_tools", "colour")
     }
 
@@ -123,9 +126,9 @@ def test_the_mean_of_cases_is_that_of_their_logarithms():
 
 def test_the_errors_of_two_cases_average_out():
     """Each case has the variance 0.25; their mean the half of it, 0.125."""
-    (found,) = averaged([case(s1=1.0), case(s1=3.0)])
+    (observation,) = averaged([case(s1=1.0), case(s1=3.0)])
 
-    assert found.runs.log_m2 / (found.runs.n - 1) == pytest.approx(0.125)
+    assert observation.runs.log_m2 / (observation.runs.n - 1) == pytest.approx(0.125)
 
 
 def test_one_single_run_leaves_the_mean_without_scatter():
@@ -135,6 +138,6 @@ def test_one_single_run_leaves_the_mean_without_scatter():
         observations={1: replace(single.observations[1], runs=Side(1), baseline=None)},
     )
 
-    (found,) = averaged([case(s1=1.0), single])
+    (observation,) = averaged([case(s1=1.0), single])
 
-    assert (found.runs, found.baseline) == (Side(1), None)
+    assert (observation.runs, observation.baseline) == (Side(1), None)

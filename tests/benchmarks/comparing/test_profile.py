@@ -29,9 +29,9 @@ def guest(number, ratios, **changes):
 
 
 def test_a_share_is_the_geometric_mean_with_interval_spread_and_worst_case():
-    found = profile(guest(2, {1: 0.5, 2: 0.8, 3: 1.25}), {})
+    whole = profile(guest(2, {1: 0.5, 2: 0.8, 3: 1.25}), {})
 
-    ((share,),) = [row.shares for row in found.rows]
+    ((share,),) = [row.shares for row in whole.rows]
     logs = [log(0.5), log(0.8), log(1.25)]
     mean = sum(logs) / 3
     deviation = sqrt(sum((each - mean) ** 2 for each in logs) / 2)
@@ -57,9 +57,9 @@ def test_only_cases_that_all_systems_have_are_counted():
 
 
 def test_systems_without_a_common_case_have_no_share():
-    found = profile([*guest(2, {1: 0.5}), *guest(3, {2: 0.7})], {})
+    whole = profile([*guest(2, {1: 0.5}), *guest(3, {2: 0.7})], {})
 
-    assert [row.shares for row in found.rows] == [(None,), (None,)]
+    assert [row.shares for row in whole.rows] == [(None,), (None,)]
 
 
 def test_a_single_run_behind_a_case_takes_the_interval_away():
@@ -88,10 +88,10 @@ def test_components_stand_in_their_order_and_shares_of_time_are_no_speed():
         *guest(2, {3: 0.1}, component="CPU", unit="%"),
     ]
 
-    found = profile(rows, {})
+    whole = profile(rows, {})
 
-    assert found.components == ("CPU", "network")
-    assert [share.mean for share in found.rows[0].stated] == pytest.approx([0.9, 0.5])
+    assert whole.components == ("CPU", "network")
+    assert [share.mean for share in whole.rows[0].stated] == pytest.approx([0.9, 0.5])
 
 
 def test_native_cells_and_those_without_a_ratio_have_no_row():
@@ -120,12 +120,12 @@ def test_it_is_read_from_stored_cells_in_a_fixed_number_of_queries(
     submit(run_document(99.0, system=xen, scenario="parallel", vms=2, slot="1"))
 
     with django_assert_num_queries(5):
-        found = study_profile(ANYONE, study)
+        whole = study_profile(ANYONE, study)
 
-    (row,) = found.rows
+    (row,) = whole.rows
     assert row.column.system_id == Cell.objects.get(mean=13.08).system_id
     assert row.stated[0].mean == pytest.approx(13.08 / 52.97)
-    assert found.components == ("network",)
+    assert whole.components == ("network",)
 
 
 def test_it_counts_the_cases_whose_baseline_is_of_another_session():

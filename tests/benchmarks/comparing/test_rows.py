@@ -84,21 +84,21 @@ def test_it_finds_what_occurs_in_the_order_of_a_menu(study, submit, run_document
         run_document(system={"guest_os": "Windows", "guest_bits": 64}),
     )
 
-    found = facets(study)
+    menu = facets(study)
 
-    assert found.scenarios == ("single", "parallel")
-    assert found.components == ("network",)
-    assert found.tools == (("iometer", "Iometer"),)
-    assert found.guest_oses == ("Ubuntu Server 9.04", "Windows")
-    assert found.guest_bits == (32, 64)
-    assert [system.is_native for system in found.systems] == [True, True, False]
+    assert menu.scenarios == ("single", "parallel")
+    assert menu.components == ("network",)
+    assert menu.tools == (("iometer", "Iometer"),)
+    assert menu.guest_oses == ("Ubuntu Server 9.04", "Windows")
+    assert menu.guest_bits == (32, 64)
+    assert [system.is_native for system in menu.systems] == [True, True, False]
 
 
 def test_a_study_without_cells_has_none(study, django_assert_num_queries):
     with django_assert_num_queries(1):
-        found = facets(study)
+        menu = facets(study)
 
-    assert (found.scenarios, found.systems) == ((), ())
+    assert (menu.scenarios, menu.systems) == ((), ())
 
 
 def test_it_asks_twice_however_much_there_is(

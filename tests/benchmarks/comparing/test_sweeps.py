@@ -20,7 +20,7 @@ def test_the_data_choose_the_axis(amounts, scale):
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "found"),
+    ("verdicts", "expected"),
     [
         ("equivalent equivalent slower slower", Parting("parts", 2)),
         ("slower faster equivalent", Parting("joins", 1)),
@@ -32,5 +32,5 @@ def test_the_data_choose_the_axis(amounts, scale):
         ("equivalent slower", None),
     ],
 )
-def test_a_parting_is_told_only_where_all_verdicts_carry_it(verdicts, found):
-    assert parting(verdicts.split()) == found
+def test_a_parting_is_told_only_where_all_verdicts_carry_it(verdicts, expected):
+    assert parting(verdicts.split()) == expected

@@ -42,9 +42,9 @@ def test_it_puts_a_case_in_a_row_and_a_system_in_a_column():
 def test_a_cell_that_was_not_measured_is_none():
     table = comparison_table([NATIVE, XEN, changed(XEN, id=3, **READ)])
 
-    found = {row.label: row.cells for row in table.groups[0].rows}
-    assert found["read"][0] is None
-    assert found["read"][1].id == 3
+    cells = {row.label: row.cells for row in table.groups[0].rows}
+    assert cells["read"][0] is None
+    assert cells["read"][1].id == 3
 
 
 def test_the_order_of_the_rows_given_does_not_matter():
@@ -160,8 +160,8 @@ def test_components_come_in_the_order_of_the_machine():
         for at, name in enumerate(["network", "power", "CPU", "disk", "memory"])
     ]
 
-    found = [group.component for group in comparison_table(rows).groups]
-    assert found == ["CPU", "memory", "disk", "network", "power"]
+    components = [group.component for group in comparison_table(rows).groups]
+    assert components == ["CPU", "memory", "disk", "network", "power"]
 
 
 def test_numbers_in_labels_sort_as_numbers():
@@ -196,8 +196,8 @@ def test_slots_of_parallel_vms_are_rows_and_sums_come_last():
     ]
     table = comparison_table(rows)
 
-    found = [texts(row.facts)["slot"] for row in table.groups[0].rows]
-    assert found == ["1", "2", "10", "sum"]
+    slots = [texts(row.facts)["slot"] for row in table.groups[0].rows]
+    assert slots == ["1", "2", "10", "sum"]
     assert texts(table.groups[0].facts)["vms"] == "2"
 
 

@@ -173,9 +173,9 @@ def test_it_asks_twice(pair_of, study, django_assert_num_queries):
 def test_a_suspect_clock_takes_the_verdict_away(pair_of, study, hypervisor):
     """A clock that lost 3 s of 103, on either side."""
     pair_of(clock="local")
-    told = {"local_us": 10**8, "offset_start_us": 0, "offset_end_us": -3 * 10**6}
+    report = {"local_us": 10**8, "offset_start_us": 0, "offset_end_us": -3 * 10**6}
     run = Run.objects.filter(system__hypervisor=hypervisor).first()
-    Run.objects.filter(pk=run.pk).update(facts={"clock": told})
+    Run.objects.filter(pk=run.pk).update(facts={"clock": report})
 
     checking.check_due_studies(timedelta(0))
 

@@ -72,15 +72,20 @@ def test_a_clone_with_the_same_name_is_refused_while_the_first_is_there(
     study, system, agent, hour
 ):
     plan = planned(study, system, **parallel(2))
-    said = {"plan_id": plan.pk, "agent": agent, "name": "debian", "system": system.pk}
-    first = turns.join_plan(**said, instance="a")
+    same = {
+        "plan_id": plan.pk,
+        "agent": agent,
+        "name": "debian",
+        "system": system.pk,
+    }
+    first = turns.join_plan(**same, instance="a")
 
     with pytest.raises(SlotsTakenError, match="--as NAME"):
-        turns.join_plan(**said, instance="b")
+        turns.join_plan(**same, instance="b")
 
-    assert turns.join_plan(**said, instance="a").pk == first.pk
+    assert turns.join_plan(**same, instance="a").pk == first.pk
     hour.passes(16)
-    assert turns.join_plan(**said, instance="b").pk == first.pk
+    assert turns.join_plan(**same, instance="b").pk == first.pk
 
 
 def test_a_guest_of_another_system_is_told_which_are_measured(
@@ -262,8 +267,8 @@ def test_who_takes_far_longer_than_the_first_to_end_is_not_awaited(three, hour):
 
     hour.passes(71)
 
-    told = three[0].finish(answers[0])
-    assert told.sentence == "Slot 3 (vm-c) began and did not report an end in time."
+    answer = three[0].finish(answers[0])
+    assert answer.sentence == "Slot 3 (vm-c) began and did not report an end in time."
 
 
 def test_a_late_result_of_a_co_run_does_not_count(three, hour):
@@ -348,12 +353,12 @@ def test_the_load_is_told_to_stop_when_the_measured_slot_has_ended(loaded):
     assert loaded[1].meet(answers[1]).state == "start"
 
     held = loaded[0].finish(answers[0])
-    told = arrive(loaded[1:], answers[1:])
+    stopped = arrive(loaded[1:], answers[1:])
     for guest, answer in zip(loaded[1:], answers[1:], strict=True):
         guest.finish(answer, rounds=4)
 
     assert held.state == "held"
-    assert [each.state for each in told] == ["stop", "stop"]
+    assert [each.state for each in stopped] == ["stop", "stop"]
     assert loaded[0].finish(answers[0]).state == "keep"
     assert set(PlanPart.objects.filter(rounds=4).values_list("role", flat=True)) == {
         "load"

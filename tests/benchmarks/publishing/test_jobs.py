@@ -110,9 +110,9 @@ def test_one_that_stops_every_worker_is_given_up_with_a_reason(requested):
         age(UNHELD)
         requeue_publishing_jobs()
 
-    found = PublishingJob.objects.get()
-    assert (found.stage, found.attempts) == ("failed", MOST_ATTEMPTS)
-    assert f"stopped its worker {MOST_ATTEMPTS} times" in found.problem
+    job = PublishingJob.objects.get()
+    assert (job.stage, job.attempts) == ("failed", MOST_ATTEMPTS)
+    assert f"stopped its worker {MOST_ATTEMPTS} times" in job.problem
     assert not Version.objects.exists()
 
 

@@ -42,13 +42,13 @@ def reviewer(other_lab):
 def test_it_keeps_every_form_with_its_digest(measured, publish):
     version = publish(measured)
 
-    found = {each.form: each for each in version.files.all()}
-    assert bytes(found["csv"].content) == b"a,b\r\n"
-    assert found["csv"].digest == hashlib.sha256(b"a,b\r\n").hexdigest()
-    assert (found["csv"].size, version.number, version.published_by) == (5, 1, "carol")
-    lines = f"{found['bib'].digest}  bib\n{found['csv'].digest}  csv\n"
+    files = {each.form: each for each in version.files.all()}
+    assert bytes(files["csv"].content) == b"a,b\r\n"
+    assert files["csv"].digest == hashlib.sha256(b"a,b\r\n").hexdigest()
+    assert (files["csv"].size, version.number, version.published_by) == (5, 1, "carol")
+    lines = f"{files['bib'].digest}  bib\n{files['csv'].digest}  csv\n"
     assert version.digest == hashlib.sha256(lines.encode()).hexdigest()
-    assert version.digest == digest_of({f: each.digest for f, each in found.items()})
+    assert version.digest == digest_of({f: each.digest for f, each in files.items()})
 
 
 def test_it_says_what_it_was_judged_as_and_by_which_rules(measured, publish, settings):
@@ -139,7 +139,7 @@ def test_who_was_taken_for_dead_and_is_not_stores_nothing(measured, person, sett
 
 
 @pytest.mark.parametrize(
-    ("licence", "note", "said"),
+    ("licence", "note", "refusal"),
     [
         ("", "", "Say whether a licence"),
         ("maybe", "", "Say whether a licence"),
@@ -147,9 +147,9 @@ def test_who_was_taken_for_dead_and_is_not_stores_nothing(measured, person, sett
     ],
 )
 def test_the_question_about_licences_must_be_answered(
-    measured, publish, licence, note, said
+    measured, publish, licence, note, refusal
 ):
-    with pytest.raises(VersionError, match=said):
+    with pytest.raises(VersionError, match=refusal):
         publish(measured, licence=licence, licence_note=note)
 
 
@@ -171,9 +171,9 @@ def test_it_is_withdrawn_once_with_a_reason_and_stays(measured, publish):
 
     with pytest.raises(VersionError, match="withdrawn before"):
         withdraw_version(version=version, who="carol", reason="Another reason.")
-    found = Version.objects.get()
-    assert (found.withdrawn_by, found.withdrawn_reason) == ("carol", "Wrong disk.")
-    assert found.files.count() == 2
+    stored = Version.objects.get()
+    assert (stored.withdrawn_by, stored.withdrawn_reason) == ("carol", "Wrong disk.")
+    assert stored.files.count() == 2
 
 
 def test_another_lab_verifies_what_is_a_labs(measured, publish, other_lab, reviewer):
@@ -182,9 +182,9 @@ def test_another_lab_verifies_what_is_a_labs(measured, publish, other_lab, revie
 
     sign_version(version=version, lab=other_lab, person=reviewer, note="Repeated it.")
 
-    found = Version.objects.get()
-    assert found.level == "verified"
-    assert found.signatures.get().who == "dave"
+    stored = Version.objects.get()
+    assert stored.level == "verified"
+    assert stored.signatures.get().who == "dave"
 
 
 def test_a_signature_lifts_no_draft(measured, publish, other_lab, reviewer):

@@ -107,8 +107,8 @@ def test_every_decision_is_kept(marked, person):
     )
     decide_flag(flag=flag, status="open", note="Perhaps not.", who="carol")
 
-    said = Decision.objects.order_by("pk").values_list("status", "note", "who")
-    assert list(said) == [
+    decisions = Decision.objects.order_by("pk").values_list("status", "note", "who")
+    assert list(decisions) == [
         ("confirmed", "It is.", "carol"),
         ("open", "Perhaps not.", "carol"),
     ]

@@ -91,14 +91,14 @@ def label(effect: Effect) -> str:
     return f"{name(effect)} {levels}"
 
 
-def logs(found: FactorEffects) -> dict[str, float]:
+def logs(effects: FactorEffects) -> dict[str, float]:
     """The effects in their order of rank; no two of them have one label."""
-    return {label(effect): effect.log_effect for effect in found.effects}
+    return {label(effect): effect.log_effect for effect in effects.effects}
 
 
-def standing_out(found: FactorEffects, *strengths: str) -> set[str]:
+def standing_out(effects: FactorEffects, *strengths: str) -> set[str]:
     wanted = strengths or ("clear",)
-    return {name(effect) for effect in found.effects if effect.strength in wanted}
+    return {name(effect) for effect in effects.effects if effect.strength in wanted}
 
 
 def shifted(observations: Iterable[Observation], by: float) -> list[Observation]:

@@ -30,17 +30,17 @@ observations = st.builds(
 @settings(max_examples=80, deadline=None)
 @given(st.lists(observations, max_size=20))
 def test_every_set_of_systems_has_an_answer_in_finite_numbers(observed):
-    found = factor_effects(observed)
+    effects = factor_effects(observed)
 
     numbers = [
         number
-        for each in found.effects
+        for each in effects.effects
         for number in (each.log_effect, each.margin, each.wide_margin, each.p_value)
         if number is not None
     ]
     assert all(map(math.isfinite, numbers))
-    assert all(each.one in found.factors for each in pictures(found, observed))
-    assert sum(each.count for each in found.combinations) == len(observed)
+    assert all(each.one in effects.factors for each in pictures(effects, observed))
+    assert sum(each.count for each in effects.combinations) == len(observed)
 
 
 @settings(max_examples=40, deadline=None)
@@ -82,20 +82,20 @@ def test_effects_of_one_size_rank_alike_in_every_order_of_the_systems(responses,
     ]
 
     for order in permutations(observed):
-        found = {k: v for k, v in logs(factor_effects(order)).items() if k in ranks}
-        assert found == pytest.approx(ranks)
-        assert list(found) == list(ranks)
+        effects = {k: v for k, v in logs(factor_effects(order)).items() if k in ranks}
+        assert effects == pytest.approx(ranks)
+        assert list(effects) == list(ranks)
 
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(stated, min_size=2, max_size=25))
 def test_an_effect_that_is_shown_is_the_true_one_however_unbalanced(chosen):
     """Without noise, and with main effects alone, nothing else may come out."""
-    found = factor_effects(
+    effects = factor_effects(
         [Observation(each, sum(TRUTH[it] for it in each.values())) for each in chosen]
     )
 
-    plain = [each for each in found.effects if len(each.term[0].names) == 1]
+    plain = [each for each in effects.effects if len(each.term[0].names) == 1]
     for each in plain:
         (level, reference), *others = each.levels
         expected = 0.0 if others else TRUTH[level] - TRUTH[reference]

@@ -12,8 +12,8 @@ from tests.benchmarks.analysis.factor_effects.designs import standard_order, tru
 
 
 def terms(systems):
-    found = regular_contrasts(factors_of(systems), systems)
-    return ["=".join(label(term) for term in each.simplest) for each in found]
+    contrasts = regular_contrasts(factors_of(systems), systems)
+    return ["=".join(label(term) for term in each.simplest) for each in contrasts]
 
 
 def label(term):
@@ -47,20 +47,20 @@ def test_a_half_fraction_of_resolution_four_pairs_its_interactions():
 
 def test_a_half_fraction_of_resolution_five_tells_all_interactions():
     """2^(5-1) with E = ABCD: no two of its 15 terms are aliases."""
-    found = terms(fraction("ABCD", E="ABCD"))
+    contrasts = terms(fraction("ABCD", E="ABCD"))
 
-    assert len(found) == 15
-    assert not [each for each in found if "=" in each]
+    assert len(contrasts) == 15
+    assert not [each for each in contrasts if "=" in each]
 
 
 def test_a_saturated_fraction_names_the_interactions_behind_each_main_effect():
     """2^(7-4): every main effect is the alias of three interactions."""
     systems = fraction("ABC", D="AB", E="AC", F="BC", G="ABC")
 
-    found = regular_contrasts(factors_of(systems), systems)
+    contrasts = regular_contrasts(factors_of(systems), systems)
 
-    first = {label(term) for term in found[0].terms if len(term) == 2}
-    assert [label(each.terms[0]) for each in found] == list("ABCDEFG")
+    first = {label(term) for term in contrasts[0].terms if len(term) == 2}
+    assert [label(each.terms[0]) for each in contrasts] == list("ABCDEFG")
     assert first == {"BD", "CE", "FG"}
 
 
@@ -69,9 +69,9 @@ def test_an_alias_that_is_turned_round_is_found_as_well():
     turned = {"off": "on", "on": "off"}
     systems = [{**each, "C": turned[each["C"]]} for each in fraction("AB", C="AB")]
 
-    found = regular_contrasts(factors_of(systems), systems)
+    contrasts = regular_contrasts(factors_of(systems), systems)
 
-    assert [label(term) for term in found[2].terms] == ["C", "AB"]
+    assert [label(term) for term in contrasts[2].terms] == ["C", "AB"]
 
 
 @pytest.mark.parametrize(

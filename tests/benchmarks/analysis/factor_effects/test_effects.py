@@ -33,15 +33,15 @@ responses = st.lists(st.floats(-3, 3), min_size=16, max_size=16, unique=True)
 
 def test_it_finds_the_published_effects_on_the_filtration_rate():
     """Montgomery: PSE 2.625, ME 6.748, SME 13.699; A, C, D, AC and AD stand out."""
-    found = factor_effects(unreplicated("ABCD", FILTRATION))
+    effects = factor_effects(unreplicated("ABCD", FILTRATION))
 
-    assert found.kind == "contrasts"
-    assert (found.lenth.contrasts, found.lenth.pse) == (15, 2.625)
-    assert round(found.lenth.me, 3) == 6.748
-    assert round(found.lenth.sme, 3) == 13.699
-    assert standing_out(found) == {"A", "D", "A x C", "A x D"}
-    assert standing_out(found, "possible") == {"C"}
-    assert [logs(found)[term] for term in ("A", "C", "D", "A x C", "A x D")] == [
+    assert effects.kind == "contrasts"
+    assert (effects.lenth.contrasts, effects.lenth.pse) == (15, 2.625)
+    assert round(effects.lenth.me, 3) == 6.748
+    assert round(effects.lenth.sme, 3) == 13.699
+    assert standing_out(effects) == {"A", "D", "A x C", "A x D"}
+    assert standing_out(effects, "possible") == {"C"}
+    assert [logs(effects)[term] for term in ("A", "C", "D", "A x C", "A x D")] == [
         *(21.625, 9.875, 14.625),
         *(-18.125, 16.625),
     ]
@@ -49,27 +49,33 @@ def test_it_finds_the_published_effects_on_the_filtration_rate():
 
 def test_it_finds_the_published_effects_on_the_reactor():
     """Box, Hunter and Hunter: B 19.5, D 10.75, E -6.25, BD 13.25, DE -11."""
-    found = factor_effects(unreplicated("ABCDE", REACTOR))
+    analysed = factor_effects(unreplicated("ABCDE", REACTOR))
 
-    effects = logs(found)
-    assert standing_out(found, "clear", "possible") == {"B", "D", "E", "B x D", "D x E"}
+    effects = logs(analysed)
+    assert standing_out(analysed, "clear", "possible") == {
+        "B",
+        "D",
+        "E",
+        "B x D",
+        "D x E",
+    }
     assert [effects[term] for term in ("B", "D", "E")] == [19.5, 10.75, -6.25]
     assert (effects["B x D"], effects["D x E"]) == (13.25, -11)
 
 
 def test_repeated_runs_give_the_published_error_of_the_pilot_plant():
     """Box, Hunter and Hunter: s^2 = 8 with 8 degrees of freedom, error 1.4."""
-    found = factor_effects(replicated(standard_order("TCK"), PILOT_PLANT))
+    analysed = factor_effects(replicated(standard_order("TCK"), PILOT_PLANT))
 
-    effects = logs(found)
-    assert found.kind == "replicated"
-    assert (found.scatter.variance, found.scatter.df) == (8, 8)
+    effects = logs(analysed)
+    assert analysed.kind == "replicated"
+    assert (analysed.scatter.variance, analysed.scatter.df) == (8, 8)
     assert [round(effects[term], 6) for term in ("T", "C", "K")] == [23, -5, 1.5]
     assert round(effects["T x K"], 6) == 10
-    assert standing_out(found) == {"T", "C", "T x K"}
-    margins = {round(each.margin, 4) for each in found.effects}
+    assert standing_out(analysed) == {"T", "C", "T x K"}
+    margins = {round(each.margin, 4) for each in analysed.effects}
     assert margins == {round(stats.t.ppf(0.975, 8) * math.sqrt(2), 4)}
-    wide = {round(each.wide_margin, 4) for each in found.effects}
+    wide = {round(each.wide_margin, 4) for each in analysed.effects}
     assert wide == {round(stats.t.ppf(1 - 0.025 / 6, 8) * math.sqrt(2), 4)}
 
 
@@ -91,21 +97,21 @@ def test_factors_of_three_levels_give_the_published_analysis_of_variance():
     """Mean square of error 675.21 with 27 degrees of freedom; 10683.72 and 39118.72."""
     systems = [{"material": a, "temperature": b} for a, b in BATTERY]
 
-    found = factor_effects(replicated(systems, BATTERY.values()))
+    effects = factor_effects(replicated(systems, BATTERY.values()))
 
-    assert (round(found.scatter.variance, 2), found.scatter.df) == (675.21, 27)
-    assert round(sum_of_squares(found, "material"), 2) == 10683.72
-    assert round(sum_of_squares(found, "temperature"), 2) == 39118.72
-    (hot,) = [each for each in found.effects if each.levels == (("125", "15"),)]
+    assert (round(effects.scatter.variance, 2), effects.scatter.df) == (675.21, 27)
+    assert round(sum_of_squares(effects, "material"), 2) == 10683.72
+    assert round(sum_of_squares(effects, "temperature"), 2) == 39118.72
+    (hot,) = [each for each in effects.effects if each.levels == (("125", "15"),)]
     t = hot.log_effect / math.sqrt(675.2130 / 6)
     assert hot.log_effect == pytest.approx(64.16667 - 144.83333)
     assert hot.margin == pytest.approx(stats.t.ppf(0.975, 27) * math.sqrt(675.213 / 6))
     assert t == pytest.approx(hot.log_effect * stats.t.ppf(0.975, 27) / hot.margin)
 
 
-def sum_of_squares(found, factor):
+def sum_of_squares(analysed, factor):
     """That of a factor with three levels and 12 runs each, from its two effects."""
-    effects = [each.log_effect for each in found.effects if name(each) == factor]
+    effects = [each.log_effect for each in analysed.effects if name(each) == factor]
     return 12 * float(np.var([0, *effects])) * 3
 
 
@@ -113,10 +119,10 @@ def test_unequal_runs_are_weighed_as_many_as_they_are():
     """Two cells: the difference of two means with a pooled variance."""
     one, two = [3.0, 4.0, 5.0, 8.0], [1.0, 2.0]
 
-    found = factor_effects(replicated([{"A": "off"}, {"A": "on"}], [one, two]))
+    effects = factor_effects(replicated([{"A": "off"}, {"A": "on"}], [one, two]))
 
     expected = stats.ttest_ind(two, one)
-    (effect,) = found.effects
+    (effect,) = effects.effects
     assert effect.log_effect == pytest.approx(1.5 - 5)
     assert effect.p_value == pytest.approx(expected.pvalue)
     low, high = expected.confidence_interval()
@@ -125,22 +131,22 @@ def test_unequal_runs_are_weighed_as_many_as_they_are():
 
 def test_a_shared_native_run_widens_the_margins_of_what_it_tells_apart():
     """16 cells over 4 native ones: sqrt(1 + 16 / 4) for OS and bits."""
-    found = factor_effects(
+    effects = factor_effects(
         [
             replace(each, baseline=each.levels["A"] + each.levels["B"])
             for each in unreplicated("ABCD", FILTRATION)
         ]
     )
 
-    ratios = {name(each): each.margin / found.lenth.me for each in found.effects}
-    shares = {name(each): each.baseline_share for each in found.effects}
+    ratios = {name(each): each.margin / effects.lenth.me for each in effects.effects}
+    shares = {name(each): each.baseline_share for each in effects.effects}
     assert ratios["A"] == ratios["B"] == ratios["A x B"] == pytest.approx(math.sqrt(5))
     assert ratios["C"] == ratios["A x C"] == pytest.approx(1)
     assert (shares["A"], shares["C"]) == (pytest.approx(0.8), 0)
 
 
 def test_half_the_cells_of_a_design_tell_main_effects_without_their_aliases():
-    found = factor_effects(
+    effects = factor_effects(
         [
             each
             for each in unreplicated("ABCD", FILTRATION)
@@ -148,38 +154,38 @@ def test_half_the_cells_of_a_design_tell_main_effects_without_their_aliases():
         ]
     )
 
-    assert found.kind == "contrasts"
-    assert [name(each) for each in found.effects if len(each.term) == 2] == []
-    assert len(found.aliases) == 6
-    assert all(len(each.partners) == 1 for each in found.aliases)
+    assert effects.kind == "contrasts"
+    assert [name(each) for each in effects.effects if len(each.term) == 2] == []
+    assert len(effects.aliases) == 6
+    assert all(len(each.partners) == 1 for each in effects.aliases)
 
 
 def test_a_design_with_a_hole_is_fitted_and_what_is_left_over_is_its_error():
-    found = factor_effects(unreplicated("ABCD", FILTRATION)[:-1])
+    effects = factor_effects(unreplicated("ABCD", FILTRATION)[:-1])
 
-    assert found.kind == "residual"
-    assert round(found.scatter.df) == 15 - 11
-    assert standing_out(found) == {"A", "D", "A x C", "A x D"}
+    assert effects.kind == "residual"
+    assert round(effects.scatter.df) == 15 - 11
+    assert standing_out(effects) == {"A", "D", "A x C", "A x D"}
 
 
 def test_four_single_values_are_shown_and_not_judged():
     """The UOC study: two storages, two swaps."""
-    found = factor_effects(unreplicated("AB", [1.0, 2.0, 2.0, 3.5]))
+    effects = factor_effects(unreplicated("AB", [1.0, 2.0, 2.0, 3.5]))
 
-    assert found.kind == "unjudged"
-    assert logs(found) == pytest.approx({"A": 1.25, "B": 1.25})
-    assert standing_out(found, "unjudged") == {"A", "B"}
-    assert all(each.margin is None for each in found.effects)
+    assert effects.kind == "unjudged"
+    assert logs(effects) == pytest.approx({"A": 1.25, "B": 1.25})
+    assert standing_out(effects, "unjudged") == {"A", "B"}
+    assert all(each.margin is None for each in effects.effects)
     assert [
-        [factor.names for factor in term] for term in found.pooled_interactions
+        [factor.names for factor in term] for term in effects.pooled_interactions
     ] == [[("A",), ("B",)]]
 
 
 def test_printed_values_that_are_all_alike_are_not_judged():
-    found = factor_effects(unreplicated("ABC", [2.0] * 8))
+    effects = factor_effects(unreplicated("ABC", [2.0] * 8))
 
-    assert found.kind == "unjudged"
-    assert all(each.log_effect == pytest.approx(0) for each in found.effects)
+    assert effects.kind == "unjudged"
+    assert all(each.log_effect == pytest.approx(0) for each in effects.effects)
 
 
 def test_systems_that_are_alike_or_alone_have_no_effects():
@@ -189,11 +195,11 @@ def test_systems_that_are_alike_or_alone_have_no_effects():
 
 
 def test_every_contrast_is_on_the_half_normal_plot():
-    found = factor_effects(unreplicated("ABCD", FILTRATION))
+    effects = factor_effects(unreplicated("ABCD", FILTRATION))
 
-    sizes = [point.size for point in found.points]
-    quantiles = [point.quantile for point in found.points]
-    assert len(found.points) == 15
+    sizes = [point.size for point in effects.points]
+    quantiles = [point.quantile for point in effects.points]
+    assert len(effects.points) == 15
     assert sizes == sorted(sizes, reverse=True)
     assert quantiles == sorted(quantiles, reverse=True)
 
@@ -214,10 +220,10 @@ def test_the_order_of_the_systems_does_not_matter(values, random):
 def test_the_unit_of_the_values_does_not_matter(values, log_unit):
     observations = unreplicated("ABCD", values)
 
-    found = factor_effects(shifted(observations, log_unit))
+    effects = factor_effects(shifted(observations, log_unit))
 
     expected = logs(factor_effects(observations))
-    assert logs(found) == pytest.approx(expected, abs=1e-9)
+    assert logs(effects) == pytest.approx(expected, abs=1e-9)
 
 
 @settings(max_examples=25, deadline=None)

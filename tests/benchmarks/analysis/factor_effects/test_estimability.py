@@ -24,31 +24,31 @@ def measured(rows):
     return [Observation({"os": os, "tools": tools}, value) for os, tools, value in rows]
 
 
-def shown(found):
+def shown(effects):
     return {
         (tuple(factor.names for factor in each.term), each.levels): each.log_effect
-        for each in found.effects
+        for each in effects.effects
     }
 
 
-def partners(found):
+def partners(effects):
     return {
         " x ".join(factor.names[0] for factor in each.term): [
             term[0].names[0] for term in each.partners
         ]
-        for each in found.aliases
+        for each in effects.aliases
     }
 
 
 def answer(systems):
     responses = [(7 * at * at + 3 * at) % 11 for at in range(len(systems))]
-    found = factor_effects(
+    effects = factor_effects(
         [
             Observation(each, float(response), REPEATED)
             for each, response in zip(systems, responses, strict=True)
         ]
     )
-    return found, exact_effects(found.factors, systems, responses)
+    return effects, exact_effects(effects.factors, systems, responses)
 
 
 @pytest.mark.parametrize(
@@ -63,17 +63,17 @@ def test_every_small_design_shows_what_its_row_space_holds_and_nothing_else(
     cells, sizes
 ):
     for systems in (each for size in sizes for each in combinations(cells, size)):
-        found, expected = answer(systems)
+        effects, expected = answer(systems)
 
-        assert shown(found) == pytest.approx(expected, abs=1e-9), systems
+        assert shown(effects) == pytest.approx(expected, abs=1e-9), systems
 
 
 def test_so_do_designs_in_which_parameters_are_not_stated():
     cells = grid(a=["", "0", "1"], b=["", "0", "1"])
     for systems in (each for n in range(2, 6) for each in combinations(cells, n)):
-        found, expected = answer(systems)
+        effects, expected = answer(systems)
 
-        mains = {key for key in shown(found) if len(key[0]) == 1}
+        mains = {key for key in shown(effects) if len(key[0]) == 1}
         assert mains == {key for key in expected if len(key[0]) == 1}, systems
 
 
@@ -84,12 +84,12 @@ def test_systems_that_do_not_state_a_parameter_are_no_average_of_its_levels():
     third system say t0 = 0, the fourth m + t1 = 0, so that t2 = -t1 = m = 1/6. But
     nothing says that a system without a parameter stands between its levels.
     """
-    found = factor_effects(
+    effects = factor_effects(
         measured([("1", "2", 0.5), ("0", "", 0.0), ("0", "0", 0.0), ("", "1", 0.0)])
     )
 
-    assert shown(found) == {}
-    assert partners(found) == {
+    assert shown(effects) == {}
+    assert partners(effects) == {
         "os": ["tools"],
         "tools": ["os"],
         "os x tools": ["os", "tools"],
@@ -105,11 +105,11 @@ def test_two_levels_that_only_met_in_different_systems_are_not_told_apart():
 
 def test_what_some_systems_cannot_have_is_compared_among_the_others():
     """Drivers for Windows only: 0.3 - 1.0; Windows on average: 0.65 against 0."""
-    found = factor_effects(
+    effects = factor_effects(
         measured([("Linux", "", 0.0), ("Windows", "1", 0.3), ("Windows", "0", 1.0)])
     )
 
-    assert logs(found) == pytest.approx({"tools": -0.7, "os": 0.65})
+    assert logs(effects) == pytest.approx({"tools": -0.7, "os": 0.65})
 
 
 levels = st.sampled_from(["", "0", "1", "2"])
@@ -166,13 +166,13 @@ def test_small_designs_answer_alike_in_every_order(rows, side):
     observed = [replace(each, runs=side) for each in measured(rows)]
     expected = factor_effects(observed)
     for order in permutations(observed):
-        found = factor_effects(order)
+        effects = factor_effects(order)
 
-        assert (found.kind, found.aliases) == (expected.kind, expected.aliases)
-        assert [(each.term, each.levels, each.strength) for each in found.effects] == [
-            (each.term, each.levels, each.strength) for each in expected.effects
-        ]
-        assert shown(found) == pytest.approx(shown(expected), abs=1e-9)
+        assert (effects.kind, effects.aliases) == (expected.kind, expected.aliases)
+        assert [
+            (each.term, each.levels, each.strength) for each in effects.effects
+        ] == [(each.term, each.levels, each.strength) for each in expected.effects]
+        assert shown(effects) == pytest.approx(shown(expected), abs=1e-9)
 
 
 @settings(max_examples=60, deadline=None)
@@ -212,9 +212,9 @@ def test_another_level_of_reference_changes_no_difference_between_levels(observe
             one = {turned[level]: value for level, value in one.items()}
         # Against one reference all levels may be told, against another only some.
         assert one.keys() == other.keys() or factor.names == ("tools",)
-        told = sorted(one.keys() & other.keys())
-        assert [one[level] - one[told[0]] for level in told] == pytest.approx(
-            [other[level] - other[told[0]] for level in told], abs=1e-7
+        levels = sorted(one.keys() & other.keys())
+        assert [one[level] - one[levels[0]] for level in levels] == pytest.approx(
+            [other[level] - other[levels[0]] for level in levels], abs=1e-7
         )
 
 
@@ -224,18 +224,18 @@ def _renamed(observation, name, turned):
     return replace(observation, levels=levels)
 
 
-def _by_term(found):
+def _by_term(effects):
     return {
         tuple(factor.names for factor in each.term): each.log_effect
-        for each in found.effects
+        for each in effects.effects
     }
 
 
-def _levels(found, factor):
+def _levels(analysed, factor):
     """What each level does beside the reference; nothing where none is told."""
     effects = {
         each.levels[0]: each.log_effect
-        for each in found.effects
+        for each in analysed.effects
         if [one.names for one in each.term] == [factor.names]
     }
     references = {reference: 0.0 for _, reference in effects}

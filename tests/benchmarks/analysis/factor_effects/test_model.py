@@ -33,12 +33,12 @@ def label(term):
     return " x ".join(factor.names[0] for factor in term)
 
 
-def labels(found):
-    return [label(each.term) for each in found]
+def labels(listed):
+    return [label(each.term) for each in listed]
 
 
-def aliases(found):
-    return {label(each.term): [label(one) for one in each.partners] for each in found}
+def aliases(listed):
+    return {label(each.term): [label(one) for one in each.partners] for each in listed}
 
 
 def test_every_factor_of_the_xen_study_can_be_told():
@@ -47,9 +47,9 @@ def test_every_factor_of_the_xen_study_can_be_told():
 
 
 def test_interactions_that_vanish_in_main_effects_are_named_with_them():
-    told, aliased = interactions(mains(XEN))
+    estimable, aliased = interactions(mains(XEN))
 
-    assert [label(term) for term in told] == [
+    assert [label(term) for term in estimable] == [
         "virt x bits",
         "os x bits",
         "bits x amd_v",
@@ -120,9 +120,9 @@ def test_interactions_that_are_one_column_are_named_with_each_other():
         for each in standard_order("ABC")
     ]
 
-    told, aliased = interactions(mains(systems))
+    estimable, aliased = interactions(mains(systems))
 
-    assert told == ()
+    assert estimable == ()
     assert aliases(aliased)["A x B"] == ["C x D"]
     assert aliases(aliased)["B x C"] == ["A x D"]
 
@@ -134,20 +134,20 @@ def test_three_levels_give_two_effects_against_the_reference():
         for swap in ("off", "on")
     ]
 
-    found = [each for each in estimates(mains(systems)) if len(each.levels) == 1]
+    effects = [each for each in estimates(mains(systems)) if len(each.levels) == 1]
 
-    assert [each.levels[0] for each in found] == [
+    assert [each.levels[0] for each in effects] == [
         ("ioDrive", "HDD"),
         ("SSD", "HDD"),
         ("on", "off"),
     ]
-    assert found[0].weights == pytest.approx([-0.5, -0.5, 0, 0, 0.5, 0.5])
+    assert effects[0].weights == pytest.approx([-0.5, -0.5, 0, 0, 0.5, 0.5])
 
 
 def test_an_interaction_is_half_the_difference_of_differences():
     systems = standard_order("AB")
-    told, _ = interactions(mains(systems))
-    full = Model.of([*mains(systems).terms, *told], systems)
+    estimable, _ = interactions(mains(systems))
+    full = Model.of([*mains(systems).terms, *estimable], systems)
 
     *_, both = estimates(full)
 
@@ -167,8 +167,8 @@ def test_levels_that_never_met_leave_only_what_was_seen():
         ]
     ]
 
-    told, aliased = interactions(mains(systems))
+    estimable, aliased = interactions(mains(systems))
 
     assert labels(estimates(mains(systems))) == ["storage", "storage", "swap"]
-    assert told == ()
+    assert estimable == ()
     assert labels(aliased) == ["storage x swap"]

@@ -36,24 +36,26 @@ def replicated_designs(effects, count, seed, runs=5):
     ]
 
 
-def share(found, strengths, terms=None):
+def share(designs, strengths, terms=None):
     """How many designs name something, or one of these terms."""
-    named = [standing_out(each, *strengths) for each in found]
+    named = [standing_out(each, *strengths) for each in designs]
     return np.mean([bool(each & terms if terms else each) for each in named])
 
 
 def test_where_nothing_moves_single_values_seldom_name_anything():
-    found = unreplicated_designs({}, 600, seed=1)
+    effects = unreplicated_designs({}, 600, seed=1)
 
-    assert share(found, ["clear"]) < 0.05
-    possible = np.mean([len(standing_out(each, "possible", "clear")) for each in found])
+    assert share(effects, ["clear"]) < 0.05
+    possible = np.mean(
+        [len(standing_out(each, "possible", "clear")) for each in effects]
+    )
     assert possible / 10 < 0.05
 
 
 def test_where_nothing_moves_repeated_runs_name_something_in_one_of_twenty():
-    found = replicated_designs({}, 600, seed=2)
+    effects = replicated_designs({}, 600, seed=2)
 
-    assert 0.02 < share(found, ["clear"]) < 0.08
+    assert 0.02 < share(effects, ["clear"]) < 0.08
 
 
 @pytest.mark.parametrize("effects", [{"B": 0.3}, {"B": -0.3}, {"BD": 0.3}])
@@ -62,21 +64,21 @@ def test_a_large_effect_is_found_with_its_size(effects):
     ((term, size),) = effects.items()
     label = " x ".join(term)
 
-    found = unreplicated_designs(effects, 200, seed=3)
+    analysed = unreplicated_designs(effects, 200, seed=3)
 
-    assert share(found, ["clear"], {label}) > 0.95
-    assert np.mean([logs(each)[label] for each in found]) == pytest.approx(
+    assert share(analysed, ["clear"], {label}) > 0.95
+    assert np.mean([logs(each)[label] for each in analysed]) == pytest.approx(
         size, abs=0.01
     )
 
 
 def test_the_interval_of_an_effect_covers_the_truth_in_19_of_20():
     effects = {"A": 0.2, "A x B": -0.1}
-    found = replicated_designs({"A": 0.2, "AB": -0.1}, 600, seed=4)
+    analysed = replicated_designs({"A": 0.2, "AB": -0.1}, 600, seed=4)
 
     covered = [
         abs(effect.log_effect - effects.get(name(effect), 0.0)) < effect.margin
-        for each in found
+        for each in analysed
         for effect in each.effects
     ]
     assert len(covered) == 600 * 6
@@ -106,7 +108,7 @@ def test_a_design_with_a_hole_names_seldom_what_is_not_there():
     rng = np.random.default_rng(7)
     systems = standard_order("ABCD")[1:]
 
-    found = [factor_effects(simulated(systems, {}, rng, SD)) for _ in range(400)]
+    effects = [factor_effects(simulated(systems, {}, rng, SD)) for _ in range(400)]
 
-    assert {each.kind for each in found} == {"residual"}
-    assert share(found, ["clear"]) < 0.09
+    assert {each.kind for each in effects} == {"residual"}
+    assert share(effects, ["clear"]) < 0.09

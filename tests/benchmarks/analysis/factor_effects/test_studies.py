@@ -45,8 +45,8 @@ def guest(row):
     return (row.guest_os, row.guest_bits)
 
 
-def factors(found):
-    return {name(effect): round(effect.factor, 3) for effect in found.effects}
+def factors(effects):
+    return {name(effect): round(effect.factor, 3) for effect in effects.effects}
 
 
 def per_bits(observed):
@@ -57,30 +57,30 @@ def per_bits(observed):
 
 
 def test_esxi_was_sixteen_systems_in_all_combinations():
-    found = factor_effects(observations("lmu-2010-esxi", "LINPACK", "time"))
+    effects = factor_effects(observations("lmu-2010-esxi", "LINPACK", "time"))
 
-    assert [each.names for each in found.factors] == [
+    assert [each.names for each in effects.factors] == [
         (each,) for each in NAMES if each != "virtualization"
     ]
-    assert [each.count for each in found.combinations] == [1] * 16
-    assert found.kind == "contrasts"
+    assert [each.count for each in effects.combinations] == [1] * 16
+    assert effects.kind == "contrasts"
 
 
 def test_nothing_moved_the_cpu_under_esxi():
-    found = factor_effects(observations("lmu-2010-esxi", "LINPACK", "time"))
+    effects = factor_effects(observations("lmu-2010-esxi", "LINPACK", "time"))
 
-    assert standing_out(found) == set()
-    assert found.lenth.me < 0.005
-    assert all(0.99 < each.factor < 1.01 for each in found.effects)
+    assert standing_out(effects) == set()
+    assert effects.lenth.me < 0.005
+    assert all(0.99 < each.factor < 1.01 for each in effects.effects)
 
 
 def test_tools_bits_and_os_moved_the_network_under_esxi_and_amd_v_did_not():
     for operation in ("write", "read"):
-        found = factor_effects(
+        effects = factor_effects(
             observations("lmu-2010-esxi", *NETWORK, operation=operation)
         )
 
-        moved = standing_out(found)
+        moved = standing_out(effects)
         assert moved == {
             "guest_bits",
             "guest_tools",
@@ -89,7 +89,7 @@ def test_tools_bits_and_os_moved_the_network_under_esxi_and_amd_v_did_not():
             "guest_os x guest_tools",
             "guest_bits x guest_tools",
         }
-        assert factors(found)["hw_virt"] == pytest.approx(1, abs=0.01)
+        assert factors(effects)["hw_virt"] == pytest.approx(1, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -106,10 +106,12 @@ def test_vmware_tools_helped_32_bit_networks_only(operation, tools, by_bits):
 def test_they_helped_no_guest_but_32_bit_ubuntu():
     """All three interact: the Tools speed up one guest, and the page must say so."""
     observed = observations("lmu-2010-esxi", *NETWORK, operation="write")
-    found = factor_effects(observed)
+    effects = factor_effects(observed)
 
     tools = next(
-        each for each in pictures(found, observed) if each.one.names == ("guest_tools",)
+        each
+        for each in pictures(effects, observed)
+        if each.one.names == ("guest_tools",)
     )
     guests = dict(zip(tools.other.levels, tools.factors, strict=True))
     assert {guest: round(factor, 2) for guest, factor in guests.items()} == {
@@ -118,38 +120,40 @@ def test_they_helped_no_guest_but_32_bit_ubuntu():
         "Windows Server 2003 SP1 RC2 · 32": 0.94,
         "Windows Server 2003 SP1 RC2 · 64": 1.0,
     }
-    assert [[each.names[0] for each in term] for term in found.higher_terms] == [
+    assert [[each.names[0] for each in term] for term in effects.higher_terms] == [
         ["guest_os", "guest_bits", "guest_tools"]
     ]
 
 
 def test_amd_v_cost_esxi_a_twentieth_of_sequential_reads():
-    found = factor_effects(observations("lmu-2010-esxi", *SEQUENTIAL, operation="read"))
+    effects = factor_effects(
+        observations("lmu-2010-esxi", *SEQUENTIAL, operation="read")
+    )
 
-    assert {"hw_virt", "guest_tools", "guest_os"} <= standing_out(found)
-    assert factors(found)["hw_virt"] == 0.95
-    assert factors(found)["guest_tools"] == 0.951
-    assert factors(found)["guest_os"] == 1.286
+    assert {"hw_virt", "guest_tools", "guest_os"} <= standing_out(effects)
+    assert factors(effects)["hw_virt"] == 0.95
+    assert factors(effects)["guest_tools"] == 0.951
+    assert factors(effects)["guest_os"] == 1.286
 
 
 def test_what_native_runs_tell_apart_leans_on_them():
-    found = factor_effects(observations("lmu-2010-esxi", *NETWORK, operation="read"))
+    effects = factor_effects(observations("lmu-2010-esxi", *NETWORK, operation="read"))
 
-    leaning = {name(each) for each in found.effects if each.baseline_share > 0.5}
+    leaning = {name(each) for each in effects.effects if each.baseline_share > 0.5}
     assert leaning == {"guest_os", "guest_bits", "guest_os x guest_bits"}
 
 
 def test_xen_was_ten_systems_whose_interactions_stay_partly_unknown():
-    found = factor_effects(observations("lmu-2010-xen", "LINPACK", "time"))
+    effects = factor_effects(observations("lmu-2010-xen", "LINPACK", "time"))
 
-    aliased = {frozenset(f.names[0] for f in each.term) for each in found.aliases}
-    assert (found.kind, found.cells) == ("residual", 10)
+    aliased = {frozenset(f.names[0] for f in each.term) for each in effects.aliases}
+    assert (effects.kind, effects.cells) == ("residual", 10)
     assert aliased == {
         frozenset({"virtualization", "guest_os"}),
         frozenset({"virtualization", "hw_virt"}),
         frozenset({"guest_os", "hw_virt"}),
     }
-    assert standing_out(found, "clear", "possible") == set()
+    assert standing_out(effects, "clear", "possible") == set()
 
 
 @pytest.mark.parametrize(
@@ -159,9 +163,11 @@ def test_xen_was_ten_systems_whose_interactions_stay_partly_unknown():
 def test_paravirtual_xen_moved_the_network_and_its_drivers_helped_reads_only(
     operation, paravirtual, drivers
 ):
-    found = factor_effects(observations("lmu-2010-xen", *NETWORK, operation=operation))
+    effects = factor_effects(
+        observations("lmu-2010-xen", *NETWORK, operation=operation)
+    )
 
-    assert standing_out(found, "possible") == {"virtualization", "guest_tools"}
-    assert factors(found)["virtualization"] == paravirtual
-    assert factors(found)["guest_tools"] == drivers
-    assert factors(found)["hw_virt"] == pytest.approx(1, abs=0.02)
+    assert standing_out(effects, "possible") == {"virtualization", "guest_tools"}
+    assert factors(effects)["virtualization"] == paravirtual
+    assert factors(effects)["guest_tools"] == drivers
+    assert factors(effects)["hw_virt"] == pytest.approx(1, abs=0.02)
