@@ -10,6 +10,7 @@ from dashboard.charts.chart import (
     SERIES,
     Axis,
     Band,
+    Bars,
     Chart,
     Panel,
     Points,
@@ -19,7 +20,6 @@ from dashboard.charts.chart import (
     series_colour,
     symbol_at,
 )
-from dashboard.charts.chart import Bars as BarSeries
 
 BAR_PX: Final = 34
 REACH: Final = 0.45  # of a row: a stroke stands out above and below its bar
@@ -30,7 +30,7 @@ DIGITS: Final = ".6g"
 
 
 @dataclass(frozen=True)
-class Bars:
+class RowBars:
     """One series of bars: a value for each row, or None where there is none."""
 
     name: str
@@ -70,7 +70,7 @@ class Line:
 
 def bar_chart(
     rows: Sequence[str],
-    bars: Sequence[Bars],
+    bars: Sequence[RowBars],
     references: Sequence[Reference] = (),
     *,
     axis_title: str,
@@ -80,7 +80,7 @@ def bar_chart(
     """Return a line of bars for each row: put end to end, or one below the other."""
     lanes = 1 if mode == "stack" else max(1.0, len(bars) * 0.6)
     series = [
-        BarSeries(
+        Bars(
             name=one.name,
             places=range(len(one.values)),
             values=one.values,

@@ -9,7 +9,14 @@ from django.utils.translation import ngettext
 from benchmarks.analysis.coruns import CurvePoint
 from benchmarks.comparing.coruns import ComparedCoRun, Curve
 from dashboard import wording
-from dashboard.charts.bars import Bars, Line, Reference, Targets, bar_chart, line_chart
+from dashboard.charts.bars import (
+    Line,
+    Reference,
+    RowBars,
+    Targets,
+    bar_chart,
+    line_chart,
+)
 from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
 from dashboard.wording import short_names
 from dashboard.wording.coruns import vms_text
@@ -42,14 +49,14 @@ def row_names(coruns: Sequence[ComparedCoRun]) -> list[str]:
     ]
 
 
-def _slot_bars(coruns: Sequence[ComparedCoRun]) -> Iterator[Bars]:
+def _slot_bars(coruns: Sequence[ComparedCoRun]) -> Iterator[RowBars]:
     names = {slot.slot for corun in coruns for slot in corun.of.slots}
     for name in sorted(names, key=int):
         values = [
             next((slot.value for slot in corun.of.slots if slot.slot == name), None)
             for corun in coruns
         ]
-        yield Bars(wording.slot_text(name), values)
+        yield RowBars(wording.slot_text(name), values)
 
 
 def _sums(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
@@ -61,7 +68,7 @@ def _sums(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
     # A bar without some of its slots would be taken for a small sum.
     rest = [_unreported(corun) for corun in drawn]
     if any(rest):
-        bars.append(Bars(_("printed for VMs that were not reported"), rest))
+        bars.append(RowBars(_("printed for VMs that were not reported"), rest))
     return Drawing(
         slug="sums",
         title=_("All VMs together"),
@@ -192,7 +199,7 @@ def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
         ),
         figure=bar_chart(
             names,
-            [Bars(_("measured"), [corun.figures.mean for corun in drawn])],
+            [RowBars(_("measured"), [corun.figures.mean for corun in drawn])],
             _references(drawn),
             axis_title=unit,
             mode="group",

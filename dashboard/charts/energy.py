@@ -13,7 +13,7 @@ from benchmarks.models import System
 from benchmarks.power.logged_energy import LoggedWindow, MeteredRun
 from benchmarks.power.meters import EnergyTable, SystemEnergy
 from dashboard import wording
-from dashboard.charts.bars import Bars, Line, bar_chart, line_chart
+from dashboard.charts.bars import Line, RowBars, bar_chart, line_chart
 from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
 from dashboard.kit import figures
 from dashboard.wording.energy import conclusion
@@ -54,12 +54,12 @@ def energy_drawing(
     systems = table.systems
     is_known = any(system.energy_j is not None for system in systems)
     bars = [
-        Bars(_("printed total"), [system.printed_j for system in systems]),
-        Bars(_("work, at the meter's mean power"), [s.energy_j for s in systems]),
+        RowBars(_("printed total"), [system.printed_j for system in systems]),
+        RowBars(_("work, at the meter's mean power"), [s.energy_j for s in systems]),
     ]
     if waiting_w is not None:
         name = _("total less the wait at %(watts)s W") % {"watts": waiting_w}
-        bars.append(Bars(name, [system.less_wait_j for system in systems]))
+        bars.append(RowBars(name, [system.less_wait_j for system in systems]))
     return Drawing(
         slug="energy",
         title=_("Printed total and energy of the work")

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.charts.bars import Bars as RowBars
-from dashboard.charts.bars import Line, bar_chart, line_chart
+from dashboard.charts.bars import Line, RowBars, bar_chart, line_chart
 from dashboard.charts.chart import Axis, Bars, Chart, Panel, row_axis
 from dashboard.charts.dots import Dot, Series, dot_plot
 from dashboard.charts.outlines import Entry, Group, outline

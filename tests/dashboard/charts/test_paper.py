@@ -7,7 +7,14 @@ from xml.etree import ElementTree
 import pytest
 from matplotlib.backends import backend_pgf
 
-from dashboard.charts.bars import Bars, Line, Reference, Targets, bar_chart, line_chart
+from dashboard.charts.bars import (
+    Line,
+    Reference,
+    RowBars,
+    Targets,
+    bar_chart,
+    line_chart,
+)
 from dashboard.charts.chart import (
     STROKE,
     Axis,
@@ -28,7 +35,7 @@ from dashboard.exports.escaping import tex
 from tests.dashboard.exports.conftest import HOSTILE
 
 SVG = "{http://www.w3.org/2000/svg}"
-BARS = [Bars("VM 1", [10.0, 4.0]), Bars("VM 2", [20.0, None])]
+BARS = [RowBars("VM 1", [10.0, 4.0]), RowBars("VM 2", [20.0, None])]
 REFERENCES = [Reference("one VM", 9.0)]
 TARGETS = [Targets("ideal", [8.0, 3.0])]
 LINES = [Line(name, [1, 2], [3, 4], ["", ""]) for name in ("one", "other")]
@@ -126,7 +133,7 @@ def test_names_that_would_touch_are_left_out():
 
 @pytest.mark.parametrize("name", [*HOSTILE, "</text><script>\x01", "$\\write18{ls}$"])
 def test_a_name_is_a_text_wherever_it_stands(name):
-    bars = [Bars(name, [1.0]), Bars("other", [2.0])]
+    bars = [RowBars(name, [1.0]), RowBars("other", [2.0])]
     svg = paper(bar_chart([name], bars, axis_title=name, mode="group"))
 
     tags = {each.tag.removeprefix(SVG) for each in ElementTree.fromstring(svg).iter()}
@@ -148,7 +155,7 @@ def test_pgf_needs_no_tex_to_be_made(monkeypatch):
 
 def test_no_name_is_a_command_of_pgf():
     name = r"$\write18{ls}$ 5 % of \input{x} #1 & _^"
-    bars = [Bars(name, [1.0]), Bars("other", [2.0])]
+    bars = [RowBars(name, [1.0]), RowBars("other", [2.0])]
     pgf = paper(bar_chart([name], bars, axis_title=name, mode="group"), "pgf").decode()
 
     assert tex(name) in pgf

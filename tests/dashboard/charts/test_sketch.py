@@ -5,9 +5,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dashboard.charts.bars import Bars, Line, Reference, Targets, bar_chart, line_chart
+from dashboard.charts.bars import (
+    Line,
+    Reference,
+    RowBars,
+    Targets,
+    bar_chart,
+    line_chart,
+)
 from dashboard.charts.chart import (
     Axis,
+    Bars,
     Box,
     Chart,
     Note,
@@ -16,7 +24,6 @@ from dashboard.charts.chart import (
     Stroke,
     row_axis,
 )
-from dashboard.charts.chart import Bars as UprightBars
 from dashboard.charts.curves import Curve, Mark, trend_plot
 from dashboard.charts.dots import Dot, Series, dot_plot
 from dashboard.charts.effects import Contrast, half_normal_plot
@@ -56,7 +63,7 @@ def single(*series, **more):
 
 
 def test_stacked_bars_stand_end_to_end():
-    bars = [Bars("VM 1", [10.0, 4.0]), Bars("VM 2", [20.0, None])]
+    bars = [RowBars("VM 1", [10.0, 4.0]), RowBars("VM 2", [20.0, None])]
     html = sketch(bar_chart(["a", "b"], bars, axis_title="MB/s", mode="stack"), "Sums")
 
     one, other = elements(html, "path", "area")[2:]  # the first two are the key's
@@ -70,7 +77,7 @@ def test_stacked_bars_stand_end_to_end():
 
 
 def test_bars_of_a_group_have_a_lane_each():
-    bars = [Bars("one", [1.0]), Bars("other", [1.0])]
+    bars = [RowBars("one", [1.0]), RowBars("other", [1.0])]
     html = sketch(bar_chart(["a"], bars, axis_title="", mode="group"), "")
 
     one, other = (places(it) for it in elements(html, "path", "area")[2:])
@@ -78,7 +85,7 @@ def test_bars_of_a_group_have_a_lane_each():
 
 
 def test_upright_bars_stand_on_the_bottom():
-    bars = UprightBars(
+    bars = Bars(
         name="",
         places=[1, 2],
         widths=[1, 1],
@@ -96,7 +103,7 @@ def test_upright_bars_stand_on_the_bottom():
 def test_a_reference_and_targets_are_lines_that_no_line_joins():
     chart = bar_chart(
         ["a", "b"],
-        [Bars("measured", [2.5, 4.5])],
+        [RowBars("measured", [2.5, 4.5])],
         [Reference("native", 4.0)],
         axis_title="s",
         mode="group",
@@ -159,7 +166,7 @@ def test_ratios_lie_on_a_log_axis_in_the_rows_of_their_names():
 
 
 def test_rows_are_named_beside_themselves_and_above_on_a_phone():
-    html = sketch(bar_chart(["a"], [Bars("", [1])], axis_title="", mode="group"), "")
+    html = sketch(bar_chart(["a"], [RowBars("", [1])], axis_title="", mode="group"), "")
 
     (wide,) = [it for it in elements(html, "text", "sketch-wide") if it.text == "a"]
     (narrow,) = elements(html, "text", "sketch-narrow")
@@ -242,7 +249,7 @@ def test_panels_stand_below_each_other_or_side_by_side():
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_name_is_a_text_wherever_it_stands(name):
-    bars = [Bars(name, [1.0]), Bars("other", [2.0])]
+    bars = [RowBars(name, [1.0]), RowBars("other", [2.0])]
     html = sketch(bar_chart([name], bars, axis_title=name, mode="group"), name)
 
     tags = {each.tag for each in ElementTree.fromstring(html).iter()}
