@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from sys import float_info
 from typing import Final, Literal, get_args
@@ -51,9 +52,30 @@ class Metric:
             object.__setattr__(self, "title", title)
 
 
+def metrics(
+    names: Iterable[str],
+    *,
+    unit: str,
+    better: Better,
+    component: Component,
+    zero_allowed: bool = False,
+) -> tuple[Metric, ...]:
+    """Metrics that differ in nothing but their names."""
+    return tuple(
+        Metric(
+            name=name,
+            unit=unit,
+            better=better,
+            component=component,
+            zero_allowed=zero_allowed,
+        )
+        for name in names
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A benchmark program: one file of this folder.
+    """A benchmark program: one file of ``benchmarks/tools/``.
 
     ``labels`` are the parameters that tell its cases apart at a glance, as patterns
     over their names (``"n={n}"``); a pattern whose parameters a case lacks is left out.

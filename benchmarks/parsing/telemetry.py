@@ -15,7 +15,7 @@ from operator import add, mul, sub
 from statistics import median
 from typing import Final
 
-from benchmarks.parsing.contract import Better, Component, Metric
+from benchmarks.parsing.contract import Better, Component, Metric, metrics
 from benchmarks.parsing.drafts import Draft, Parameter
 from benchmarks.parsing.scanning import Found, LineError
 from benchmarks.sentences import Sentence
@@ -59,16 +59,13 @@ def summary_metrics(
     zero_allowed: bool = False,
 ) -> tuple[Metric, ...]:
     """The metrics of a summary."""
-    return tuple(
-        Metric(
-            name=f"{name} {which}",
-            unit=unit,
-            better=better,
-            component=component,
-            # The least of a log in which something happened can be 0.
-            zero_allowed=zero_allowed,
-        )
-        for which in ("mean", "min", "max")
+    return metrics(
+        (f"{name} {which}" for which in ("mean", "min", "max")),
+        unit=unit,
+        better=better,
+        component=component,
+        # The least of a log in which something happened can be 0.
+        zero_allowed=zero_allowed,
     )
 
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.contract import Metric, Tool, metrics
 from benchmarks.parsing.drafts import (
     Draft,
     Parameter,
@@ -480,22 +480,21 @@ TOOL = Tool(
     metrics=(
         Metric(name="throughput", unit="MB/s", better="higher", component="disk"),
         Metric(name="IOPS", unit="1/s", better="higher", component="disk"),
-        *(
-            Metric(name=name, unit="us", better="lower", component="disk")
-            for name in (
+        *metrics(
+            (
                 *(f"latency {which}" for which in ("min", "mean", "max")),
                 *(f"completion latency {w}" for w in ("mean", *RANKS.values())),
-            )
+            ),
+            unit="us",
+            better="lower",
+            component="disk",
         ),
-        *(
-            Metric(
-                name=f"CPU {mode}",
-                unit="%",
-                better="lower",
-                component="disk",
-                zero_allowed=True,
-            )
-            for mode in ("user", "system")
+        *metrics(
+            (f"CPU {mode}" for mode in ("user", "system")),
+            unit="%",
+            better="lower",
+            component="disk",
+            zero_allowed=True,
         ),
     ),
     labels=("{job}", "{block}"),

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.contract import Metric, Tool, metrics
 from benchmarks.parsing.drafts import (
     Draft,
     Parameter,
@@ -315,14 +315,11 @@ TOOL = Tool(
         Metric(
             name="parent throughput", unit="MB/s", better="higher", component="disk"
         ),
-        *(
-            Metric(
-                name=f"process throughput {which}",
-                unit="MB/s",
-                better="higher",
-                component="disk",
-            )
-            for which in ("min", "mean", "max")
+        *metrics(
+            (f"process throughput {which}" for which in ("min", "mean", "max")),
+            unit="MB/s",
+            better="higher",
+            component="disk",
         ),
         Metric(name="operation rate", unit="1/s", better="higher", component="disk"),
         Metric(name="operation time", unit="us", better="lower", component="disk"),

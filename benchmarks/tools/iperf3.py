@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.contract import Metric, Tool, metrics
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import (
     Found,
@@ -282,15 +282,12 @@ TOOL = Tool(
             component="network",
             zero_allowed=True,
         ),
-        *(
-            Metric(
-                name=f"CPU utilization {end}",
-                unit="%",
-                better="lower",
-                component="network",
-                zero_allowed=True,
-            )
-            for end in ("local", "remote")
+        *metrics(
+            (f"CPU utilization {end}" for end in ("local", "remote")),
+            unit="%",
+            better="lower",
+            component="network",
+            zero_allowed=True,
         ),
     ),
     aliases=("iperf 3",),

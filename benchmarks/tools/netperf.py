@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.contract import Metric, Tool, metrics
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
@@ -385,42 +385,33 @@ TOOL = Tool(
         Metric(
             name="sent throughput", unit="MB/s", better="higher", component="network"
         ),
-        *(
-            Metric(
-                name=f"CPU utilization {end}",
-                unit="%",
-                better="lower",
-                component="network",
-                zero_allowed=True,
-            )
-            for end in ENDS
+        *metrics(
+            (f"CPU utilization {end}" for end in ENDS),
+            unit="%",
+            better="lower",
+            component="network",
+            zero_allowed=True,
         ),
-        *(
-            Metric(
-                name=f"service demand {end}",
-                unit="us/KB",
-                better="lower",
-                component="network",
-            )
-            for end in ENDS
+        *metrics(
+            (f"service demand {end}" for end in ENDS),
+            unit="us/KB",
+            better="lower",
+            component="network",
         ),
-        *(
-            Metric(
-                name=f"CPU time per transaction {end}",
-                unit="us",
-                better="lower",
-                component="network",
-            )
-            for end in ENDS
+        *metrics(
+            (f"CPU time per transaction {end}" for end in ENDS),
+            unit="us",
+            better="lower",
+            component="network",
         ),
         Metric(
             name="transaction rate", unit="1/s", better="higher", component="network"
         ),
-        *(
-            Metric(
-                name=f"latency {which}", unit="us", better="lower", component="network"
-            )
-            for which in _LATENCIES
+        *metrics(
+            (f"latency {which}" for which in _LATENCIES),
+            unit="us",
+            better="lower",
+            component="network",
         ),
     ),
     labels=("{test}", "{from} → {to}"),

@@ -8,7 +8,7 @@ It counts whole seconds, and one where none has passed. kilobytes and megabytes 
 2^10 B and 2^20 B; the amount and the rate (in brackets) have each their own.
 """
 
-from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.contract import Metric, Tool, metrics
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
@@ -109,14 +109,13 @@ TOOL = Tool(
     homepage="https://packages.debian.org/stable/postmark",
     metrics=(
         Metric(name="total time", unit="s", better="lower", component="disk"),
-        *(
-            Metric(name=rate, unit="1/s", better="higher", component="disk")
-            for rate in ("transaction rate", *RATES.values())
+        *metrics(
+            ("transaction rate", *RATES.values()),
+            unit="1/s",
+            better="higher",
+            component="disk",
         ),
-        *(
-            Metric(name=name, unit="MiB/s", better="higher", component="disk")
-            for name in DATA.values()
-        ),
+        *metrics(DATA.values(), unit="MiB/s", better="higher", component="disk"),
     ),
     labels=("{phase}", "{files} files"),
     parser=Parser(

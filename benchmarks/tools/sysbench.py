@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.contract import Metric, Tool, metrics
 from benchmarks.parsing.drafts import (
     Draft,
     Parameter,
@@ -266,28 +266,19 @@ TOOL = Tool(
     homepage="https://github.com/akopytov/sysbench",
     metrics=(
         Metric(name="total time", unit="s", better="lower", component="application"),
-        *(
-            Metric(
-                name=count,
-                unit="",
-                better="neither",
-                component="application",
-                zero_allowed=True,
-            )
-            for count in COUNTS
+        *metrics(
+            COUNTS,
+            unit="",
+            better="neither",
+            component="application",
+            zero_allowed=True,
         ),
-        *(
-            Metric(name=rate, unit="1/s", better="higher", component="application")
-            for rate in RATES
-        ),
-        *(
-            Metric(
-                name=f"request latency {which}",
-                unit="ms",
-                better="lower",
-                component="application",
-            )
-            for which in LATENCIES
+        *metrics(RATES, unit="1/s", better="higher", component="application"),
+        *metrics(
+            (f"request latency {which}" for which in LATENCIES),
+            unit="ms",
+            better="lower",
+            component="application",
         ),
         Metric(name="CPU event rate", unit="1/s", better="higher", component="CPU"),
         Metric(
@@ -299,14 +290,8 @@ TOOL = Tool(
             better="higher",
             component="memory",
         ),
-        *(
-            Metric(name=rate, unit="1/s", better="higher", component="disk")
-            for rate in FILE_RATES
-        ),
-        *(
-            Metric(name=rate, unit="MiB/s", better="higher", component="disk")
-            for rate in FILE_THROUGHPUTS
-        ),
+        *metrics(FILE_RATES, unit="1/s", better="higher", component="disk"),
+        *metrics(FILE_THROUGHPUTS, unit="MiB/s", better="higher", component="disk"),
     ),
     labels=("{test}", "{threads} threads"),
     parser=Parser(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.contract import Metric, Tool, metrics
 from benchmarks.parsing.drafts import (
     Draft,
     Parameter,
@@ -162,19 +162,18 @@ TOOL = Tool(
         Metric(
             name="CPU", unit="%", better="lower", component="disk", zero_allowed=True
         ),
-        *(
-            Metric(name=f"latency {which}", unit="ms", better="lower", component="disk")
-            for which in ("mean", "max")
+        *metrics(
+            (f"latency {which}" for which in ("mean", "max")),
+            unit="ms",
+            better="lower",
+            component="disk",
         ),
-        *(
-            Metric(
-                name=f"requests over {limit} s",
-                unit="%",
-                better="lower",
-                component="disk",
-                zero_allowed=True,
-            )
-            for limit in (2, 10)
+        *metrics(
+            (f"requests over {limit} s" for limit in (2, 10)),
+            unit="%",
+            better="lower",
+            component="disk",
+            zero_allowed=True,
         ),
     ),
     aliases=("tiobench.pl",),

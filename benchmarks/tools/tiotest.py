@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.contract import Metric, Tool, metrics
 from benchmarks.parsing.drafts import (
     Draft,
     Parameter,
@@ -142,19 +142,18 @@ TOOL = Tool(
     metrics=(
         Metric(name="rate", unit="MB/s", better="higher", component="disk"),
         Metric(name="time", unit="s", better="lower", component="disk"),
-        *(
-            Metric(
-                name=name,
-                unit="%",
-                better="lower",
-                component="disk",
-                zero_allowed=True,
-            )
-            for name in ("CPU user", "CPU system", *SHARES.values())
+        *metrics(
+            ("CPU user", "CPU system", *SHARES.values()),
+            unit="%",
+            better="lower",
+            component="disk",
+            zero_allowed=True,
         ),
-        *(
-            Metric(name=f"latency {which}", unit="ms", better="lower", component="disk")
-            for which in ("mean", "max")
+        *metrics(
+            (f"latency {which}" for which in ("mean", "max")),
+            unit="ms",
+            better="lower",
+            component="disk",
         ),
     ),
     labels=("{size}", "{threads} threads"),
