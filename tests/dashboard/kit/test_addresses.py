@@ -40,9 +40,9 @@ def test_it_says_what_is_not_here(text, lab, load_study, study):
     load_study(study)
 
     for address in NOT_HERE[study]:
-        said = text(f"/studies/{lab.slug}/{study}/{address}")
-        assert WORDS in said, address
-        assert f"{address.partition('?')[2]}." in said
+        page = text(f"/studies/{lab.slug}/{study}/{address}")
+        assert WORDS in page, address
+        assert f"{address.partition('?')[2]}." in page
 
 
 @pytest.mark.parametrize("study", HERE)

@@ -36,9 +36,9 @@ def test_a_language_has_its_signs_and_days(language, locale, day):
 
 def test_every_language_tells_its_two_signs_apart():
     for code in LANG_INFO:
-        found = figures.locale_of(code)
-        assert len(found.separators) == 2, code
-        assert found.decimal != found.thousands, code
+        written = figures.locale_of(code)
+        assert len(written.separators) == 2, code
+        assert written.decimal != written.thousands, code
 
 
 def test_each_kind_of_number_follows_the_language():

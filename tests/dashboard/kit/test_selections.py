@@ -60,15 +60,15 @@ def test_a_baseline_that_is_no_system_of_the_study_means_native(baseline):
 
 
 def test_each_menu_marks_its_choice_and_whether_it_was_changed():
-    found = {
+    menu_of = {
         menu.name: menu
         for menu in menus(selection({"bits": "64"}, FACETS), FACETS, Study())
     }
 
-    assert chosen(found["bits"]) == ["64"]
-    assert found["bits"].is_changed
-    assert chosen(found["scenario"]) == ["single"]
-    assert not found["scenario"].is_changed
+    assert chosen(menu_of["bits"]) == ["64"]
+    assert menu_of["bits"].is_changed
+    assert chosen(menu_of["scenario"]) == ["single"]
+    assert not menu_of["scenario"].is_changed
 
 
 def test_a_choice_that_does_not_occur_is_still_shown():

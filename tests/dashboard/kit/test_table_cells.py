@@ -31,9 +31,9 @@ def test_a_pair_shows_its_efficiency_its_value_and_its_runs():
 
 
 def test_a_sentence_counts_runs():
-    said = sentence(changed(ROW, n=5, baseline_n=3))
+    spoken = sentence(changed(ROW, n=5, baseline_n=3))
 
-    assert said.endswith("5 runs against 3 runs.")
+    assert spoken.endswith("5 runs against 3 runs.")
 
 
 def test_a_native_cell_shows_its_value_and_no_shade():

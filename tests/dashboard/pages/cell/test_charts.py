@@ -101,13 +101,13 @@ def test_the_strip_has_a_dot_for_every_sample_of_both_sides():
 
 
 def test_runs_of_a_strip_lie_on_lines_of_their_own():
-    (found,) = dots(drawn_strip(iterated([(1.0, 2.0), (3.0, 4.0)])))
+    (trace,) = dots(drawn_strip(iterated([(1.0, 2.0), (3.0, 4.0)])))
 
-    first, second = found["y"][:2], found["y"][2:]
+    first, second = trace["y"][:2], trace["y"][2:]
     assert len(set(first)) == len(set(second)) == 1
     assert first[0] < second[0]
-    assert found["marker"]["symbol"] == ["circle", "circle", "square", "square"]
-    assert found["text"][3] == "run 2, 2: 4 MB/s"
+    assert trace["marker"]["symbol"] == ["circle", "circle", "square", "square"]
+    assert trace["text"][3] == "run 2, 2: 4 MB/s"
 
 
 def test_outliers_are_ringed_and_stay():
@@ -122,10 +122,10 @@ def test_the_mean_is_drawn_with_its_interval_and_faint_for_two_runs():
     mean = MeanInterval(2.0, 1.0, 3.5)
     figure = drawn_strip(side([1.0, 3.0], mean=mean, is_faint=True))
 
-    (found,) = [trace for trace in dots(figure) if "error_x" in trace]
-    assert found["error_x"]["array"] == [1.5]
-    assert found["error_x"]["arrayminus"] == [1.0]
-    assert found["opacity"] < 1
+    (mean,) = [trace for trace in dots(figure) if "error_x" in trace]
+    assert mean["error_x"]["array"] == [1.5]
+    assert mean["error_x"]["arrayminus"] == [1.0]
+    assert mean["opacity"] < 1
 
 
 def test_a_box_shows_the_quartiles_it_is_given_and_only_those():
@@ -255,10 +255,10 @@ def test_the_ecdf_rises_to_one_and_differs_in_more_than_colour():
 
 
 def test_quantiles_begin_and_end_with_the_extremes():
-    found = quantiles(side(HDPARM))
+    values = quantiles(side(HDPARM))
 
-    assert (found[0], found[-1]) == (min(HDPARM), max(HDPARM))
-    assert found[3] == 61.35
+    assert (values[0], values[-1]) == (min(HDPARM), max(HDPARM))
+    assert values[3] == 61.35
 
 
 @pytest.mark.parametrize("draw", [drawn_strip, drawn_order])
@@ -300,7 +300,7 @@ def test_ticks_are_round_numbers(low, high, ticks):
 
 
 def test_very_many_samples_tell_their_value_alone():
-    found = dots(drawn_strip(iterated([tuple(map(float, range(1001)))])))[0]
+    trace = dots(drawn_strip(iterated([tuple(map(float, range(1001)))])))[0]
 
-    assert "text" not in found
-    assert found["hovertemplate"] == "%{x} MB/s<extra></extra>"
+    assert "text" not in trace
+    assert trace["hovertemplate"] == "%{x} MB/s<extra></extra>"

@@ -16,10 +16,10 @@ def slower(submit, run_document, xen):
 
     def measured(xen_changes=None, **native):
         submit(
-            *(run_document(100 + each, **native) for each in SIX),
+            *(run_document(100 + step, **native) for step in SIX),
             *(
-                run_document(80 + each, system={**xen, **(xen_changes or {})})
-                for each in SIX
+                run_document(80 + step, system={**xen, **(xen_changes or {})})
+                for step in SIX
             ),
         )
         return Cell.objects.get(system__hypervisor="Xen")
@@ -94,7 +94,7 @@ def test_a_baseline_on_another_host_is_named_with_it(
     text, slower, submit, run_document, lab
 ):
     cell, other_host = slower(), Host.objects.create(lab=lab, slug="beta")
-    submit(*(run_document(160 + each, system={"host": "beta"}) for each in SIX))
+    submit(*(run_document(160 + step, system={"host": "beta"}) for step in SIX))
     native = System.objects.get(host=other_host)
 
     page = text(f"{PAGE}{cell.pk}/?baseline={native.pk}")
@@ -113,8 +113,8 @@ def test_of_what_came_with_runs_the_size_of_the_machines_is_quoted(
 ):
     small, large = ({"cores": n, "kernel": f"6.{n}"} for n in (1, 2))
     submit(
-        *(run_document(100 + each, facts=large) for each in SIX),
-        *(run_document(80 + each, system=xen, facts=small) for each in SIX),
+        *(run_document(100 + step, facts=large) for step in SIX),
+        *(run_document(80 + step, system=xen, facts=small) for step in SIX),
     )
     cell = Cell.objects.get(system__hypervisor="Xen")
 

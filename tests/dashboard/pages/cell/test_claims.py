@@ -21,20 +21,20 @@ def test_a_verdict_is_a_sentence_with_interval_host_tool_runs_and_link():
 
 
 @pytest.mark.parametrize(
-    ("verdict", "said"),
+    ("verdict", "words"),
     [
         ("faster", "it is faster by more than 5 %."),
         ("equivalent", "the two are equivalent within 5 %."),
         ("undetermined", "whether they differ by more than 5 % is undetermined."),
     ],
 )
-def test_each_verdict_is_said_as_what_it_is_and_with_its_margin(verdict, said):
+def test_each_verdict_is_said_as_what_it_is_and_with_its_margin(verdict, words):
     judged = replace(SLOWER, verdict=verdict, direction=verdict)
     sentence = claim(
         changed(MEASURED, judgement=judged), equivalence_margin_percent=5.0
     ).sentence
 
-    assert sentence.replace("\N{NO-BREAK SPACE}", " ").endswith(said)
+    assert sentence.replace("\N{NO-BREAK SPACE}", " ").endswith(words)
 
 
 def test_a_verdict_that_is_lost_among_many_says_why_its_interval_looks_decided():
@@ -55,9 +55,9 @@ def test_a_vm_among_others_is_never_quoted_as_if_it_ran_alone():
 
 
 def test_what_else_differs_is_said_with_the_claim():
-    said = claim(MEASURED, provisos=("More than what is studied differs: x.",))
+    quoted = claim(MEASURED, provisos=("More than what is studied differs: x.",))
 
-    assert said.sentence.endswith("%. More than what is studied differs: x.")
+    assert quoted.sentence.endswith("%. More than what is studied differs: x.")
 
 
 def test_a_ratio_to_a_reference_names_it_and_not_native():

@@ -171,10 +171,13 @@ def test_a_refused_verdict_names_its_reasons_and_the_runs_that_help(client, side
 def test_more_than_what_is_studied_differs_is_amber(client, submit, run_document, xen):
     submit(run_document(52.97), run_document(13.08, system={**xen, "vcpus": 1}))
 
-    found = client.get(address(xen_cell())).context["page"].comparability
+    comparability = client.get(address(xen_cell())).context["page"].comparability
 
-    assert found.light == "amber"
-    studied = {each.name: each.is_studied for each in found.differences}
+    assert comparability.light == "amber"
+    studied = {
+        difference.name: difference.is_studied
+        for difference in comparability.differences
+    }
     assert studied == {
         "vCPUs": False,
         "Hypervisor": True,
@@ -191,10 +194,12 @@ def test_a_factor_of_the_study_may_differ(
     options = {"options": {"guest_tools": "installed"}}
     submit(run_document(52.97), run_document(13.08, system={**xen, **options}))
 
-    found = client.get(address(xen_cell())).context["page"].comparability
+    comparability = client.get(address(xen_cell())).context["page"].comparability
 
-    assert found.light == "green"
-    assert "Guest tools" in [each.name for each in found.differences]
+    assert comparability.light == "green"
+    assert "Guest tools" in [
+        difference.name for difference in comparability.differences
+    ]
 
 
 def test_facts_that_both_sides_sent_are_compared(client, submit, run_document, xen):
@@ -203,12 +208,16 @@ def test_facts_that_both_sides_sent_are_compared(client, submit, run_document, x
         run_document(13.08, system=xen, facts={"kernel": "2.6.30"}),
     )
 
-    found = client.get(address(xen_cell())).context["page"].comparability
+    comparability = client.get(address(xen_cell())).context["page"].comparability
 
-    unwanted = [each for each in found.differences if not each.is_studied]
-    assert [(each.name, each.one, each.other) for each in unwanted] == [
-        ("Kernel", "2.6.30", "2.6.28")
+    unwanted = [
+        difference
+        for difference in comparability.differences
+        if not difference.is_studied
     ]
+    assert [
+        (difference.name, difference.one, difference.other) for difference in unwanted
+    ] == [("Kernel", "2.6.30", "2.6.28")]
 
 
 @pytest.mark.parametrize(
@@ -253,8 +262,8 @@ def test_from_ten_runs_on_a_ratio_stands_beside_it_that_odd_runs_do_not_move(
     client, submit, run_document, xen, runs, is_told
 ):
     steps = [at / 10 for at in (3, 0, 8, 1, 9, 5, 2, 7, 4, 6)][:runs]
-    submit(*(run_document(100 + each) for each in steps))
-    submit(*(run_document(50 + each, system=xen) for each in steps))
+    submit(*(run_document(100 + step) for step in steps))
+    submit(*(run_document(50 + step, system=xen) for step in steps))
 
     page = client.get(address(xen_cell()))
 
@@ -343,8 +352,8 @@ def test_a_cell_of_another_study_is_not_found(client, pair, other_lab):
     Study.objects.create(lab=other_lab, slug="other", visibility="public")
 
     for part in ("", f"runs/{pair.study.runs.first().pk}/"):
-        found = client.get(f"/studies/beta-lab/other/cells/{pair.pk}/{part}")
-        assert found.status_code == 404
+        answer = client.get(f"/studies/beta-lab/other/cells/{pair.pk}/{part}")
+        assert answer.status_code == 404
 
 
 @pytest.mark.parametrize("part", ["", "runs/{run}/"])
@@ -394,10 +403,10 @@ def test_samples_come_run_by_run_and_are_bounded(sides, monkeypatch):
     cell = sides([1.0, 2.0, 3.0], [5.0])
     monkeypatch.setattr(selector, "SAMPLES_SHOWN", 2)
 
-    found = cell_samples(cell)
+    samples = cell_samples(cell)
 
-    assert found.is_cut
-    assert found.series == (1.0, 2.0)
+    assert samples.is_cut
+    assert samples.series == (1.0, 2.0)
     assert cell_samples(None).series == ()
 
 
@@ -409,9 +418,9 @@ def test_a_run_that_the_bound_cuts_in_two_is_left_out(
     submit(run_document(samples=several), run_document(samples=several))
     monkeypatch.setattr(selector, "SAMPLES_SHOWN", 3)
 
-    found = cell_samples(Cell.objects.get())
+    kept = cell_samples(Cell.objects.get())
 
-    assert [run.values for run in found.runs] == [(1.0, 2.0)]
+    assert [run.values for run in kept.runs] == [(1.0, 2.0)]
 
 
 def test_the_page_says_that_samples_were_left_out(text, sides, monkeypatch):

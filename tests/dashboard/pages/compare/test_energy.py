@@ -82,7 +82,10 @@ def test_a_run_of_several_pieces_of_work_has_no_cost(
 ):
     before = cells_of(client)[0].shown.energy.costs
     sample = {"metric": "network throughput", "value": 50.0, "unit": "MB/s"}
-    both = [{**sample, "parameters": {"operation": each}} for each in ("write", "read")]
+    both = [
+        {**sample, "parameters": {"operation": operation}}
+        for operation in ("write", "read")
+    ]
     submit(run_document(samples=both, facts=clock_of(50, 60)))
     integration.integrate_due(timedelta(0))
 
@@ -112,14 +115,14 @@ def test_printed_totals_of_a_study_give_it_too(client, load_study):
 
     cells = cells_of(client, f"{UOC}&baseline={base.pk}")
 
-    found = [
+    ratios = [
         cell.shown.energy.ratio
         for cell in cells
         if cell.case.metric == "total time" and cell.shown.energy.ratio
     ]
     # As the energy page has it: HDD with swap on SSD takes 15.8 % less for the work.
-    assert [round(each.ratio, 3) for each in found] == [0.842, 0.909, 0.91]
-    assert {each.reason for each in found} == {"single_run"}
+    assert [round(ratio.ratio, 3) for ratio in ratios] == [0.842, 0.909, 0.91]
+    assert {ratio.reason for ratio in ratios} == {"single_run"}
 
 
 def card_of(text, cell, query="show=energy"):
@@ -204,11 +207,11 @@ def test_csv_has_energies_in_columns_of_their_own(client, metered):
 
 
 def test_json_says_that_it_holds_energies(client, metered):
-    said = file_of(client, "json").json()
+    document = file_of(client, "json").json()
 
-    assert said["shows"] == "energy"
-    assert said["against"] == "energy per work, compared with native"
-    assert said["cells"][1]["meter"] == "machine"
+    assert document["shows"] == "energy"
+    assert document["against"] == "energy per work, compared with native"
+    assert document["cells"][1]["meter"] == "machine"
 
 
 def test_latex_has_the_ratio_of_joules_and_says_so(client, metered):

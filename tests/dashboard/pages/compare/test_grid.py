@@ -68,12 +68,12 @@ class Elements(HTMLParser):
 
 def test_a_cell_is_a_few_bytes_and_a_few_elements(wide):
     html = "".join(group.first + group.later for group in wide.groups)
-    found = Elements()
-    found.feed(html)
+    elements = Elements()
+    elements.feed(html)
 
-    assert found.cells == SYSTEMS * FEW_CASES
-    assert len(html) / found.cells < MOST_BYTES
-    assert found.inside / found.cells <= MOST_ELEMENTS
+    assert elements.cells == SYSTEMS * FEW_CASES
+    assert len(html) / elements.cells < MOST_BYTES
+    assert elements.inside / elements.cells <= MOST_ELEMENTS
 
 
 def test_rows_and_cells_say_what_they_are(wide):
@@ -100,8 +100,10 @@ def test_a_verdict_is_heard_as_well_as_seen(submit, run_document, xen, study):
 
     (group,) = grid_rows(comparison_page(study, chooser(study, {}))).groups
 
-    said = re.findall(r'class="sign" role="img" aria-label="([^"]+)">(.)<', group.first)
-    assert said == [("Verdict: slower.", "▼")]
+    signs = re.findall(
+        r'class="sign" role="img" aria-label="([^"]+)">(.)<', group.first
+    )
+    assert signs == [("Verdict: slower.", "▼")]
 
 
 def test_a_part_of_the_page_keeps_its_later_rows_for_later(client, long):

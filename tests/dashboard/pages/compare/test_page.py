@@ -21,8 +21,8 @@ def test_the_runs_of_a_cell_are_told_once_where_all_have_as_many(
     text, pair, submit, run_document
 ):
     page = text(PAGE)
-    (told,) = re.findall(r'class="constants">(.*?)</p>', page, re.DOTALL)
-    assert "<b>1 run" in told
+    (in_common,) = re.findall(r'class="constants">(.*?)</p>', page, re.DOTALL)
+    assert "<b>1 run" in in_common
     assert 'class="n"' not in page
 
     submit(run_document(53.0))
@@ -155,7 +155,7 @@ def test_its_queries_are_fixed(
     client, pair, submit, run_document, xen, django_assert_num_queries
 ):
     many = [{**xen, "options": {"swap": str(n)}} for n in range(8)]
-    submit(*(run_document(20.0 + n, system=each) for n, each in enumerate(many)))
+    submit(*(run_document(20.0 + n, system=system) for n, system in enumerate(many)))
 
     native = Cell.objects.get(system__hypervisor="native").system_id
     counts = {

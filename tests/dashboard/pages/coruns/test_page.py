@@ -27,8 +27,8 @@ def together(submit, run_document, xen):
 
 
 def drawing(page, slug):
-    (found,) = (each for each in page.context["page"].drawings if each.slug == slug)
-    return found
+    (wanted,) = (drawn for drawn in page.context["page"].drawings if drawn.slug == slug)
+    return wanted
 
 
 def answer_of(page):
@@ -185,11 +185,11 @@ def test_a_sum_without_its_slots_is_not_drawn_as_a_small_one(client, load_study)
     )
     address = "/studies/alpha-lab/lmu-2010-esxi/co-runs/"
     cases = [
-        each.case
+        rows.case
         for part in client.get(address).context["page"].parts
-        for each in part.cases
+        for rows in part.cases
     ]
-    (case,) = (each for each in cases if each.label == "Bandwidth · read · RAM")
+    (case,) = (case for case in cases if case.label == "Bandwidth · read · RAM")
 
     page = client.get(address, {"case": case.pk})
 

@@ -59,7 +59,7 @@ def works(submit, run_document, xen):
             for at, window in enumerate(WINDOWS)
         )
     )
-    return [each.run_id for each in submissions]
+    return [submission.run_id for submission in submissions]
 
 
 def test_it_says_who_takes_more_for_the_work(text, works, upload):
@@ -133,7 +133,7 @@ def test_wall_and_processor_are_never_in_one_table(client, works, upload):
 
     workloads = client.get(PAGE).context["page"].logged.workloads
 
-    assert [each.is_cpu_only for each in workloads] == [False, True]
+    assert [workload.is_cpu_only for workload in workloads] == [False, True]
 
 
 def test_what_was_not_measured_is_said_and_left_out(text, client, works, upload):

@@ -54,12 +54,12 @@ def test_work_of_unknown_length_is_said(text, uoc):
 def test_what_is_known_stands_before_what_is_only_printed(client, uoc):
     works = client.get(UOC).context["page"].workloads
 
-    assert [each.name.split()[0] for each in works] == [
+    assert [work.name.split()[0] for work in works] == [
         "sysbench",
         "httperf",
         "b_eff_io",
     ]
-    titles = [each.drawings[0].title for each in works]
+    titles = [work.drawings[0].title for work in works]
     assert titles[0] == "Printed total and energy of the work"
     assert titles[-1] == "Printed total"
     assert "the work's own is not known" in works[-1].drawings[0].note

@@ -30,11 +30,11 @@ def test_csv_has_the_cells_of_the_page(text, pair):
 
 
 def test_json_has_the_same_cells_with_numbers(text, pair):
-    said = json.loads(text(f"{STUDY}compare.json"))
+    document = json.loads(text(f"{STUDY}compare.json"))
 
-    assert said["against"] == "compared with native"
-    assert said["address"] == f"http://testserver{STUDY}compare/"
-    _, xen = said["cells"]
+    assert document["against"] == "compared with native"
+    assert document["address"] == f"http://testserver{STUDY}compare/"
+    _, xen = document["cells"]
     assert (xen["value"], xen["unit"], xen["id"]) == (13.08, "MB/s", pair.pk)
 
 
@@ -88,13 +88,13 @@ def test_a_file_says_what_it_was_narrowed_to(text, pair):
     query = {"component": "network", "q": "write"}
     address = f"http://testserver{STUDY}compare/?component=network&q=write"
 
-    said = json.loads(text(f"{STUDY}compare.json", data=query))
-    assert said["filters"] == {"scenario": "single", **query}
-    assert (said["equivalence_margin_percent"], said["tested"]) == (2.0, 0)
+    document = json.loads(text(f"{STUDY}compare.json", data=query))
+    assert document["filters"] == {"scenario": "single", **query}
+    assert (document["equivalence_margin_percent"], document["tested"]) == (2.0, 0)
     lines = table(text(f"{STUDY}compare.csv", data=query))
     assert {line["address"] for line in lines} == {address}
     assert {line["against"] for line in lines} == {"compared with native"}
-    assert {line["made_on"] for line in lines} == {said["made_on"]}
+    assert {line["made_on"] for line in lines} == {document["made_on"]}
 
 
 def test_two_pinned_systems_leave_as_they_are_compared(
