@@ -82,8 +82,8 @@ class Design:
     """
 
     row_names: tuple[str, ...]
-    column_names: tuple[str, ...]
-    heads: tuple[tuple[str, ...], ...]
+    heads: tuple[tuple[str, tuple[str, ...]], ...]
+    """Of each factor across: its name, and its level in every column."""
     rows: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...]
     cells: int
     possible: int
@@ -203,15 +203,21 @@ def _design(effects: FactorEffects) -> Design | None:
     across, down = effects.factors[half:], effects.factors[:half]
     counts = {one.levels: one.count for one in effects.combinations}
     rows = list(_existing(down, {levels[:half] for levels in counts}))
-    heads = list(_existing(across, {levels[half:] for levels in counts}))
-    if len(rows) * len(heads) > MOST_CELLS:
+    columns = list(_existing(across, {levels[half:] for levels in counts}))
+    if len(rows) * len(columns) > MOST_CELLS:
         rows = []
+    named = [_named(across, levels) for levels in columns]
     return Design(
         row_names=tuple(map(factor_name, down)),
-        column_names=tuple(map(factor_name, across)),
-        heads=tuple(_named(across, levels) for levels in heads),
+        heads=tuple(
+            (factor_name(factor), tuple(levels[place] for levels in named))
+            for place, factor in enumerate(across)
+        ),
         rows=tuple(
-            (_named(down, row), tuple(counts.get((*row, *head), 0) for head in heads))
+            (
+                _named(down, row),
+                tuple(counts.get((*row, *column), 0) for column in columns),
+            )
             for row in rows
         ),
         cells=effects.cells,
