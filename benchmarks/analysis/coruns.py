@@ -16,6 +16,7 @@ from scipy.special import stdtrit
 
 from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.summary import last_place
+from benchmarks.analysis.verdicts import MARGIN
 from benchmarks.sentences import Sentence, template
 
 # One row a co-run, one column a slot.
@@ -294,9 +295,7 @@ def _positive(name: str, value: float) -> float:
     return value
 
 
-def consolidation(
-    coruns_by_k: Mapping[int, CoRunTable], *, margin: float = 0.02
-) -> Consolidation:
+def consolidation(coruns_by_k: Mapping[int, CoRunTable]) -> Consolidation:
     """The curve over the number of VMs, and its knee.
 
     Adding VMs raised the sum if it grew over the best sum of fewer VMs by more than the
@@ -311,7 +310,7 @@ def consolidation(
     best = points[0]
     for point in points[1:]:
         noise = math.hypot(best.noise or 0.0, point.noise or 0.0)
-        if math.log(point.sum / best.sum) > max(math.log1p(margin), noise):
+        if math.log(point.sum / best.sum) > max(math.log1p(MARGIN), noise):
             best = point
     return Consolidation(points, best.k)
 

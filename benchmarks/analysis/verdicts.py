@@ -346,7 +346,7 @@ def width_sentence(
     )
 
 
-def benjamini_hochberg(p_values: ArrayLike, rate: float = RATE) -> Correction:
+def benjamini_hochberg(p_values: ArrayLike) -> Correction:
     """Correct p values of any shape; NaN are not tests and do not count as such."""
     p = np.asarray(p_values, dtype=float)
     is_test = ~np.isnan(p)
@@ -358,7 +358,7 @@ def benjamini_hochberg(p_values: ArrayLike, rate: float = RATE) -> Correction:
     # From the largest down: no p may end up above that of a larger one.
     corrected[order] = np.minimum.accumulate(steps[::-1])[::-1]
     adjusted[is_test] = corrected
-    return Correction(adjusted, adjusted <= rate, tested.size)
+    return Correction(adjusted, adjusted <= RATE, tested.size)
 
 
 def correct(judgements: Judgements) -> Judgements:

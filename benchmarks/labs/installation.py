@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
+from benchmarks.labs.people import PASSWORD_BYTES
 from benchmarks.labs.tokens import issue_token
 from benchmarks.models import Agent, Lab, Membership
 
@@ -31,7 +32,7 @@ def install() -> FirstSecrets | None:
     if Lab.objects.exists():
         return None
     lab = Lab.objects.create(slug=LAB[0], name=LAB[1])
-    password = secrets.token_urlsafe(15)
+    password = secrets.token_urlsafe(PASSWORD_BYTES)
     person = get_user_model().objects.create_user(PERSON, password=password)
     Membership.objects.create(lab=lab, user=person, role=Membership.Role.ADMIN)
     agent = Agent.objects.create(lab=lab, name=AGENT)
