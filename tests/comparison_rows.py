@@ -1,7 +1,8 @@
-"""A row of a comparison, for tests to change."""
+"""Rows of a comparison, for tests to change."""
 
 from dataclasses import fields, replace
 
+from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.row import (
     Compared,
     ComparedCase,
@@ -84,3 +85,34 @@ def changed(row, **values):
         parts[part][field] = values.pop(name)
     inner = {part: replace(getattr(row, part), **of) for part, of in parts.items()}
     return replace(row, **inner, **values)
+
+
+XEN = changed(
+    NATIVE,
+    id=2,
+    system="Xen 3.3 full Ubuntu 32-bit",
+    system_id=2,
+    hypervisor="Xen",
+    hypervisor_version="3.3",
+    virtualization="full",
+    value=13.08,
+    baseline_value=52.97,
+    baseline_n=1,
+    baseline_system_id=1,
+    efficiency=13.08 / 52.97,
+    state="paired",
+)
+SLOWER = Judgement(
+    ratio=0.96,
+    low=0.94,
+    high=0.98,
+    half_width=0.02,
+    verdict="slower",
+    direction="slower",
+    evidence_level="verdict",
+    label="slower",
+    codes=(),
+    sentences=("The interval lies wholly below 0.98.",),
+    advice="",
+)
+MEASURED = changed(XEN, n=6, baseline_n=5, efficiency=0.96, judgement=SLOWER)

@@ -7,8 +7,7 @@ import pytest
 from benchmarks.comparing.profile import profile, spectrum, study_profile
 from benchmarks.models import Cell, Flag, Study
 from benchmarks.viewer import ANYONE, Viewer
-from tests.comparison_rows import changed
-from tests.dashboard.exports.conftest import MEASURED, NATIVE
+from tests.comparison_rows import MEASURED, NATIVE, changed
 
 
 def guest(number, ratios, **changes):

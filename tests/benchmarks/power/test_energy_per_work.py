@@ -7,8 +7,7 @@ import pytest
 from benchmarks.analysis.energy import EnergyRatio, MeterFacts
 from benchmarks.comparing.row import CellEnergy
 from benchmarks.power.energy_per_work import energy_row, energy_rows
-from tests.comparison_rows import changed
-from tests.dashboard.exports.conftest import NATIVE, XEN
+from tests.comparison_rows import NATIVE, XEN, changed
 
 WALL = MeterFacts("meter 1", 0.015)
 ENERGY = CellEnergy(

@@ -2,9 +2,8 @@
 
 import pytest
 
-from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.table import comparison_table
-from tests.comparison_rows import NATIVE, changed
+from tests.comparison_rows import MEASURED, NATIVE, SLOWER, XEN, changed
 
 HOSTILE = [
     "\\input{/etc/passwd}",
@@ -22,36 +21,6 @@ HOSTILE = [
     'a, "b"; c -- d --- e ,, f',
     "Größe Łódź Čapek 5 µs · ≤ 2 \N{MULTIPLICATION SIGN} 3",
 ]
-
-XEN = changed(
-    NATIVE,
-    id=2,
-    system="Xen 3.3 full Ubuntu 32-bit",
-    system_id=2,
-    hypervisor="Xen",
-    hypervisor_version="3.3",
-    virtualization="full",
-    value=13.08,
-    baseline_value=52.97,
-    baseline_n=1,
-    baseline_system_id=1,
-    efficiency=13.08 / 52.97,
-    state="paired",
-)
-SLOWER = Judgement(
-    ratio=0.96,
-    low=0.94,
-    high=0.98,
-    half_width=0.02,
-    verdict="slower",
-    direction="slower",
-    evidence_level="verdict",
-    label="slower",
-    codes=(),
-    sentences=("The interval lies wholly below 0.98.",),
-    advice="",
-)
-MEASURED = changed(XEN, n=6, baseline_n=5, efficiency=0.96, judgement=SLOWER)
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dashboard.pages.cell.claims import Claim, NoClaim, claim
-from tests.comparison_rows import changed
-from tests.dashboard.exports.conftest import MEASURED, NATIVE, SLOWER, XEN
+from tests.comparison_rows import MEASURED, NATIVE, SLOWER, XEN, changed
 
 LINK = "/studies/alpha-lab/study/runs/?cell=2"
 
