@@ -1,4 +1,4 @@
-"""Charts for paper, by matplotlib: SVG for the report's PDF, SVG, PDF and PGF as files.
+"""Charts for paper, by matplotlib: SVG for the report's PDF; PDF and PGF as files.
 
 One ink: what differs has another mark, tone or dash, so nothing is lost on a
 black-and-white printer. A unit is a point.
