@@ -177,8 +177,8 @@ def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
         return None
     unit, names = drawn[0].of.case.unit, row_names(drawn)
     rows = []
-    for name, corun in zip(names, drawn, strict=True):
-        target = corun.figures.target
+    targets = [corun.figures.target for corun in drawn]
+    for name, corun, target in zip(names, drawn, targets, strict=True):
         rows.append(
             (
                 name,
@@ -189,6 +189,16 @@ def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
                 shown_ratio(target.lmu_ratio if target else None),
             )
         )
+    strokes = (
+        Targets(
+            _("target from one VM alone"),
+            [target.ideal_s if target else None for target in targets],
+        ),
+        Targets(
+            _("target from as many VMs as cores"),
+            [target.lmu_s if target else None for target in targets],
+        ),
+    )
     return Drawing(
         slug="times",
         title=_("Measured against the target"),
@@ -203,7 +213,7 @@ def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
             _references(drawn),
             axis_title=unit,
             mode="group",
-            targets=_targets(drawn),
+            targets=[stroke for stroke in strokes if any(stroke.values)],
         ),
         head=(
             *(_("Co-run"), _("Measured")),
@@ -214,27 +224,25 @@ def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
     )
 
 
-def _targets(coruns: Sequence[ComparedCoRun]) -> list[Targets]:
-    targets = [corun.figures.target for corun in coruns]
-    alone = [target.ideal_s if target else None for target in targets]
-    crowd = [target.lmu_s if target else None for target in targets]
-    both = (
-        Targets(_("target from one VM alone"), alone),
-        Targets(_("target from as many VMs as cores"), crowd),
-    )
-    return [side for side in both if any(side.values)]
-
-
 def curve_drawing(curves: Sequence[Curve]) -> Drawing | None:
     """Draw the sum over the number of VMs, with a ring where it rose last."""
     if not curves:
         return None
+    lines = [
+        Line(
+            wording.system_name(curve.system),
+            [point.k for point in curve.consolidation.points],
+            [point.sum for point in curve.consolidation.points],
+            [_text(curve, point) for point in curve.consolidation.points],
+        )
+        for curve in curves
+    ]
     return Drawing(
         slug="curve",
         title=_("What each further VM adds"),
         note=_note(curves),
         figure=line_chart(
-            [*map(_line, curves), *_undisturbed(curves)],
+            [*lines, *_undisturbed(curves)],
             x_title=_("VMs"),
             y_title=curves[0].case.unit,
             counts=True,
@@ -287,16 +295,6 @@ def _undisturbed(curves: Sequence[Curve]) -> Iterator[Line]:
     name = _("as many times one VM alone")
     yield Line(
         name, [first, end], [first * alone, end * alone], ["", name], is_dashed=True
-    )
-
-
-def _line(curve: Curve) -> Line:
-    points = curve.consolidation.points
-    return Line(
-        wording.system_name(curve.system),
-        [point.k for point in points],
-        [point.sum for point in points],
-        [_text(curve, point) for point in points],
     )
 
 

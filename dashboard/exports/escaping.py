@@ -67,15 +67,12 @@ def tex(text: str) -> str:
 def _tex(character: str) -> str:
     if character in SPECIAL or character == "\0":
         return SPECIAL.get(character, character)
-    if " " <= character <= "\x7e" or _is_european(character):
+    # Of Latin-1 and Latin Extended-A, LaTeX's T1 encoding has nearly every letter.
+    is_in_t1 = "À" <= character <= "ž" and character not in MISSING_IN_T1
+    if " " <= character <= "\x7e" or is_in_t1:
         return character
     if character.isspace():
         return " "
     if unicodedata.category(character) in ("Cc", "Cf", "Cs"):
         return ""
     return rf"\virtlabchar{{{ord(character)}}}{{{ord(character):04X}}}"
-
-
-def _is_european(character: str) -> bool:
-    """Whether LaTeX's T1 encoding has this letter (Latin-1 and Latin Extended-A)."""
-    return "À" <= character <= "ž" and character not in MISSING_IN_T1
