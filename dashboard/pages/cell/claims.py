@@ -73,31 +73,6 @@ class Quoted:
         return "_".join(map(str, parts))
 
 
-def quoted_of(row: ComparisonRow) -> Quoted | None:
-    """Return what a claim about this cell quotes now; None where nothing may be."""
-    judged, ratio = row.shown.judgement, row.shown.ratio
-    if judged is None or ratio is None or judged.low is None or judged.high is None:
-        return None
-    with figures.for_files():
-        written, low, high = (
-            # As FORM reads them back, whatever the page's language: without groups.
-            figures.ratio(value).replace(",", "")
-            for value in (ratio, judged.low, judged.high)
-        )
-    counts = (row.shown.n, row.shown.baseline_n or 0)
-    return Quoted(written, low, high, *counts, judged.verdict)
-
-
-def quoted_in(text: str) -> Quoted | None:
-    """Read what an address quotes; None for anything else that may stand there."""
-    # The page shows it, and anybody can write an address: nothing else may stand in it.
-    match = FORM.fullmatch(text)
-    if match is None:
-        return None
-    ratio, low, high, n, baseline_n, verdict = match.groups()
-    return Quoted(ratio, low, high, int(n), int(baseline_n), verdict)
-
-
 def cell_claim(evidence: CellEvidence, *, page: str, baseline: str) -> Claim | NoClaim:
     """Return what may be claimed of a cell, against native or a chosen baseline.
 
@@ -197,3 +172,28 @@ def _provisos(evidence: CellEvidence) -> Iterator[str]:
     )
     if listed:
         yield _("More than what is studied differs: %(listed)s.") % {"listed": listed}
+
+
+def quoted_of(row: ComparisonRow) -> Quoted | None:
+    """Return what a claim about this cell quotes now; None where nothing may be."""
+    judged, ratio = row.shown.judgement, row.shown.ratio
+    if judged is None or ratio is None or judged.low is None or judged.high is None:
+        return None
+    with figures.for_files():
+        written, low, high = (
+            # As FORM reads them back, whatever the page's language: without groups.
+            figures.ratio(value).replace(",", "")
+            for value in (ratio, judged.low, judged.high)
+        )
+    counts = (row.shown.n, row.shown.baseline_n or 0)
+    return Quoted(written, low, high, *counts, judged.verdict)
+
+
+def quoted_in(text: str) -> Quoted | None:
+    """Read what an address quotes; None for anything else that may stand there."""
+    # The page shows it, and anybody can write an address: nothing else may stand in it.
+    match = FORM.fullmatch(text)
+    if match is None:
+        return None
+    ratio, low, high, n, baseline_n, verdict = match.groups()
+    return Quoted(ratio, low, high, int(n), int(baseline_n), verdict)

@@ -4,7 +4,7 @@ import pytest
 
 from dashboard.kit.addresses import unmet
 
-WORDS = "this study does not have it"
+NOTE = "data-unmet"
 XEN, UOC = "lmu-2010-xen", "uoc-2012-kvm"
 NOT_HERE = {
     XEN: [
@@ -41,7 +41,7 @@ def test_it_says_what_is_not_here(text, lab, load_study, study):
 
     for address in NOT_HERE[study]:
         page = text(f"/studies/{lab.slug}/{study}/{address}")
-        assert WORDS in page, address
+        assert NOTE in page, address
         assert f"{address.partition('?')[2]}." in page
 
 
@@ -50,4 +50,4 @@ def test_it_says_nothing_of_what_is_here(text, lab, load_study, study):
     load_study(study)
 
     for address in HERE[study]:
-        assert WORDS not in text(f"/studies/{lab.slug}/{study}/{address}"), address
+        assert NOTE not in text(f"/studies/{lab.slug}/{study}/{address}"), address
