@@ -57,12 +57,7 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Doubt]:
             columns[cell.column].append(cell)
     for cells in columns.values():
         timed = [c for c in cells if c.better != "neither" and not c.is_share]
-        guest = [cell for cell in timed if cell.clock not in OUTSIDE]
-        # A disk or a network may well be faster in a guest: they are asked only where
-        # CPU and memory are too few to tell.
-        bound = [cell for cell in guest if cell.component in BOUND_TO_CPU]
-        if len(bound) >= 2:
-            guest = bound
+        guest = _timed_by_guest(timed)
         noise = study.noise
         errors = [
             math.hypot(noise.of_mean(cell), noise.of_mean(native))
@@ -98,6 +93,16 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Doubt]:
             efficiencies=[round(math.exp(log), 5) for log in logs],
             outside=[round(factor, 5) for factor in outside],
         )
+
+
+def _timed_by_guest(cells: Sequence[CellFact]) -> list[CellFact]:
+    """What the guest's own clock timed, of CPU and memory if these are enough to tell.
+
+    A disk or a network may well be faster in a guest.
+    """
+    guest = [cell for cell in cells if cell.clock not in OUTSIDE]
+    bound = [cell for cell in guest if cell.component in BOUND_TO_CPU]
+    return bound if len(bound) >= 2 else guest
 
 
 def common_factor(

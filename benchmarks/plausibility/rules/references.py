@@ -30,30 +30,7 @@ def corun_reference(study: StudyFacts) -> Iterator[Doubt]:
     What to do: run the co-run's own configuration alone, or state that the options are
     the same.
     """
-    alone: dict[object, dict[Id, CellFact]] = defaultdict(dict)
-    tests: dict[object, list[CellFact]] = defaultdict(list)
-    for cell in study.cells:
-        if cell.scenario == "single" and not cell.is_native:
-            alone[_platform(cell)].setdefault(cell.system, cell)
-            tests[cell.system, cell.kind].append(cell)
-    # One flag a pair of systems; one a test where only its parameters differ.
-    pairs: dict[object, dict[object, list[tuple[CellFact, CellFact]]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    for cell in study.cells:
-        if cell.scenario in {"single", *PATHS} or cell.is_native:
-            continue
-        others = alone.get(_platform(cell), {})
-        singles = [] if cell.system in others else list(others.values())
-        if not others:
-            tested = tests[cell.system, cell.kind]
-            singles = [one for one in tested if 0 < len(_other_named(cell, one)) <= 2]
-        if singles:
-            nearest = min(singles, key=lambda single: len(_unlike(cell, single)))
-            test = cell.kind if nearest.system == cell.system else None
-            pairs[cell.system, nearest.system, test][cell.kind].append((cell, nearest))
-    for kinds in pairs.values():
-        members = [pair for same_kind in kinds.values() for pair in same_kind]
+    for members in _set_against_others(study):
         cell, single = members[0]
         differs = {
             key: [Sentence("not stated") if x in (None, "") else str(x) for x in values]
@@ -80,6 +57,37 @@ def corun_reference(study: StudyFacts) -> Iterator[Doubt]:
                 *(f"{key}: {a}/{b}" for key, (a, b) in differs.items()),
             ),
         )
+
+
+def _set_against_others(
+    study: StudyFacts,
+) -> Iterator[list[tuple[CellFact, CellFact]]]:
+    """Cells of co-runs beside the nearest single runs, which are not of their system or
+    not of their case: for each pair of systems."""
+    alone: dict[object, dict[Id, CellFact]] = defaultdict(dict)
+    tests: dict[object, list[CellFact]] = defaultdict(list)
+    for cell in study.cells:
+        if cell.scenario == "single" and not cell.is_native:
+            alone[_platform(cell)].setdefault(cell.system, cell)
+            tests[cell.system, cell.kind].append(cell)
+    # One flag a pair of systems; one a test where only its parameters differ.
+    pairs: dict[object, dict[object, list[tuple[CellFact, CellFact]]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for cell in study.cells:
+        if cell.scenario in {"single", *PATHS} or cell.is_native:
+            continue
+        others = alone.get(_platform(cell), {})
+        singles = [] if cell.system in others else list(others.values())
+        if not others:
+            tested = tests[cell.system, cell.kind]
+            singles = [one for one in tested if 0 < len(_other_named(cell, one)) <= 2]
+        if singles:
+            nearest = min(singles, key=lambda single: len(_unlike(cell, single)))
+            test = cell.kind if nearest.system == cell.system else None
+            pairs[cell.system, nearest.system, test][cell.kind].append((cell, nearest))
+    for kinds in pairs.values():
+        yield [pair for same_kind in kinds.values() for pair in same_kind]
 
 
 def _platform(cell: CellFact) -> tuple[object, ...]:
