@@ -51,7 +51,7 @@ def tab(*walked: str, counted: tuple[str, ...], is_everywhere: bool = True) -> R
 
 
 def keepers(*walked: str) -> Route:
-    """Return a page for who may change what the lab has."""
+    """Return a page for the keepers of a lab; to others it is not there."""
     return Route(walked=walked, own=KEEP, nobody=302)
 
 
@@ -167,7 +167,7 @@ ROUTES: Final[dict[str, Route]] = {
     "withdraw-invitation": action(DO_AND_BE_TOLD),
     "revoke-token": action(DO_KEEP),
     "withdraw-version": action(DO_KEEP),
-    # Who may sign is in another lab, and says which.
+    # A signer belongs to another lab, and says to which.
     "sign-version": action((404, 404)),
     "stop-plan": action(DO_KEEP),
     "logout": Route(kind="action", is_of_no_lab=True),
@@ -175,7 +175,7 @@ ROUTES: Final[dict[str, Route]] = {
 }
 
 PAGES = {name: it.walked for name, it in ROUTES.items() if it.kind == "page"}
-# Only for who is signed in; others are sent to the sign-in page.
+# Only for people who have signed in; others are sent to the sign-in page.
 PERSONAL = {name for name in PAGES if ROUTES[name].nobody == 302}
 TABS = tuple(it.counted[0] for it in ROUTES.values() if it.is_tab)
 

@@ -146,9 +146,9 @@ def options_text(system: System) -> str:
 @register.filter
 def details(case: Case) -> list[Fact]:
     """Return the parameters that a case's label leaves out."""
-    found = tools.TOOLS.get(case.tool)
-    said = case_details(found, case.parameters) if found else case.parameters
-    return [Fact(name, str(value)) for name, value in said.items()]
+    tool = tools.TOOLS.get(case.tool)
+    stated = case_details(tool, case.parameters) if tool else case.parameters
+    return [Fact(name, str(value)) for name, value in stated.items()]
 
 
 @register.filter
@@ -178,8 +178,8 @@ def in_brief(value: float | None, unit: str) -> str:
 @register.filter
 def tool_title(slug: str) -> str:
     """Return a tool's name; of one that is gone, its slug."""
-    found = tools.TOOLS.get(slug)
-    return found.title if found else slug or gettext("unknown tool")
+    tool = tools.TOOLS.get(slug)
+    return tool.title if tool else slug or gettext("unknown tool")
 
 
 @register.filter
@@ -194,14 +194,14 @@ def facts_of(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 @register.filter
 def evidence_of(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what a finding rests on as lines: a name and a text each."""
-    return [(each.name, each.text) for each in states.evidence_words(evidence)]
+    return [(it.name, it.text) for it in states.evidence_words(evidence)]
 
 
 @register.filter
 def levels(stated: Any) -> list[str]:
     """Return the levels of a factor, which may be one text or a list of them."""
     several = stated if isinstance(stated, list) else [stated]
-    return [wording.stated_text(each) for each in several]
+    return [wording.stated_text(level) for level in several]
 
 
 @register.simple_tag

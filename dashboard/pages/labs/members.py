@@ -102,7 +102,7 @@ def _changes_members(change: Change) -> Callable[..., HttpResponse]:
         except BenchmarksError as error:
             messages.error(request, wording.said(error.sentence))
         still = Membership.objects.filter(lab=place.lab, user=signed_in_person(request))
-        # Who has left may not see the members any more.
+        # A person who has left may not see the members any more.
         if not still.exists():
             return redirect("dashboard:overview")
         return redirect("dashboard:members", place.lab.slug)

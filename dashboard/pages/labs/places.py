@@ -13,7 +13,7 @@ from dashboard.kit.viewers import viewer_of
 
 @dataclass(frozen=True)
 class LabPlace:
-    """A lab, and the role of who looks at it; "" for everybody else."""
+    """A lab, and its reader's role in it; "" for everybody else."""
 
     lab: Lab
     role: str

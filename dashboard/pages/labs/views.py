@@ -21,7 +21,7 @@ from dashboard.pages.labs.places import kept_lab_or_404, lab_or_404
 
 @require_safe
 def list_labs(request: HttpRequest) -> HttpResponse:
-    """Show the labs there are; who belongs to a single one is led to it."""
+    """Show the labs there are; lead a member of a single one to it."""
     viewer = viewer_of(request)
     labs = list(labs_with_counts(viewer))
     own = [lab for lab in labs if lab.pk in viewer.lab_ids]

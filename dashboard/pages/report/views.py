@@ -87,7 +87,7 @@ def download_made(request: HttpRequest, report_id: int) -> HttpResponse:
 def _own_or_404(request: HttpRequest, report_id: int) -> Report:
     """Return a report that this reader asked for, of a study still to be seen.
 
-    Who was not signed in when asking may be so now: such a report holds what is public.
+    A reader may have signed in after asking: a report for nobody holds what is public.
     """
     reports = Report.objects.select_related("study__lab")
     whose = Q(person=person_of(request)) | Q(person=None)

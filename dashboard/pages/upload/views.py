@@ -103,7 +103,7 @@ def part(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
 
 
 def for_uploaders(view: PlaceView) -> Callable[[HttpRequest], HttpResponse]:
-    """Let through who may upload to the lab of the address; tell others why not."""
+    """Let uploaders to the lab of the address through; tell others why not."""
 
     @wraps(view)
     def checked(request: HttpRequest) -> HttpResponse:

@@ -25,8 +25,8 @@ def dora(lab):
 def browsers(dora):
     """Two browsers in which Dora has signed in."""
     pair = Client(), Client()
-    for each in pair:
-        assert each.login(username=dora.username, password=PASSWORD)
+    for browser in pair:
+        assert browser.login(username=dora.username, password=PASSWORD)
     return pair
 
 
