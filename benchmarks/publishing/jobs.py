@@ -18,7 +18,7 @@ from benchmarks.errors import VersionError
 from benchmarks.models import Job, PublishingJob, Study, Version
 from benchmarks.sentences import Sentence
 from benchmarks.studies.data_versions import study_version
-from benchmarks.studies.lists import card_of
+from benchmarks.studies.lists import tally_of
 from benchmarks.text import clean_text
 
 M = TypeVar("M", bound=Job)
@@ -171,7 +171,7 @@ def requeue_publishing_jobs() -> list[int]:
 
 def check_settled(study: Study) -> None:
     """Raise VersionError where a study has no results, or some still to come."""
-    tally = card_of(study).tally
+    tally = tally_of(study)
     if not tally.cells:
         raise VersionError(Sentence("The study has no results yet to be cited."))
     if tally.waiting or tally.unchecked:

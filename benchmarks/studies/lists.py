@@ -179,6 +179,11 @@ def _cards(studies: list[Study]) -> list[StudyCard]:
     ]
 
 
+def tally_of(study: Study) -> Tally:
+    """Return one study's numbers."""
+    return _tallies([study.pk])[study.pk]
+
+
 def _tallies(ids: list[int]) -> dict[int, Tally]:
     runs = _run_tallies(ids)
     cells = Cell.objects.filter(study__in=ids).values("study").order_by("study")
@@ -237,7 +242,7 @@ def study_detail(study: Study) -> StudyDetail:
     # The latest runs that were not taken, or not yet.
     trouble = runs.exclude(status=Run.Status.PARSED).order_by("-pk")
     return StudyDetail(
-        tally=_tallies([study.pk])[study.pk],
+        tally=tally_of(study),
         systems=tuple(in_order),
         hosts=tuple(sorted(hosts.values(), key=lambda host: host.slug)),
         scenarios=scenarios,
