@@ -26,7 +26,7 @@ from bench.judging import bench_judging
 from bench.pages import EMPTY_PAGE, bench_pages
 from bench.parsers import bench_parsers
 from running import embedded
-from running.product import Product, start
+from running.product import Product, start, wait_until_processed
 
 ROW_BYTES = 700  # about what one upload of a few samples weighs
 BULK_RUNS = 2000
@@ -107,8 +107,7 @@ def _uploads(product: Product, folder: Path) -> Iterator[tuple[str, ...]]:
     for _ in client.upload(runs):
         pass
     accepted_s = time.perf_counter() - begun
-    while client.get("health/")["outbox"]["waiting"]:
-        time.sleep(0.05)
+    wait_until_processed(client)
     accepted = BULK_RUNS / accepted_s
     finished = BULK_RUNS / (time.perf_counter() - begun)
     yield _speed("bulk upload, runs accepted", accepted, rows, "COPY")

@@ -49,20 +49,6 @@ _study = cache(clean_study)
 
 
 @dataclass(frozen=True)
-class FlagRow:
-    """One line of the table: how many of how many, and what was demanded."""
-
-    what: str
-    count: int
-    of: int
-    demanded: str
-
-    @property
-    def percent(self) -> float:
-        return 100 * self.count / self.of if self.of else 0.0
-
-
-@dataclass(frozen=True)
 class FalseFindings:
     """What the rules doubted in clean studies."""
 
@@ -110,24 +96,19 @@ def false_findings(*, repetitions: int, seed: int) -> FalseFindings:
     return FalseFindings(cells, doubted_cells, runs, doubted_runs, by_rule)
 
 
-def flag_table(repetitions: int, seed: int) -> list[FlagRow]:
-    """Return one row for each class of mistakes and two for clean studies."""
-    rows = [
-        FlagRow(name, *detection(name, repetitions=repetitions, seed=seed), ">= 95 %")
-        for name in CLASSES
-    ]
-    clean = false_findings(repetitions=repetitions, seed=seed)
-    return [
-        *rows,
-        FlagRow("clean cells doubted", clean.doubted_cells, clean.cells, "< 1 %"),
-        FlagRow("clean runs doubted", clean.doubted_runs, clean.runs, "< 1 %"),
-    ]
-
-
 def flags(generator: Generator, repetitions: int) -> Table:
     """Return mistakes found and false doubts as a table of the calibration report."""
     studies = max(repetitions // STUDY_WEIGHT, 2)
-    rows = flag_table(studies, seed=int(generator.integers(2**31)))
+    seed = int(generator.integers(2**31))
+    counts = [
+        (f"{name} (wanted >= 95 %)", *detection(name, repetitions=studies, seed=seed))
+        for name in CLASSES
+    ]
+    clean = false_findings(repetitions=studies, seed=seed)
+    counts += [
+        ("clean cells doubted (wanted < 1 %)", clean.doubted_cells, clean.cells),
+        ("clean runs doubted (wanted < 1 %)", clean.doubted_runs, clean.runs),
+    ]
     return Table(
         "Plausibility flags",
         f"Each class of mistakes is made in {studies} simulated studies, where it "
@@ -135,8 +116,8 @@ def flags(generator: Generator, repetitions: int) -> Table:
         "same studies without a mistake.",
         ("mistake", "found or doubted, %", "of"),
         tuple(
-            (f"{row.what} (wanted {row.demanded})", f"{row.percent:.2f}", str(row.of))
-            for row in rows
+            (what, f"{100 * count / of if of else 0.0:.2f}", str(of))
+            for what, count, of in counts
         ),
     )
 

@@ -7,7 +7,6 @@ thread and its longest task stand beside them; other work on the machine hardly 
 the first.
 """
 
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from playwright.sync_api import Page
 from agents.client import Client
 from bench.pages import EMPTY_PAGE
 from running.browser import chromium
-from running.product import Product
+from running.product import Product, wait_until_processed
 
 STUDY: Final = "bench-wide"
 HOST: Final = "bench-wide-host"
@@ -101,8 +100,7 @@ def upload(client: Client) -> None:
     client.register_host({"slug": HOST})
     for _ in client.upload(_runs()):
         pass
-    while client.get("health/")["outbox"]["waiting"]:
-        time.sleep(0.1)
+    wait_until_processed(client)
 
 
 def _runs() -> Iterator[dict[str, Any]]:

@@ -19,6 +19,7 @@ from agents.client import Client
 from bench.simulation import cells_of
 from benchmarks.analysis.shape import shape_of
 from benchmarks.analysis.verdicts import judge
+from running.product import wait_until_processed
 
 CELLS: Final = 20_000
 SHAPED_RUNS: Final = 50
@@ -75,8 +76,7 @@ def upload(client: Client) -> None:
     runs = (_run(number, run) for run in range(RUNS) for number in range(SYSTEMS))
     for _ in client.upload(runs):
         pass
-    while client.get("health/")["outbox"]["waiting"]:
-        time.sleep(0.1)
+    wait_until_processed(client)
 
 
 def service_ms(var: Path) -> float:

@@ -34,9 +34,9 @@ def with_cells(study: StudyFacts, changed: list[CellFact]) -> Mistake:
     return replace(study, cells=(*cells, *new.values())), {cell.id for cell in changed}
 
 
-def _any(rng: Generator, items: Iterable[T]) -> T:
-    listed = list(items)
-    return listed[rng.integers(len(listed))]
+def _one_of(rng: Generator, items: Iterable[T]) -> T:
+    choices = list(items)
+    return choices[rng.integers(len(choices))]
 
 
 def _measured(study: StudyFacts) -> list[CellFact]:
@@ -45,7 +45,7 @@ def _measured(study: StudyFacts) -> list[CellFact]:
 
 def unit_slip(factor: float) -> Inject:
     def inject(rng: Generator, study: StudyFacts) -> Mistake:
-        return with_cells(study, [scaled(_any(rng, _measured(study)), factor)])
+        return with_cells(study, [scaled(_one_of(rng, _measured(study)), factor)])
 
     return inject
 
@@ -54,7 +54,7 @@ def slip_in_one_run(rng: Generator, study: StudyFacts) -> Mistake | None:
     cells = [cell for cell in _measured(study) if cell.n >= 3]
     if not cells:
         return None
-    cell = _any(rng, cells)
+    cell = _one_of(rng, cells)
     run = rng.integers(cell.n)
     factor = float(rng.choice([10, 0.1, 1000, 0.001, 1024, 1 / 1024, 8]))
     if cell.unit == "s":  # no two units of time lie a factor 8 or 1024 apart
@@ -88,7 +88,7 @@ def pasted_column(part: float) -> Inject:
 
 
 def pasted_from_another_study(rng: Generator, study: StudyFacts) -> Mistake:
-    column = _column(study, str(_any(rng, _guests(study))))
+    column = _column(study, str(_one_of(rng, _guests(study))))
     cells = [cell for cell in column.values() if not cell.is_share]
     elsewhere: dict[str, Any] = {
         "study": "there",
@@ -117,7 +117,7 @@ def pasted_case(rng: Generator, study: StudyFacts) -> Mistake | None:
 
 
 def changed_sum(rng: Generator, study: StudyFacts) -> Mistake:
-    total = _any(rng, (cell for cell in study.cells if cell.slot == "sum"))
+    total = _one_of(rng, (cell for cell in study.cells if cell.slot == "sum"))
     factor = 1 + rng.choice([-1, 1]) * rng.uniform(0.02, 0.2)
     changed, _ = with_cells(study, [scaled(total, float(factor))])
     return changed, {total.id}
@@ -140,7 +140,7 @@ def second_native(rng: Generator, study: StudyFacts) -> Mistake:
 
 def faster_than_native(rng: Generator, study: StudyFacts) -> Mistake:
     native = _column(study, "native")
-    guest = _column(study, str(_any(rng, _guests(study))))
+    guest = _column(study, str(_one_of(rng, _guests(study))))
     changed = []
     for case, cell in guest.items():
         if not cell.is_share:
@@ -151,13 +151,13 @@ def faster_than_native(rng: Generator, study: StudyFacts) -> Mistake:
 
 def beyond_the_line(rng: Generator, study: StudyFacts) -> Mistake:
     networks = [cell for cell in _measured(study) if cell.component == "network"]
-    cell = _any(rng, networks)
+    cell = _one_of(rng, networks)
     # A line of 1 Gbit/s carries 125 MB/s.
     return with_cells(study, [scaled(cell, rng.uniform(130, 250) / cell.mean)])
 
 
 def slow_clock(rng: Generator, study: StudyFacts) -> Mistake:
-    system = str(_any(rng, _guests(study)))
+    system = str(_one_of(rng, _guests(study)))
     cells = [c for c in study.cells if c.system == system and c.clock == "guest"]
     # A clock that loses time makes rates larger and durations shorter.
     factors = {"higher": 1.3, "lower": 1 / 1.3}
@@ -167,7 +167,7 @@ def slow_clock(rng: Generator, study: StudyFacts) -> Mistake:
 
 def stuck_share(value: float) -> Inject:
     def inject(rng: Generator, study: StudyFacts) -> Mistake:
-        cell = _any(rng, (each for each in study.cells if each.is_share))
+        cell = _one_of(rng, (each for each in study.cells if each.is_share))
         means = (value,) * cell.n
         return with_cells(study, [replace(cell, mean=value, means=means)])
 
@@ -176,11 +176,11 @@ def stuck_share(value: float) -> Inject:
 
 def other_parameter(rng: Generator, study: StudyFacts) -> Mistake:
     """All cases of one tool on one system, or one of them, with another setting."""
-    column = _column(study, str(_any(rng, _guests(study))))
-    tool = _any(rng, sorted({cell.tool for cell in column.values()}))
+    column = _column(study, str(_one_of(rng, _guests(study))))
+    tool = _one_of(rng, sorted({cell.tool for cell in column.values()}))
     cells = [c for c in column.values() if c.tool == tool and not c.is_share]
     if rng.random() < 0.5:
-        cells = [_any(rng, cells)]
+        cells = [_one_of(rng, cells)]
     changed = [
         replace(
             cell,
@@ -196,7 +196,7 @@ def other_parameter(rng: Generator, study: StudyFacts) -> Mistake:
 
 def few_values(rng: Generator, study: StudyFacts) -> Mistake:
     """Ten runs that read two values, several steps of their print apart."""
-    cell = _any(rng, _measured(study))
+    cell = _one_of(rng, _measured(study))
     low, high = (round(cell.mean * each, 2) for each in (0.98, 1.01))
     means = tuple(float(each) for each in rng.permutation([low] * 5 + [high] * 5))
     changed = replace(cell, n=10, means=means, mean=float(np.mean(means)))
@@ -218,7 +218,7 @@ def _with_value(run: RunFact, metric: str, change: Callable[[float], float]) -> 
 
 
 def long_meter(rng: Generator, study: StudyFacts) -> Mistake:
-    meter = _any(rng, (run for run in study.runs if run.tool == "watts-up"))
+    meter = _one_of(rng, (run for run in study.runs if run.tool == "watts-up"))
     share = rng.choice([rng.uniform(1.06, 1.6), rng.uniform(0.5, 0.95)])
     # Both: else power, time and energy would not fit, which is another mistake.
     for metric in ("meter time", "energy"):
@@ -227,7 +227,7 @@ def long_meter(rng: Generator, study: StudyFacts) -> Mistake:
 
 
 def other_length(rng: Generator, study: StudyFacts) -> Mistake:
-    run = _any(rng, (each for each in study.runs if each.requested_s))
+    run = _one_of(rng, (each for each in study.runs if each.requested_s))
     share = rng.choice([rng.uniform(1.08, 3), rng.uniform(0.2, 0.92)])
     # All that were asked for a time were asked for 100 s.
     return _with_runs(study, [replace(run, duration_s=100 * float(share))])
@@ -242,8 +242,8 @@ BOUND = {
 
 
 def broken_identity(rng: Generator, study: StudyFacts) -> Mistake:
-    run = _any(rng, (each for each in study.runs if each.tool in BOUND))
-    metric = str(_any(rng, BOUND[run.tool]))
+    run = _one_of(rng, (each for each in study.runs if each.tool in BOUND))
+    metric = str(_one_of(rng, BOUND[run.tool]))
     share = float(rng.choice([rng.uniform(1.1, 1.9), rng.uniform(0.5, 0.9)]))
     # A maximum has only to lie above the mean: nine times as high, half is no mistake.
     share = 0.01 if metric == "request latency max" else share
@@ -251,7 +251,7 @@ def broken_identity(rng: Generator, study: StudyFacts) -> Mistake:
 
 
 def apart(rng: Generator, study: StudyFacts) -> Mistake:
-    run = _any(rng, (each for each in study.runs if each.started_at))
+    run = _one_of(rng, (each for each in study.runs if each.started_at))
     assert run.started_at
     assert run.duration_s
     later = timedelta(seconds=float(rng.uniform(0.4, 0.9)) * run.duration_s)
@@ -268,7 +268,7 @@ def other_reference(rng: Generator, study: StudyFacts) -> Mistake:
 
 
 def marked(rng: Generator, study: StudyFacts) -> Mistake:
-    run = _any(rng, study.runs)
+    run = _one_of(rng, study.runs)
     return _with_runs(study, [replace(run, marks=(("cut", "The output is cut."),))])
 
 

@@ -171,10 +171,10 @@ class Postgres(Server):
         """Return the password of a role, made at the first request."""
         return self.folder.secret(f"{user}-password")
 
-    def url(self, user: str = USER, database: str = DATABASE) -> str:
-        password = quote(self.password(user), safe="")
+    def url(self) -> str:
+        password = quote(self.password(USER), safe="")
         host = quote(str(self.socket_folder), safe="")
-        return f"postgresql://{user}:{password}@/{database}?host={host}"
+        return f"postgresql://{USER}:{password}@/{DATABASE}?host={host}"
 
 
 @dataclass(frozen=True)

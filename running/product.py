@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,12 @@ class Product:
         if self.process.stdout:
             self.process.stdout.close()
         return left
+
+
+def wait_until_processed(client: Client) -> None:
+    """Wait until all runs that were uploaded are processed."""
+    while client.get("health/")["outbox"]["waiting"]:
+        time.sleep(0.05)
 
 
 def _command(process: psutil.Process) -> list[str]:

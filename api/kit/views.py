@@ -22,6 +22,8 @@ from benchmarks.models import Agent, Lab, Membership, Study, Token
 from benchmarks.studies.lists import find_study
 from benchmarks.viewer import ANYONE, Viewer
 
+AnySerializer = BaseSerializer[Any]
+
 
 class AddressedRow(serializers.Serializer[Any]):
     """A row with the address where it can be read again."""
@@ -36,23 +38,6 @@ class AddressedRow(serializers.Serializer[Any]):
         return reverse(
             self.address, kwargs=self.place(row), request=self.context.get("request")
         )
-
-
-def viewer_of(request: Request) -> Viewer:
-    """A token that may read sees its lab; a person sees the labs they belong to.
-
-    A token that may only upload sees what everybody sees.
-    """
-    token, user = request.auth, request.user
-    if isinstance(token, Token):
-        return Viewer(frozenset({token.lab_id})) if token.can_read else ANYONE
-    if not user.is_authenticated:
-        return ANYONE
-    labs = Membership.objects.filter(user=user).values_list("lab_id", flat=True)
-    return Viewer(frozenset(labs))
-
-
-AnySerializer = BaseSerializer[Any]
 
 
 class ApiRequest(Request):
@@ -171,3 +156,17 @@ class NamedStudyView(ApiView):
     def study(self) -> Study:
         """The study, if whoever asks may see it; else 404."""
         return find_study(self.viewer, self.query["study"])
+
+
+def viewer_of(request: Request) -> Viewer:
+    """A token that may read sees its lab; a person sees the labs they belong to.
+
+    A token that may only upload sees what everybody sees.
+    """
+    token, user = request.auth, request.user
+    if isinstance(token, Token):
+        return Viewer(frozenset({token.lab_id})) if token.can_read else ANYONE
+    if not user.is_authenticated:
+        return ANYONE
+    labs = Membership.objects.filter(user=user).values_list("lab_id", flat=True)
+    return Viewer(frozenset(labs))
