@@ -1,1 +1,13 @@
 """A comparison, a citation and a report in the forms that leave the site."""
+
+from collections.abc import Mapping
+
+# What each is called in the header of its file.
+MEDIA_TYPES: Mapping[str, str] = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "tex": "application/x-tex; charset=utf-8",
+    "pdf": "application/pdf",
+    "bib": "application/x-bibtex; charset=utf-8",
+    "csl.json": "application/vnd.citationstyles.csl+json",
+}

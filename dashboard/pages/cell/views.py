@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.comparing.evidence import sample_lines
 from benchmarks.models import Cell
+from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.records import csv_lines
 from dashboard.kit.addresses import STUDY, address
 from dashboard.kit.kept import Content, kept_page
@@ -97,7 +98,7 @@ def export_samples(
     # Of a cell of many samples only a few are in memory at a time.
     return StreamingHttpResponse(
         csv_lines(SAMPLE_FIELDS, lines),
-        content_type="text/csv; charset=utf-8",
+        content_type=MEDIA_TYPES["csv"],
         headers={"Content-Disposition": name},
     )
 

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from dashboard import wording
+from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import Citation, bibtex, citation_of, csl_json
 from dashboard.exports.latex import Source, latex
 from dashboard.exports.records import ENERGY_FIELDS, FIELDS, records, table_csv
@@ -44,17 +45,14 @@ def _json(judged: JudgedTable, source: Source) -> str:
     return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
 
-COMPARISONS: dict[str, tuple[str, Callable[[JudgedTable, Source], str]]] = {
-    "csv": ("text/csv; charset=utf-8", _csv),
-    "json": ("application/json", _json),
-    "tex": (
-        "application/x-tex; charset=utf-8",
-        lambda judged, source: latex(judged.table, source),
-    ),
+COMPARISONS: dict[str, Callable[[JudgedTable, Source], str]] = {
+    "csv": _csv,
+    "json": _json,
+    "tex": lambda judged, source: latex(judged.table, source),
 }
-CITATIONS: dict[str, tuple[str, Callable[[Citation], str]]] = {
-    "bib": ("application/x-bibtex; charset=utf-8", bibtex),
-    "csl.json": ("application/vnd.citationstyles.csl+json", csl_json),
+CITATIONS: dict[str, Callable[[Citation], str]] = {
+    "bib": bibtex,
+    "csl.json": csl_json,
 }
 
 
@@ -65,7 +63,6 @@ def export_comparison(
     """Hand out what the compare page shows for the same query."""
     if form not in COMPARISONS:
         raise Http404("There is no such form.")
-    kind, write = COMPARISONS[form]
     study = study_or_404(viewer_of(request), lab, slug)
     judged = judged_table(study, query_of(request))
     page, query = reverse("dashboard:compare", args=[lab, slug]), request.GET
@@ -85,7 +82,8 @@ def export_comparison(
         equivalence_margin_percent=study.equivalence_margin_percent,
         tested=judged.tested,
     )
-    return _file(write(judged, source), kind, f"{study.slug}{of_what}.{form}")
+    text = COMPARISONS[form](judged, source)
+    return _file(text, f"{study.slug}{of_what}", form)
 
 
 @require_safe
@@ -95,14 +93,14 @@ def export_citation(
     """Hand out how a study is cited."""
     if form not in CITATIONS:
         raise Http404("There is no such form.")
-    kind, write = CITATIONS[form]
     study = study_or_404(viewer_of(request), lab, slug)
-    return _file(write(citation_of(request, study)), kind, f"{study.slug}.{form}")
+    text = CITATIONS[form](citation_of(request, study))
+    return _file(text, study.slug, form)
 
 
-def _file(text: str, kind: str, name: str) -> HttpResponse:
-    attached = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(text, content_type=kind, headers=attached)
+def _file(text: str, name: str, form: str) -> HttpResponse:
+    attached = {"Content-Disposition": f'attachment; filename="{name}.{form}"'}
+    return HttpResponse(text, content_type=MEDIA_TYPES[form], headers=attached)
 
 
 urlpatterns = [

@@ -55,7 +55,7 @@ class FlagPage:
     choices: tuple[tuple[str, int], ...]
     groups: tuple[RuleGroup, ...]
     has_more: bool
-    unchecked: bool
+    is_unchecked: bool
     unmet: tuple[str, ...] = ()
     """What the address asks for and is not here."""
 
@@ -92,7 +92,7 @@ def flag_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> FlagPag
         ),
         groups=tuple(groups),
         has_more=len(flags) > SHOWN,
-        unchecked=DueCheck.objects.filter(study=study).exists(),
+        is_unchecked=DueCheck.objects.filter(study=study).exists(),
         unmet=unmet(query, {"status": status}),
     )
 

@@ -94,7 +94,7 @@ class PlanPage:
     steps: tuple[ShownStep, ...]
 
     @property
-    def several_systems(self) -> bool:
+    def has_several_systems(self) -> bool:
         """Whether a table needs to say of each step which system it is of."""
         return len({now.slot.system_id for now in self.slots}) > 1
 

@@ -1,7 +1,6 @@
 """The files of a version, and the job that writes them."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -29,15 +28,6 @@ from dashboard.exports.report.building import Imprint, report
 from dashboard.exports.report.typesetting import pdf
 from dashboard.kit.document import Document
 from dashboard.wording import against_text
-
-KINDS: Mapping[str, str] = {
-    "csv": "text/csv; charset=utf-8",
-    "json": "application/json",
-    "tex": "application/x-tex; charset=utf-8",
-    "pdf": "application/pdf",
-    "bib": "application/x-bibtex; charset=utf-8",
-}
-
 
 BROKEN = Sentence("The files could not be written. See the log of the workers.")
 

@@ -30,6 +30,7 @@ from benchmarks.publishing.versions import (
     withdraw_version,
 )
 from dashboard import wording
+from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import site_of
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.viewers import (
@@ -40,7 +41,6 @@ from dashboard.kit.viewers import (
     viewer_of,
 )
 from dashboard.kit.waiting import progress_of, send, wait_a_moment
-from dashboard.pages.versions.files import KINDS
 from dashboard.tasks import publish_version as publish_task
 
 
@@ -155,7 +155,8 @@ def download(request: HttpRequest, version_id: int, form: str) -> HttpResponse:
         "Cache-Control": "private, no-cache",
         "ETag": f'"{file.digest}"',
     }
-    return HttpResponse(bytes(file.content), content_type=KINDS[form], headers=headers)
+    content, kind = bytes(file.content), MEDIA_TYPES[form]
+    return HttpResponse(content, content_type=kind, headers=headers)
 
 
 @require_POST
