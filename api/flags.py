@@ -11,12 +11,10 @@ from api.kit.fields import Choice, Slug, Text
 from api.kit.queries import ListQuery, WholeParameter, study_parameter
 from api.kit.shapes import StrictSerializer, checked
 from api.kit.views import AddressedRow, ApiView
-from benchmarks.errors import NotFoundError
 from benchmarks.models import Flag
 from benchmarks.plausibility.checking import RULES
 from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.studies import flags
-from benchmarks.viewer import Viewer
 
 LOOKUPS = {
     "rule": "rule",
@@ -122,11 +120,9 @@ class FlagView(ApiView):
     )
     def patch(self, request: Request, pk: int) -> Response:
         decision = checked(DecisionInput, request.data)
-        owner = Viewer(frozenset({self.lab.pk}))
-        flag = flags.find_flag(owner, pk)
-        # The lab also sees what others made public: that is as good as missing here.
-        if flag.lab_id != self.lab.pk:
-            raise NotFoundError("flag", pk)
+        flag = flags.find_flag(self.lab_viewer, pk)
+        self.require_own(flag, "flag", pk)
         flags.decide_flag(flag=flag, who=self.agent.name, **decision)
         # Read again: the decisions fetched before lack this one.
-        return Response(self.shown(FlagSerializer, flags.find_flag(owner, pk)))
+        decided = flags.find_flag(self.lab_viewer, pk)
+        return Response(self.shown(FlagSerializer, decided))

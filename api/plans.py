@@ -13,11 +13,10 @@ from api.kit.shapes import ListOf, SmallMap, StrictSerializer, checked
 from api.kit.views import AddressedRow, ApiView
 from api.systems import SystemField
 from benchmarks.analysis.planning import KINDS, ORDERS
-from benchmarks.errors import NotFoundError, UnknownStudyError
+from benchmarks.errors import UnknownStudyError
 from benchmarks.models import Plan, PlanPart, PlanStep, Study
 from benchmarks.plans import lists
 from benchmarks.plans.planning import create_plan, stop_plan
-from benchmarks.viewer import Viewer
 
 MAX_SYSTEMS = 100
 MAX_SLOTS = 100
@@ -337,10 +336,8 @@ class PlanView(ApiView):
     )
     def patch(self, request: Request, pk: int) -> Response:
         checked(PlanChange, request.data)
-        plan = lists.find_plan(Viewer(frozenset({self.lab.pk})), pk)
-        # The lab also sees what others made public: that is as good as missing here.
-        if plan.lab_id != self.lab.pk:
-            raise NotFoundError("plan", pk)
+        plan = lists.find_plan(self.lab_viewer, pk)
+        self.require_own(plan, "plan", pk)
         stop_plan(plan=plan)
         # `stop_plan` changes the row that it locks, which is another object.
         plan.refresh_from_db()

@@ -15,11 +15,9 @@ from api.kit.fields import Choice, Number, Pattern, Slug, Text, WholeNumber
 from api.kit.queries import ListQuery
 from api.kit.shapes import ListOf, Scalar, SmallMap, StrictSerializer, checked
 from api.kit.views import AddressedRow, ApiView
-from benchmarks.errors import NotFoundError
-from benchmarks.models import Lab, Study
+from benchmarks.models import Study
 from benchmarks.studies import lists
 from benchmarks.studies.saving import save_study, update_study
-from benchmarks.viewer import Viewer
 
 MAX_DAYS = 36_500
 CENTURY_DATE = r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?"
@@ -147,14 +145,6 @@ class StudyDetailSerializer(StudySerializer):
         return list(self.context["card"].tools)
 
 
-def own_study(lab: Lab, name: str) -> Study:
-    """Return a study the lab may change; another lab's is as good as missing."""
-    study = lists.find_study(Viewer(frozenset({lab.pk})), name)
-    if study.lab_id != lab.pk:
-        raise NotFoundError("study", name)
-    return study
-
-
 class StudiesView(ApiView):
     """All studies one may see; a lab adds its own."""
 
@@ -199,6 +189,7 @@ class StudyView(ApiView):
     )
     def patch(self, request: Request, slug: str) -> Response:
         changes = checked(StudyChanges, request.data)
-        study = own_study(self.lab, slug)
+        study = lists.find_study(self.lab_viewer, slug)
+        self.require_own(study, "study", slug)
         study = update_study(study=study, **changes)
         return Response(self.shown(StudySerializer, study))

@@ -18,6 +18,7 @@ from rest_framework.status import HTTP_200_OK, HTTP_201_CREATED
 from api.kit.bodies import open_body
 from api.kit.queries import Query, read_query, study_parameter
 from api.kit.schema import ApiSchema
+from benchmarks.errors import NotFoundError
 from benchmarks.models import Agent, Lab, Membership, Study, Token
 from benchmarks.studies.lists import find_study
 from benchmarks.viewer import ANYONE, Viewer
@@ -133,6 +134,16 @@ class ApiView(GenericAPIView[Any]):
     def lab(self) -> Lab:
         """Where uploads go: a token writes to its own lab only."""
         return self.agent.lab
+
+    @property
+    def lab_viewer(self) -> Viewer:
+        """What the token's lab sees, whether or not the token may read."""
+        return Viewer(frozenset({self.lab.pk}))
+
+    def require_own(self, row: Any, kind: str, name: object) -> None:
+        """Refuse another lab's row: even a public one is as good as missing here."""
+        if row.lab_id != self.lab.pk:
+            raise NotFoundError(kind, name)
 
     @property
     def asked_study(self) -> Study | None:
