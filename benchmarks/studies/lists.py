@@ -252,6 +252,12 @@ def study_detail(study: Study) -> StudyDetail:
     )
 
 
+def measured_systems(study: Study) -> QuerySet[System]:
+    """Return the systems of a study's cells, with their hosts."""
+    cells = Cell.objects.filter(study=study).values("system")
+    return System.objects.filter(pk__in=cells).select_related("host")
+
+
 def _coverage(study: Study) -> tuple[tuple[str, ...], tuple[Coverage, ...]]:
     """Return the scenarios, and a line for each component in them."""
     names = ("case__component", "scenario", "case__tool")

@@ -25,7 +25,7 @@ def listed_runs(viewer: Viewer, **filters: Any) -> QuerySet[Run]:
     PostgreSQL plans a join of eight tables for longer than it runs it.
     """
     runs = Run.objects.visible_to(viewer).filter(**filters)
-    return runs.select_related("system").order_by("pk")
+    return runs.select_related("system__host").order_by("pk")
 
 
 def find_run(viewer: Viewer, run_id: int) -> Run:

@@ -228,9 +228,10 @@ def curve_drawing(curves: Sequence[Curve]) -> Drawing | None:
     """Draw the sum over the number of VMs, with a ring where it rose last."""
     if not curves:
         return None
+    names = wording.system_names(curve.system for curve in curves)
     lines = [
         Line(
-            wording.system_name(curve.system),
+            names[curve.system.pk],
             [point.k for point in curve.consolidation.points],
             [point.sum for point in curve.consolidation.points],
             [_text(curve, point) for point in curve.consolidation.points],
@@ -253,7 +254,9 @@ def curve_drawing(curves: Sequence[Curve]) -> Drawing | None:
             *(_("Sum / one VM"), _("Knee")),
         ),
         rows=tuple(
-            row for curve in curves for row in _rows(curve, is_named=len(curves) > 1)
+            row
+            for curve in curves
+            for row in _rows(curve, names[curve.system.pk] if len(curves) > 1 else "")
         ),
     )
 
@@ -317,14 +320,13 @@ def _knees(curves: Sequence[Curve]) -> Line:
     )
 
 
-def _rows(curve: Curve, *, is_named: bool) -> Iterator[tuple[str, ...]]:
-    name = wording.system_name(curve.system)
+def _rows(curve: Curve, name: str) -> Iterator[tuple[str, ...]]:
     end = _("the end is not reached")
     if curve.consolidation.is_end_reached:
         end = _("more VMs add nothing")
     for point in curve.consolidation.points:
         yield (
-            f"{name}: {point.k}" if is_named else str(point.k),
+            f"{name}: {point.k}" if name else str(point.k),
             in_unit(point.sum, curve.case.unit),
             in_unit(point.mean, curve.case.unit),
             shown_ratio(point.fairness.jain),

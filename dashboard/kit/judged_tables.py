@@ -36,6 +36,8 @@ class JudgedTable:
     show: str
     tested: int
     narrowed: Mapping[str, str]
+    names: Mapping[int, str]
+    """What the study's systems are called, by their ids."""
 
 
 def judged_table(study: Study, query: Mapping[str, str]) -> JudgedTable:
@@ -66,6 +68,7 @@ def judged_table(study: Study, query: Mapping[str, str]) -> JudgedTable:
         chosen.show,
         count,
         narrowed,
+        choice.names,
     )
 
 

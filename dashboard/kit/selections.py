@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -140,6 +141,11 @@ class Chooser:
     unmet: tuple[str, ...]
     """What the address asks for and is not here."""
 
+    @cached_property
+    def names(self) -> Mapping[int, str]:
+        """What the study's systems are called, by their ids."""
+        return wording.system_names(self.facets.systems)
+
     @property
     def is_direct(self) -> bool:
         """Whether two systems are compared with each other alone."""
@@ -162,7 +168,7 @@ class Chooser:
         return [
             Removable(
                 _("Compare"),
-                wording.system_name(system),
+                self.names[system.pk],
                 address(self.query, pin=pin_toggled(keys, str(system.pk))),
             )
             for system in self.pinned
@@ -246,7 +252,8 @@ def menus(chosen: Selection, facets: Facets, study: Study) -> list[Menu]:
         native = _("The study's reference system")
     else:
         native = _("Native (not measured here)")
-    baselines = {NATIVE: native} | _systems(facets)
+    names = wording.system_names(facets.systems)
+    baselines = {NATIVE: native} | {str(pk): name for pk, name in names.items()}
     scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
     # Of one scenario it would say the same; without any it is all there is.
     several = {ALL: _("All scenarios")} if len(scenarios) != 1 else {}
@@ -278,25 +285,24 @@ def looks(chosen: Selection, facets: Facets) -> list[Menu]:
     ]
 
 
-def run_menus(query: Mapping[str, str], facets: Facets) -> list[Menu]:
-    """Return the menus above a list of runs."""
+def run_menus(
+    query: Mapping[str, str], facets: Facets, names: Mapping[int, str]
+) -> list[Menu]:
+    """Return the menus above a list of runs; ``names`` are those of the systems."""
     everything = {"": _("All")}
     statuses = {status.value: states.status_name(status) for status in Run.Status}
     scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
+    systems = {str(system.pk): names[system.pk] for system in facets.systems}
     texts = (
         ("tool", _("Tool"), dict(facets.tools)),
         ("status", _("Status"), statuses),
         ("scenario", _("Scenario"), scenarios),
-        ("system", _("System"), _systems(facets)),
+        ("system", _("System"), systems),
     )
     return [
         _menu(query.get(name, ""), name, label, everything | known)
         for name, label, known in texts
     ]
-
-
-def _systems(facets: Facets) -> dict[str, str]:
-    return {str(system.pk): wording.system_name(system) for system in facets.systems}
 
 
 def _texts(lazy: Mapping[str, Any]) -> dict[str, str]:

@@ -96,6 +96,12 @@ def _time(stamp: str, text: str) -> SafeString:
 
 
 @register.filter
+def name_in(system: System, names: Mapping[int, str]) -> str:
+    """Return what a system is called among the others of its study."""
+    return names.get(system.pk) or wording.system_name(system)
+
+
+@register.filter
 def words(text: str) -> list[str]:
     """Return the words of a text, for a loop over a few names."""
     return text.split()

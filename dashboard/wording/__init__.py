@@ -192,17 +192,34 @@ def system_name(system: System) -> str:
     return ", ".join(filter(None, parts))
 
 
+def system_names(systems: Iterable[System]) -> Mapping[int, str]:
+    """Return the names of a study's systems by id; of several machines, with the host.
+
+    Of several machines the systems have their hosts with them.
+    """
+    by_id = {system.pk: system for system in systems}
+    has_hosts = len({system.host_id for system in by_id.values()}) > 1
+    return {
+        pk: system_name(system) + (f", {system.host.slug}" if has_hosts else "")
+        for pk, system in by_id.items()
+    }
+
+
 def column_name(column: Column) -> str:
     """Return a column's platform and all that tells it from the others."""
     facts = (fact_in_brief(fact) for fact in column.facts if fact.value)
     return ", ".join([column.platform, *facts]).strip()
 
 
-def against_text(reference: System | None) -> str:
-    """Return what ratios are compared with; without a reference the native machine."""
+def against_text(reference: System | None, names: Mapping[int, str]) -> str:
+    """Return what ratios are compared with; without a reference the native machine.
+
+    ``names`` are those of the study's systems.
+    """
     if reference is None:
         return _("compared with native")
-    return _("compared with %(system)s") % {"system": system_name(reference)}
+    system = names.get(reference.pk) or system_name(reference)
+    return _("compared with %(system)s") % {"system": system}
 
 
 def slot_text(slot: str) -> str:
@@ -267,6 +284,7 @@ def quantity(value: float | None, unit: str, *, whole: bool = False) -> str:
 def short_names(systems: Iterable[System]) -> Mapping[int, str]:
     """Return each system's name by its id, without what all of them have in common."""
     by_id = {system.pk: system for system in systems}
+    has_hosts = len({system.host_id for system in by_id.values()}) > 1
     stated = {
         pk: {
             "platform": system.platform,
@@ -276,13 +294,15 @@ def short_names(systems: Iterable[System]) -> Mapping[int, str]:
                 name: fact_in_brief(Fact(name, str(value)))
                 for name, value in system.options.items()
             },
+            **({"host": system.host.slug} if has_hosts else {}),
         }
         for pk, system in by_id.items()
     }
     names = dict.fromkeys(name for facts in stated.values() for name in facts)
     varying = [
         name
-        for name in sorted(names, key=lambda name: rank(ORDER, name))
+        # The host last, as in a whole name.
+        for name in sorted(names, key=lambda name: (name == "host", rank(ORDER, name)))
         if len({facts.get(name, "") for facts in stated.values()}) > 1
     ]
     return {

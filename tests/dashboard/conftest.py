@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.models import Cell
+from benchmarks.models import Cell, Flag, Host
 from running import browser
-from tests.dashboard import browsing
+from tests.dashboard import browsing, growing
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -52,3 +52,33 @@ def text(client):
         return answer.content.decode()
 
     return get
+
+
+@pytest.fixture
+def grow(run_document, xen, submit, study, host):
+    """Measure one more system after another, each in every way that has a page.
+
+    Of two machines, so that a page that names them has to read them.
+    """
+    for slug in growing.HOSTS:
+        Host.objects.get_or_create(lab=study.lab, slug=slug)
+
+    def to(systems):
+        for at in range(systems):
+            options = {"swap": f"disk {at}", "layers": "qemu-tcg > xen"}
+            system = {**xen, "hypervisor_version": f"4.{at}", "options": options}
+            submit(*growing.documents(run_document, system, at))
+            growing.plan(study, rounds=1 + at)
+        guests = study.cells.filter(flags=None, system__hypervisor="Xen")
+        for cell in guests.order_by("pk")[: 2 * systems]:
+            flag = Flag.objects.create(
+                study=study,
+                lab=study.lab,
+                rule="unit_slip",
+                severity="implausible",
+                sentence="It is so.",
+                fingerprint=f"{cell.pk:064}",
+            )
+            flag.cells.add(cell)
+
+    return to

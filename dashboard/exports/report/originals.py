@@ -36,11 +36,7 @@ def _tables(printed: PrintedTable) -> Iterator[Table]:
     """Yield the table, in parts if it has more columns than a page takes."""
     values = printed.values
     systems = {value.system.pk: value.system for value in values}
-    has_hosts = len({system.host_id for system in systems.values()}) > 1
-    names = {
-        pk: wording.system_name(system) + (f", {system.host.slug}" if has_hosts else "")
-        for pk, system in systems.items()
-    }
+    names = wording.system_names(systems.values())
     facts = [_facts(value) for value in values]
     shared = {
         name: text

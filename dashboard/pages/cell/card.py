@@ -15,6 +15,7 @@ from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.models import Cell, Efficiency, Flag, Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_row
 from benchmarks.studies.flags import visible_flags
+from benchmarks.studies.lists import measured_systems
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit.addresses import id_in
@@ -54,20 +55,24 @@ class CellCard:
 def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> CellCard:
     """Return the card of a study's cell, against native or a chosen system."""
     cell_id, show = id_in(query.get("cell", "")), shown(query)
-    systems = System.objects.select_related("host")
-    system = systems.filter(cells__pk=cell_id, cells__study=study).first()
-    if system is None:
+    cell = Cell.objects.filter(pk=cell_id, study=study).first()
+    if cell is None:
         raise Http404("There is no such cell.")
-    # As in the table: against native where the system of the address is not there.
-    chosen = systems.filter(
-        cells__study=study, pk=id_in(query.get("baseline", ""))
-    ).first()
+    systems = measured_systems(study).in_bulk()
+    system = systems[cell.system_id]
+    chosen = systems.get(id_in(query.get("baseline", "")))
     row = _row(study, system, cell_id, chosen, show)
-    baseline = chosen or systems.filter(pk=row.shown.baseline_system_id or 0).first()
+    baseline = chosen
+    if baseline is None and (baseline_id := row.shown.baseline_system_id):
+        # The machine may have been measured natively in another study of the lab.
+        hosted = System.objects.select_related("host")
+        baseline = systems.get(baseline_id) or hosted.get(pk=baseline_id)
 
     judged, ratio = row.shown.judgement, verdicts.ratio_text(row, show)
     interval = verdicts.shown_interval(row, show)
-    lines = _sides(row, system, baseline)
+    sides = filter(None, (system, baseline))
+    names = wording.system_names([*systems.values(), *sides])
+    lines = _sides(row, names[system.pk], names[baseline.pk] if baseline else "")
     main, meaning = ratio, _meaning(row, show) if ratio else ""
     if show == VALUE and full_figure(row):
         main, meaning = full_figure(row), _("measured value")
@@ -119,16 +124,14 @@ def _row(
     return energy_row(row, cell_energies(study, chosen).get(cell_id))
 
 
-def _sides(
-    row: ComparisonRow, system: System, baseline: System | None
-) -> dict[str, str]:
+def _sides(row: ComparisonRow, system_name: str, baseline_name: str) -> dict[str, str]:
     """Return the figures of both sides by their names, and what metered them."""
     sides = {}
     if figure := full_figure(row):
         runs = wording.runs_text(row.shown.n)
-        sides[wording.system_name(system)] = f"{figure}, {runs}"
-    if baseline is not None and row.shown.baseline_value is not None:
-        name = _("against %(name)s") % {"name": wording.system_name(baseline)}
+        sides[system_name] = f"{figure}, {runs}"
+    if baseline_name and row.shown.baseline_value is not None:
+        name = _("against %(name)s") % {"name": baseline_name}
         runs = wording.runs_text(row.shown.baseline_n or 0)
         sides[name] = f"{baseline_figure(row)}, {runs}"
     if meter := verdicts.meter_text(row):

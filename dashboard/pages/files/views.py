@@ -66,7 +66,7 @@ def export_comparison(
     study = study_or_404(viewer_of(request), lab, slug)
     judged = judged_table(study, query_of(request))
     page, query = reverse("dashboard:compare", args=[lab, slug]), request.GET
-    against, of_what = wording.against_text(judged.reference), ""
+    against, of_what = wording.against_text(judged.reference, judged.names), ""
     if judged.show != SPEED:
         against = f"{str(SHOWN[judged.show]).lower()}, {against}"
         of_what = f"-{judged.show}"

@@ -9,10 +9,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from benchmarks.comparing.table import Fact
-from benchmarks.models import Cell, Decision, DueCheck, Flag, Study, System
+from benchmarks.models import Cell, Decision, DueCheck, Flag, Study
 from benchmarks.plausibility.checking import RULES
 from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.studies.flags import NO_SUBJECTS, cells_of_flags, runs_of_flags
+from benchmarks.studies.lists import measured_systems
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit.addresses import unmet
@@ -125,8 +126,7 @@ def _cell_links(study: Study, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
     """Return address and name of each cell; a name is put together once a system."""
     cells = Cell.objects.filter(pk__in=ids)
     rows = list(cells.values_list("pk", "case__label", "system", *CIRCUMSTANCES))
-    systems = System.objects.in_bulk({row[2] for row in rows})
-    names = {pk: wording.system_name(system) for pk, system in systems.items()}
+    names = wording.system_names(measured_systems(study))
     address = _address("dashboard:cell", study.lab.slug, study.slug)
     links = {}
     for pk, label, system, *values in rows:

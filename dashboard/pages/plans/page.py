@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from itertools import groupby
 from statistics import median
 
@@ -12,6 +13,7 @@ from django.utils import timezone
 from benchmarks.analysis.coruns import MIN_OVERLAP
 from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, Run
 from benchmarks.plans.lists import PlanState, state_of, steps_of
+from dashboard import wording
 from dashboard.wording.plans import round_name, share, step_title
 
 STEPS_A_PAGE = 50
@@ -92,6 +94,11 @@ class PlanPage:
     chosen: str
     page: Page[PlanStep]
     steps: tuple[ShownStep, ...]
+
+    @cached_property
+    def names(self) -> Mapping[int, str]:
+        """What the systems are called, by their ids."""
+        return wording.system_names(now.slot.system for now in self.slots)
 
     @property
     def has_several_systems(self) -> bool:

@@ -9,6 +9,7 @@ from benchmarks.comparing.rows import facets
 from benchmarks.models import Cell, Run, Sample, Study
 from benchmarks.uploads.runs import listed_runs, runs_of_upload, samples_of
 from benchmarks.viewer import Viewer
+from dashboard import wording
 from dashboard.kit.addresses import id_in
 from dashboard.kit.selections import Menu, run_menus
 from dashboard.kit.upload_text import UploadText, upload_text
@@ -26,6 +27,8 @@ class RunListPage:
     menus: list[Menu]
     older: int | None
     newer: int | None
+    names: Mapping[int, str]
+    """What the systems are called, by their ids."""
 
     @property
     def is_live(self) -> bool:
@@ -80,8 +83,12 @@ def run_list_page(
         shown = page[:PAGE]
         older = shown[-1].pk if len(page) > PAGE else None
         newer = shown[0].pk if shown and query.get("before") else None
-    menus = run_menus(query, facets(study))
-    return RunListPage(tuple(shown), menus, older, newer)
+    measured = facets(study)
+    # A run that is still to be read may be the first of its system.
+    systems = (*measured.systems, *(run.system for run in shown))
+    names = wording.system_names(systems)
+    menus = run_menus(query, measured, names)
+    return RunListPage(tuple(shown), menus, older, newer, names)
 
 
 def run_page(run: Run) -> RunPage:

@@ -357,16 +357,14 @@ def over_versions(trend: Trend) -> Iterator[str]:
 
 def line_name(series: TrendSeries, trend: Trend) -> str:
     """Return a system without its version, and without what all others are too."""
-    # A copy: cleared in place, the guest would be missing for the next line.
-    system = copy(series.system)
-    system.hypervisor_version = ""
-    name = wording.system_name(system)
-    others = [other.system for other in trend.series]
-    same_guest = {(other.guest_os, other.guest_bits) for other in others}
-    if len(same_guest) == 1 and len(others) > 1:
-        system.guest_os, system.guest_bits = "", None
-        name = wording.system_name(system)
-    return name
+    # Copies: cleared in place, the guest would be missing for the next line.
+    systems = [copy(other.system) for other in trend.series]
+    has_one_guest = len({(it.guest_os, it.guest_bits) for it in systems}) == 1
+    for system in systems:
+        system.hypervisor_version = ""
+        if has_one_guest and len(systems) > 1:
+            system.guest_os, system.guest_bits = "", None
+    return wording.system_names(systems)[series.system.pk]
 
 
 def _day_text(moment: datetime | None) -> str:

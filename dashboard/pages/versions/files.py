@@ -27,7 +27,7 @@ from dashboard.exports.records import records, table_csv
 from dashboard.exports.report.building import Imprint, report
 from dashboard.exports.report.typesetting import pdf
 from dashboard.kit.document import Document
-from dashboard.wording import against_text
+from dashboard.wording import against_text, system_names
 
 BROKEN = Sentence("The files could not be written. See the log of the workers.")
 
@@ -70,7 +70,7 @@ def version_texts(version: Version, site: str) -> dict[str, bytes]:
         title=version.title,
         slug=f"{study.slug}-{version.number}",
         address=citation.address,
-        against=against_text(study.reference_system),
+        against=against_text(study.reference_system, system_names(systems)),
         made_on=version.published_at.date().isoformat(),
         equivalence_margin_percent=study.equivalence_margin_percent,
         tested=verdicts.tested,

@@ -72,6 +72,6 @@ def test_each_menu_marks_its_choice_and_whether_it_was_changed():
 
 
 def test_a_choice_that_does_not_occur_is_still_shown():
-    (menu, *_) = run_menus({"tool": "fio"}, FACETS)
+    (menu, *_) = run_menus({"tool": "fio"}, FACETS, {})
 
     assert chosen(menu) == ["fio"]

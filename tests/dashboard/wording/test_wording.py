@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.comparing.table import Fact
-from benchmarks.models import System
+from benchmarks.models import Host, System
 from dashboard import wording
 
 
@@ -69,6 +69,34 @@ def test_a_system_is_named_by_what_was_stated():
         "Xen 3.3 full, Ubuntu Server 9.04, 32-bit, AMD-V / VT-x on"
     )
     assert wording.system_name(System(hypervisor="native")) == "native"
+
+
+def native_on(pk, slug):
+    return System(pk=pk, hypervisor="native", host=Host(pk=ord(slug[0]), slug=slug))
+
+
+def test_systems_are_named_with_their_hosts_where_there_are_several():
+    one, other, third = (
+        native_on(1, "alpha"),
+        native_on(2, "beta"),
+        native_on(3, "beta"),
+    )
+
+    names = {1: "native, alpha", 2: "native, beta"}
+    assert wording.system_names([one, other]) == names
+    assert wording.system_names([third, other]) == {3: "native", 2: "native"}
+
+
+def test_a_short_name_has_the_host_last_and_only_where_it_tells_systems_apart():
+    one, other, xen = native_on(1, "alpha"), native_on(2, "beta"), native_on(3, "beta")
+    xen.hypervisor, xen.options = "Xen", {"swap": "SSD"}
+
+    assert wording.short_names([one, other]) == {1: "alpha", 2: "beta"}
+    assert wording.short_names([other, xen]) == {2: "native", 3: "Xen, Swap SSD"}
+    assert wording.short_names([one, xen]) == {
+        1: "native, alpha",
+        3: "Xen, Swap SSD, beta",
+    }
 
 
 def test_a_value_keeps_its_unit_on_its_line():
