@@ -35,6 +35,7 @@ class InvitationForm(forms.Form):
 
     def __init__(self, roles: tuple[str, ...], *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        # The class has the field for its place only: who may offer what differs.
         choices = [(role, ROLES[role]) for role in roles]
         self.fields["role"] = forms.ChoiceField(label=_("Role"), choices=choices)
 

@@ -81,6 +81,7 @@ def asked_plan(study: Study, chosen: QueryDict) -> dict[str, Any]:
     budget_s = stated.pop("budget_min") * 60
     design = {name: stated.pop(name) for name in ("repetitions", "warm_up", "order")}
 
+    # A system of another lab is left out, as if it were not there.
     known = {str(system.pk): system.pk for system in systems_of(study)}
     systems = [known[pk] for pk in chosen.getlist("system") if pk in known]
     if not systems:
@@ -90,6 +91,7 @@ def asked_plan(study: Study, chosen: QueryDict) -> dict[str, Any]:
     ]
 
     options = _options(chosen)
+    # A tool that is sent twice is one piece of work.
     wanted = dict.fromkeys(chosen.getlist("tool"))
     works = [{"tool": it, "options": options} for it in wanted if it in PROGRAMS]
     design["tools"] = works
@@ -99,6 +101,7 @@ def asked_plan(study: Study, chosen: QueryDict) -> dict[str, Any]:
 
 def _options(chosen: QueryDict) -> dict[str, Any]:
     given = {name: chosen.get(f"option-{name}", "").strip() for name in OPTIONS}
+    # -1 is no option's number: the plan refuses it, with the option's name.
     return {
         name: _number(text, -1) if name in NUMBERS else text
         for name, text in given.items()
@@ -134,7 +137,7 @@ def system_choices(
     study: Study, ticked: Collection[str], filled: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the systems of the form: first those that the study has measured."""
-    runs = study.runs.order_by().values_list("system", flat=True)
+    runs = study.runs.values_list("system", flat=True)
     pks = set(runs.distinct())
     measured: list[SystemChoice] = []
     others: list[SystemChoice] = []
