@@ -41,7 +41,7 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class System:
+class SystemMeans:
     """A system with a mean for each component; None where it has none."""
 
     name: str
@@ -75,7 +75,7 @@ class Group:
     ratios: tuple[Ratio, ...]
 
 
-def profile_plot(components: Sequence[str], systems: Sequence[System]) -> Chart:
+def profile_plot(components: Sequence[str], systems: Sequence[SystemMeans]) -> Chart:
     """Return means with their intervals and ranges, a panel for each component."""
     rows = row_axis([system.name for system in systems])
     panels = tuple(

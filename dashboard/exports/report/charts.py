@@ -16,7 +16,7 @@ from dashboard.charts.profiles import (
     Group,
     Mean,
     Ratio,
-    System,
+    SystemMeans,
     profile_plot,
     ratio_plot,
 )
@@ -35,7 +35,7 @@ def profile_chart(profile: Profile) -> tuple[Figure, ...]:
         "components": ", ".join(names)
     }
     systems = [
-        System(wording.column_name(row.column), tuple(map(_mean, row.shares)))
+        SystemMeans(wording.column_name(row.column), tuple(map(_mean, row.shares)))
         for row in profile.rows
     ]
     caption = [

@@ -8,7 +8,7 @@ from dashboard.charts.profiles import (
     Group,
     Mean,
     Ratio,
-    System,
+    SystemMeans,
     profile_plot,
     ratio_plot,
 )
@@ -17,7 +17,7 @@ SURE, ALONE = Mean(0.9, 0.8, 1.0, 0.5, 1.1), Mean(0.7, None, None, 0.7, 0.7)
 
 
 def test_a_component_is_a_panel_with_the_ranges_and_intervals_of_all_systems():
-    systems = [System("one", (SURE, None)), System("other", (ALONE, ALONE))]
+    systems = [SystemMeans("one", (SURE, None)), SystemMeans("other", (ALONE, ALONE))]
     chart = profile_plot(["CPU", "Disk"], systems)
 
     cpu, disk = chart.panels
@@ -31,8 +31,8 @@ def test_a_component_is_a_panel_with_the_ranges_and_intervals_of_all_systems():
 
 
 def test_more_components_stand_in_further_lines():
-    few = profile_plot(["a"] * 4, [System("one", (SURE,) * 4)])
-    many = profile_plot(["a"] * 5, [System("one", (SURE,) * 5)])
+    few = profile_plot(["a"] * 4, [SystemMeans("one", (SURE,) * 4)])
+    many = profile_plot(["a"] * 5, [SystemMeans("one", (SURE,) * 5)])
 
     assert few.height < many.height
     assert few.gap < many.gap
