@@ -23,7 +23,7 @@ Inject = Callable[[Generator, StudyFacts], Mistake | None]
 
 def scaled(cell: CellFact, factor: float) -> CellFact:
     """A cell whose every reading is multiplied; a bound baseline follows by its id."""
-    means = tuple(each * factor for each in cell.means)
+    means = tuple(mean * factor for mean in cell.means)
     return replace(cell, mean=cell.mean * factor, means=means)
 
 
@@ -105,8 +105,8 @@ def pasted_case(rng: Generator, study: StudyFacts) -> Mistake | None:
     alone = [c for c in study.cells if c.scenario == "single" and c.tool == "ramspeed"]
     one, other = rng.choice(sorted({cell.case for cell in alone}), 2, replace=False)
     source = {cell.system: cell for cell in alone if cell.case == one}
-    runs = [each for cell in source.values() for each in cell.means]
-    if len(runs) < 8 or all(each.is_integer() for each in runs):
+    runs = [mean for cell in source.values() for mean in cell.means]
+    if len(runs) < 8 or all(mean.is_integer() for mean in runs):
         return None
     copied = [
         replace(cell, mean=source[cell.system].mean, means=source[cell.system].means)
@@ -167,7 +167,7 @@ def slow_clock(rng: Generator, study: StudyFacts) -> Mistake:
 
 def stuck_share(value: float) -> Inject:
     def inject(rng: Generator, study: StudyFacts) -> Mistake:
-        cell = _one_of(rng, (each for each in study.cells if each.is_share))
+        cell = _one_of(rng, (cell for cell in study.cells if cell.is_share))
         means = (value,) * cell.n
         return with_cells(study, [replace(cell, mean=value, means=means)])
 
@@ -197,8 +197,8 @@ def other_parameter(rng: Generator, study: StudyFacts) -> Mistake:
 def few_values(rng: Generator, study: StudyFacts) -> Mistake:
     """Ten runs that read two values, several steps of their print apart."""
     cell = _one_of(rng, _measured(study))
-    low, high = (round(cell.mean * each, 2) for each in (0.98, 1.01))
-    means = tuple(float(each) for each in rng.permutation([low] * 5 + [high] * 5))
+    low, high = (round(cell.mean * share, 2) for share in (0.98, 1.01))
+    means = tuple(float(value) for value in rng.permutation([low] * 5 + [high] * 5))
     changed = replace(cell, n=10, means=means, mean=float(np.mean(means)))
     return with_cells(study, [changed])
 
@@ -211,8 +211,10 @@ def _with_runs(study: StudyFacts, changed: list[RunFact]) -> Mistake:
 
 def _with_value(run: RunFact, metric: str, change: Callable[[float], float]) -> RunFact:
     samples = [
-        replace(each, value=change(each.value)) if each.metric == metric else each
-        for each in run.samples
+        replace(sample, value=change(sample.value))
+        if sample.metric == metric
+        else sample
+        for sample in run.samples
     ]
     return replace(run, samples=tuple(samples))
 
@@ -227,7 +229,7 @@ def long_meter(rng: Generator, study: StudyFacts) -> Mistake:
 
 
 def other_length(rng: Generator, study: StudyFacts) -> Mistake:
-    run = _one_of(rng, (each for each in study.runs if each.requested_s))
+    run = _one_of(rng, (run for run in study.runs if run.requested_s))
     share = rng.choice([rng.uniform(1.08, 3), rng.uniform(0.2, 0.92)])
     # All that were asked for a time were asked for 100 s.
     return _with_runs(study, [replace(run, duration_s=100 * float(share))])
@@ -242,7 +244,7 @@ BOUND = {
 
 
 def broken_identity(rng: Generator, study: StudyFacts) -> Mistake:
-    run = _one_of(rng, (each for each in study.runs if each.tool in BOUND))
+    run = _one_of(rng, (run for run in study.runs if run.tool in BOUND))
     metric = str(_one_of(rng, BOUND[run.tool]))
     share = float(rng.choice([rng.uniform(1.1, 1.9), rng.uniform(0.5, 0.9)]))
     # A maximum has only to lie above the mean: nine times as high, half is no mistake.
@@ -251,7 +253,7 @@ def broken_identity(rng: Generator, study: StudyFacts) -> Mistake:
 
 
 def apart(rng: Generator, study: StudyFacts) -> Mistake:
-    run = _one_of(rng, (each for each in study.runs if each.started_at))
+    run = _one_of(rng, (run for run in study.runs if run.started_at))
     assert run.started_at
     assert run.duration_s
     later = timedelta(seconds=float(rng.uniform(0.4, 0.9)) * run.duration_s)

@@ -56,7 +56,7 @@ def long_output(slug: str, lines: int) -> str:
     """Return a saved text of the tool with so many lines in its middle."""
     texts = [path.read_text() for path in sorted(SAVED.glob(f"{slug}/*.txt"))]
     # JSON has no place for lines of progress.
-    text = max((each for each in texts if "{" not in each), key=len)
+    text = max((text for text in texts if "{" not in text), key=len)
     middle = sum(map(len, text.splitlines(keepends=True)[: text.count("\n") // 2]))
     return text[:middle] + INTERVALS.get(slug, COMMON) * lines + text[middle:]
 

@@ -73,7 +73,7 @@ def clean_study(seed: int) -> StudyFacts:
         printed=str(rng.choice(["decimals", "digits", "all"])),
     )
     systems = ["native", *(f"vm-{i}" for i in range(1, rng.integers(2, 8)))]
-    speeds = {each: _speeds(rng, each, tests) for each in systems}
+    speeds = {system: _speeds(rng, system, tests) for system in systems}
     cells = [
         _cell(rng, style, system, test, speeds[system][test.case])
         for system in systems
@@ -170,7 +170,9 @@ def readings(
     cv = style.noise[component]
     # Four degrees of freedom have variance 2.
     scatter = rng.standard_t(4, n) / np.sqrt(2) if style.heavy else rng.normal(0, 1, n)
-    return tuple(printed(style, truth * np.exp(cv * each)) for each in scatter)
+    return tuple(
+        printed(style, truth * np.exp(cv * deviation)) for deviation in scatter
+    )
 
 
 def _cell(
@@ -180,7 +182,7 @@ def _cell(
     means = place.pop("means", None) or readings(rng, style, test.component, truth, n)
     if test.component == "network":
         # What TCP carries over a line of 1 Gbit/s, in MB/s.
-        means = tuple(min(each, printed(style, 117.6)) for each in means)
+        means = tuple(min(mean, printed(style, 117.6)) for mean in means)
     slot = f"/{place['vms']}/{place['slot']}" if place else ""
     return CellFact(
         id=f"{system}/{test.case}{slot}",
@@ -219,7 +221,7 @@ def _together(
 ) -> Iterator[CellFact]:
     """Two or three guests of one system in parallel, with the sum as printed."""
     vms = int(rng.integers(2, 4))
-    for test in (each for each in tests if each.component in {"memory", "disk"}):
+    for test in (test for test in tests if test.component in {"memory", "disk"}):
         share = 1.0 if test.component == "memory" else 1.0 / vms
         truth = speeds["vm-1"][test.case] * share * rng.uniform(0.6, 0.95)
         place = {"scenario": "parallel", "vms": vms}
@@ -231,12 +233,14 @@ def _together(
             for _ in range(vms)
         ]
         for slot, values in enumerate(slots, 1):
-            means = tuple(printed(style, each) for each in values)
+            means = tuple(printed(style, value) for value in values)
             yield _cell(
                 rng, style, "vm-1", test, 0, slot=str(slot), means=means, **place
             )
         # Of what was measured, not of what was printed: slots and sum are each rounded.
-        total = tuple(printed(style, sum(each)) for each in zip(*slots, strict=True))
+        total = tuple(
+            printed(style, sum(values)) for values in zip(*slots, strict=True)
+        )
         yield _cell(rng, style, "vm-1", test, 0, slot="sum", means=total, **place)
 
 
@@ -261,7 +265,7 @@ def _with_baselines(cells: Iterable[CellFact]) -> Iterator[CellFact]:
 def _run(
     system: str, name: str, tool: str, samples: list[dict[str, Any]], **facts: Any
 ) -> RunFact:
-    cells = tuple(SampleFact(**each) for each in samples)
+    cells = tuple(SampleFact(**sample) for sample in samples)
     return RunFact(
         id=f"run/{system}/{name}",
         study="here",
@@ -289,7 +293,7 @@ def _netperf(rng: Generator, system: str) -> RunFact:
         {"metric": "service demand local", "value": round(demand, 3), "unit": "us/KB"},
     ]
     took_s = float(rng.uniform(100, 100.6))
-    samples = [{**each, "parameters": ends} for each in samples]
+    samples = [{**sample, "parameters": ends} for sample in samples]
     return _run(
         system, "netperf", "netperf", samples, requested_s=100, duration_s=took_s
     )
@@ -331,7 +335,7 @@ def _linpack(rng: Generator, system: str) -> RunFact:
             "unit": "Gflop/s",
         },
     ]
-    samples = [{**each, "parameters": {"n": "2000"}} for each in samples]
+    samples = [{**sample, "parameters": {"n": "2000"}} for sample in samples]
     return _run(system, "linpack", "intel-linpack", samples)
 
 
@@ -373,6 +377,6 @@ def readings_like(rng: Generator, cell: CellFact, truth: float) -> CellFact:
     logs = np.log(cell.means)
     cv = float(np.std(logs, ddof=1)) if cell.n > 2 else NOISE[cell.component] / 2
     values = truth * np.exp(rng.normal(0, cv, cell.n))
-    digits = max(len(repr(each).partition(".")[2]) for each in cell.means)
-    means = tuple(round(float(each), digits) for each in values)
+    digits = max(len(repr(mean).partition(".")[2]) for mean in cell.means)
+    means = tuple(round(float(value), digits) for value in values)
     return replace(cell, means=means, mean=float(np.mean(means)))

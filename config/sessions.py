@@ -24,10 +24,10 @@ class SessionStore(db.SessionStore):
 
     def _get_session_from_db(self) -> AbstractBaseSession | None:
         rows = self.model.objects.filter(expire_date__gt=timezone.now())
-        found = rows.filter(session_key=row_key(self.session_key or "")).first()
-        if found is None:
+        session = rows.filter(session_key=row_key(self.session_key or "")).first()
+        if session is None:
             self._session_key = None
-        return found
+        return session
 
     def create_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
         made = super().create_model_instance(data)

@@ -23,7 +23,7 @@ Which = Callable[[str], str | None]
 def missing_packages(which: Which = shutil.which) -> list[str]:
     """Return the Debian packages of the programs that are not there."""
     absent = (PACKAGES[name] for name in PACKAGES if which(name) is None)
-    return [each for packages in absent for each in packages.split()]
+    return [package for packages in absent for package in packages.split()]
 
 
 def can_mount() -> bool:

@@ -81,12 +81,12 @@ def _check_database(url: str) -> list[str]:
     try:
         with psycopg.connect(url, connect_timeout=10, autocommit=True) as connection:
             require_durable_database(connection, checksums=False)
-            found = _database_settings(connection)
+            settings = _database_settings(connection)
     except psycopg.Error as error:
         raise ServiceError(
             f"The PostgreSQL of DATABASE_URL does not answer: {str(error).strip()}"
         ) from error
-    if _unmet(CHECKSUMS, found):
+    if _unmet(CHECKSUMS, settings):
         return ["PostgreSQL runs without data checksums: a bad disk goes unnoticed."]
     return []
 
@@ -97,13 +97,13 @@ def _check_broker(url: str) -> list[str]:
             connection.ping()
             try:
                 require_durable_broker(connection, append_only=False)
-                found = _broker_settings(connection)
+                settings = _broker_settings(connection)
             except redis.ResponseError:
                 # Rented servers often forbid the question.
                 return [
                     "Redis does not tell its maxmemory-policy; it must be noeviction."
                 ]
-            if _unmet(APPEND_ONLY, found):
+            if _unmet(APPEND_ONLY, settings):
                 return [
                     "Redis runs without appendonly: a restart delays work by seconds."
                 ]
