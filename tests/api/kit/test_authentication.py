@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
@@ -18,6 +19,14 @@ def test_a_write_without_a_token_is_401_with_a_challenge(anyone, run_document):
     assert answer.json()["code"] == "not_authenticated"
     assert "Authorization: Token vl_" in answer.json()["detail"]
     assert not Run.objects.exists()
+
+
+def test_without_a_token_not_even_the_body_is_read(client, db):
+    packed = {"content_type": "application/json", "headers": {"Content-Encoding": "x"}}
+
+    for body in (b"{", b"\x1f\x8b", b"0" * (settings.UPLOAD_LIMIT_BYTES + 1)):
+        answer = client.post("/api/v1/runs/", body, **packed)
+        assert (answer.status_code, answer.json()["code"]) == (401, "not_authenticated")
 
 
 @pytest.mark.parametrize(
