@@ -248,7 +248,9 @@ def study_detail(study: Study) -> StudyDetail:
         scenarios=scenarios,
         coverage=coverage,
         sources=tuple(sources[:TROUBLE_SHOWN]),
-        trouble=tuple(trouble.select_related("outbox_item", "system")[:TROUBLE_SHOWN]),
+        trouble=tuple(
+            trouble.select_related("outbox_item", "system__host")[:TROUBLE_SHOWN]
+        ),
     )
 
 

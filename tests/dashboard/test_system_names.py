@@ -79,6 +79,12 @@ def test_a_run_that_is_still_to_be_read_has_its_system_named_too(
     assert f"<td>KVM, {BETA}</td>" in text(f"{STUDY}runs/")
 
 
+def test_links_to_the_runs_of_systems_name_the_machine_of_each(text, machines):
+    page = text(STUDY)
+
+    assert all(f"runs of native, {name}" in page for name in (ALPHA, BETA))
+
+
 def test_a_direct_comparison_says_which_machine_is_which(text, machines):
     page = text(f"{STUDY}direct/?pin={native('alpha')},{native('beta')}")
 

@@ -21,6 +21,7 @@ from dashboard.kit.document import Section
 from dashboard.kit.kept import Content, kept, kept_page
 from dashboard.kit.profile import profile_section
 from dashboard.kit.viewers import keeps, study_or_404, viewer_of
+from dashboard.wording import system_names
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,13 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
     # Kept by itself: it judges all cells, and other studies are written to all day.
     summary = study_summary(study_version(study), viewer, study)
     may_keep = keeps(request, study.lab_id)
+    detail = study_detail(study)
+    # A run that is still to be read may be the first of its system.
+    systems = (*detail.systems, *(run.system for run in detail.trouble))
     context = {
         "study": study,
-        "detail": study_detail(study),
+        "detail": detail,
+        "names": system_names(systems),
         "profile": summary.profile,
         "assessment": summary.assessment,
         "versions": visible_versions(viewer, study),
