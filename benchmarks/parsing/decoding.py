@@ -1,7 +1,7 @@
 """From the bytes of a file to the text that a person would see in it.
 
-Also what else stands between a file and its numbers: the marks that a logger has put
-before every line, and the decimal comma of a locale that was named.
+Also what else stands between a file and its numbers: the decimal comma of a locale that
+was named.
 """
 
 from __future__ import annotations
@@ -38,31 +38,6 @@ _ESCAPES: Final = re.compile(
 )
 # A line at a time: one backspace after the other would take quadratic time.
 _STRUCK_OUT: Final = re.compile(r"[^\n\x08]*+\x08[^\n]*+", re.ASCII)
-
-# The marks of a logger.
-_CLOCK = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?"
-_DATE = r"\d{4}[-/.]\d{2}[-/.]\d{2}"
-_ZONE = r"(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?"
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d{1,2}"
-# One blank belongs to the prefix, the others to the line.
-_AFTER = r"(?: |(?=\n|\Z))"
-_PREFIXES: Final = tuple(
-    re.compile(rf"\n{prefix}", re.ASCII)
-    for prefix in (
-        rf"\[?{_DATE}[T _]{_CLOCK}{_ZONE}\]?:?{_AFTER}",
-        # journald and syslog: "Nov 20 21:44:36 host program[123]: "
-        rf"{_MONTH} (?:\d{{4}} )?{_CLOCK} [\w.-]++ [^\s:\[]++(?:\[\d++\])?:{_AFTER}",
-        rf"\[?(?:[A-Z][a-z]{{2}} )?{_MONTH} (?:\d{{4}} )?{_CLOCK}(?: \d{{4}})?\]?:?"
-        rf"{_AFTER}",
-        rf"\[?{_CLOCK}\]?:?{_AFTER}",
-        rf"\[ *\d++\.\d++\]{_AFTER}",  # seconds since start
-        rf"[\w.-]++ *\|{_AFTER}",  # docker compose
-        rf">{_AFTER}",  # quoted in a mail
-        rf"#{_AFTER}",  # commented out
-    )
-)
-_PROBED_LINES: Final = 400
-_SHARE: Final = 0.8
 
 # The languages whose numbers have a decimal comma or a point, and where they differ.
 _COMMA_LANGUAGES: Final = (
@@ -150,21 +125,6 @@ def _without_struck_out(line: re.Match[str]) -> str:
         elif kept:
             kept.pop()
     return "".join(kept)
-
-
-def without_prefixes(text: str) -> str:
-    """``text`` without the mark that nearly all its lines begin with, if there is one.
-
-    The number of lines stays as it is.
-    """
-    lines = f"\n{text}"
-    # So much text holds the lines that are looked at: a long log is not cut up for it.
-    probed = lines[: 200 * _PROBED_LINES].split("\n")[:_PROBED_LINES]
-    heads = [f"\n{line}" for line in probed if line.strip()]
-    for prefix in _PREFIXES:
-        if heads and sum(map(bool, map(prefix.match, heads))) >= _SHARE * len(heads):
-            return prefix.sub("\n", lines)[1:]
-    return text
 
 
 def writes_comma(locale: str | None) -> bool:

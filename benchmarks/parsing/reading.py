@@ -1,7 +1,8 @@
 """From what was uploaded to runs: the one way in for every raw output.
 
-``read`` decodes the text, cuts a log into the outputs of its tools, finds out whose
-they are, and lets the parsers of ``benchmarks/tools/`` read them. Nothing is stored.
+``read`` decodes the text, takes off what a logger put before its lines, cuts a log into
+the outputs of its tools, finds out whose they are, and lets the parsers of
+``benchmarks/tools/`` read them. Nothing is stored.
 
 A part of a log begins where a tool begins to speak: at a line that only this tool
 prints, or at the prompt behind which it was called. Consecutive outputs of one tool
@@ -11,8 +12,9 @@ between two prompts are one part; its parser tells their runs apart.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final
 
 from benchmarks import tools
@@ -23,7 +25,6 @@ from benchmarks.parsing.decoding import (
     decode,
     first_comma,
     with_points,
-    without_prefixes,
     writes_comma,
 )
 from benchmarks.parsing.drafts import (
@@ -34,6 +35,7 @@ from benchmarks.parsing.drafts import (
     Parser,
     Reading,
 )
+from benchmarks.parsing.prefixes import Source, unprefixed
 from benchmarks.parsing.scanning import COMMA_HINT, LineError, fault
 from benchmarks.sentences import Sentence, every, joined
 from benchmarks.tools import TOOLS
@@ -101,14 +103,29 @@ class ReadRun:
         return "rejected" if self.problem else "parsed"
 
 
+PREFIX: Final = "line prefix"
+"""The fact that says what stood before each line of an output."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A stretch of a log: ``line`` is the number of its first line."""
+    """A stretch of what a source printed, from the source's line ``line`` on."""
 
     text: str
     line: int
+    source: Source
     tool: Tool | None = None
     command: str = ""
+
+    def at(self, line: int) -> int:
+        """Which line of the whole text a line of this part is."""
+        return self.source.numbers[self.line + max(line, 1) - 2]
+
+    @property
+    def prefix(self) -> str:
+        """What stood before its lines; empty if nothing did, or but a blank."""
+        blanks = self.source.prefix.replace("\t", "    ")
+        return blanks.strip() or (f"{len(blanks)} blanks" if len(blanks) > 1 else "")
 
 
 def read(
@@ -125,11 +142,13 @@ def read(
     that holds no output of a (or the named) tool is a ParseError.
     """
     comma = writes_comma(locale)
-    spoken = _spoken(decode(output), tools.get(tool) if tool else None)
+    text = decode(output)
+    spoken = _spoken(text, tools.get(tool) if tool else None)
     runs: list[ReadRun] = []
     for part in spoken:
         # A command from elsewhere is that of the whole text, not of one of many parts.
-        runs += _read_part(part, comma, command if len(spoken) == 1 else "")
+        found = _read_part(part, comma, command if len(spoken) == 1 else "")
+        runs += _as_uploaded(found, text) if part.source.prefix else found
         if len(runs) > MAX_RUNS:
             raise ParseError(
                 Sentence(
@@ -139,14 +158,23 @@ def read(
     return tuple(runs)
 
 
+def _as_uploaded(runs: Iterable[ReadRun], text: str) -> Iterator[ReadRun]:
+    """The runs with the lines that were not understood as they stand in the text."""
+    lines: list[str] = []
+    for run in runs:
+        if isinstance(run.problem, LineError):
+            lines = lines or text.split("\n")
+            problem, line = run.problem, lines[run.problem.line - 1]
+            run = replace(run, problem=LineError(problem.line, line, problem.why))
+        yield run
+
+
 def _spoken(text: str, named: Tool | None) -> list[Part]:
     """The parts of the named tool, or of any; at least one."""
     if not text or text.isspace():
         raise ParseError(Sentence("The output is empty. Upload what the tool printed."))
-    known = [part for part in parts(text) if part.tool]
-    if not known:
-        # A logger's mark before every line hides what the line begins with.
-        known = [part for part in parts(without_prefixes(text)) if part.tool]
+    whole = Source(text)
+    known = [part for each in _clearest(whole) for part in _parts(each) if part.tool]
     if ours := [part for part in known if named in (None, part.tool)]:
         return ours
     if named and known:
@@ -157,15 +185,58 @@ def _spoken(text: str, named: Tool | None) -> list[Part]:
             title=named.title,
         )
         first = known[0]
-        raise LineError(first.line, first.text.strip().partition("\n")[0], why)
+        raise LineError(first.at(1), first.text.strip().partition("\n")[0], why)
     if named:
-        return [Part(text=without_prefixes(text), line=1, tool=named)]
+        return _nameless(whole, named)
     position = len(text) - len(text.lstrip())
-    raise fault(text, position, joined([NO_TOOL, _comma_hint(text, 1)]))
+    raise fault(text, position, joined([NO_TOOL, _comma_hint(text)]))
 
 
-def parts(text: str) -> list[Part]:
-    """The outputs of known tools in a text, in their order; the rest has no tool."""
+def _clearest(source: Source) -> tuple[Source, ...]:
+    """The source as it is, or without a mark before its lines if it says more then.
+
+    It does where more lines begin a tool's output; where as many do (one may look for
+    its sign anywhere in a line), where more numbers are read.
+    """
+    texts = [(source,), *unprefixed(source)]
+    if len(texts) == 1:
+        return (source,)
+    starts = [sum(map(_signatures, sources)) for sources in texts]
+    best = [each for each, n in zip(texts, starts, strict=True) if n == max(starts)]
+    return max(best, key=_readings) if len(best) > 1 else best[0]
+
+
+def _signatures(source: Source) -> int:
+    return sum(1 for _ in _SIGNATURES.finditer(f"\n{source.text}"))
+
+
+def _readings(sources: tuple[Source, ...]) -> int:
+    """How many numbers are read of these."""
+    known = [part for source in sources for part in _parts(source) if part.tool]
+    runs = [run for part in known for run in _read_part(part, True, "")]
+    return sum(len(run.readings) for run in runs)
+
+
+def _shape(text: str) -> Tool | None:
+    """The tool that prints such a text, though no line of it is its signature."""
+    shapes = ((tool, parser.shape) for tool, parser in _PARSERS if parser.shape)
+    return next((tool for tool, shape in shapes if shape(text)), None)
+
+
+def _nameless(whole: Source, tool: Tool) -> list[Part]:
+    """A text that does not say whose it is: as it is, or as its tool can read it."""
+    for sources in ((whole,), *unprefixed(whole)):
+        found = [
+            Part(text=each.text, line=1, source=each, tool=tool) for each in sources
+        ]
+        if any(run.readings for each in found for run in _read_part(each, True, "")):
+            return found
+    return [Part(text=whole.text, line=1, source=whole, tool=tool)]
+
+
+def _parts(source: Source) -> Iterator[Part]:
+    """The outputs of known tools in their order; the rest has no tool."""
+    text = source.text
     may_hold = text.startswith("+") or any(sign in text for sign in _SIGNS)
     prompts = [
         prompt
@@ -173,17 +244,43 @@ def parts(text: str) -> list[Part]:
         if prompt["full"] or _called(prompt["bare"])
     ]
     ends = [*(prompt.start() for prompt in prompts), len(text)]
-    cut: list[Part] = []
     line, position = 1, 0
     for prompt, start, end in zip([None, *prompts], [0, *ends], ends, strict=False):
+        # Counted on from the part before: from the start, time would be quadratic.
+        line += text.count("\n", position, start)
+        position = start
+        stretch = text[start:end]
+        if prompt and (clearer := _behind_prompt(stretch, source, line)):
+            for each in clearer:
+                yield from _parts(each)
+            continue
         command = (prompt["command"] or prompt["bare"] or "").strip() if prompt else ""
-        for first, last, tool in _outputs(text[start:end], command, bool(prompt)):
-            # Counted on from the part before: from the start, time would be quadratic.
+        for first, last, tool in _outputs(stretch, command, bool(prompt)):
             line += text.count("\n", position, start + first)
             position = start + first
             piece = text[position : start + last]
-            cut.append(Part(text=piece, line=line, tool=tool, command=command))
-    return cut
+            yield Part(text=piece, line=line, source=source, tool=tool, command=command)
+
+
+def _behind_prompt(stretch: str, source: Source, line: int) -> tuple[Source, ...]:
+    """A command with what it printed, where this is clearer without marks before its
+    lines: behind ``sysbench cpu run | ts``. Nothing where it is clear as it is."""
+    prompt, _, body = stretch.partition("\n")
+    if not body or _SIGNATURES.search(f"\n{stretch}"):
+        return ()
+    inner = Source(body, source.numbers[line:], source.prefix)
+    clearer = _clearest(inner)
+    if inner in clearer:
+        return ()
+    first = source.numbers[line - 1]
+    return tuple(
+        Source(
+            f"{prompt}\n{each.text}",
+            [first, *islice(each.numbers, each.text.count("\n") + 1)],
+            each.prefix,
+        )
+        for each in clearer
+    )
 
 
 def _called(command: str) -> Tool | None:
@@ -212,10 +309,7 @@ def _outputs(
         yield 0, end, called
     else:
         body = text[text.find("\n") + 1 if is_prompted else 0 :]
-        claims = (
-            tool for tool, parser in _PARSERS if parser.shape and parser.shape(body)
-        )
-        yield end - len(body), end, next(claims, None)
+        yield end - len(body), end, _shape(body)
 
 
 def _starts(text: str) -> Iterator[tuple[int, Tool]]:
@@ -257,32 +351,40 @@ def _read_part(part: Part, comma: bool, command: str) -> Iterator[ReadRun]:
     refused = ReadRun(
         tool=part.tool.slug,
         parser_version=parser.version,
-        first_line=part.line,
-        last_line=part.line + part.text.removesuffix("\n").count("\n"),
+        first_line=part.at(1),
+        last_line=part.at(1 + part.text.removesuffix("\n").count("\n")),
         command=shorten(part.command, 1000),
-        problem=fault(part.text, end, "").moved(part.line - 1),
+        facts={PREFIX: shorten(part.prefix, 200)} if part.prefix else {},
+        problem=_placed(fault(part.text, end, ""), part.at),
     )
     text = with_points(part.text) if comma and parser.localized else part.text
     if part.command or not parser.needs_command:
         command = ""
     # The parser looks for the command above the output: put there, it is one line more.
     above = f"$ {shorten(command, 1000)}\n" if command else ""
-    shift = part.line - 1 - bool(above)
+
+    def at(line: int) -> int:
+        return part.at(line - bool(above))
+
     try:
         for run in parser.parse(above + text):
-            yield _checked(part.tool, run, refused, shift)
+            yield _checked(part.tool, run, refused, at)
     except LineError as error:
-        yield _because(error, refused, shift)
+        yield _because(error, refused, at)
     except ParseError as error:
         has_hint = parser.localized and not comma
-        hint = _comma_hint(part.text, part.line) if has_hint else ""
-        yield _because(ParseError(joined([error.sentence, hint])), refused, shift)
+        hint = _comma_hint(part.text, part.at) if has_hint else ""
+        yield _because(ParseError(joined([error.sentence, hint])), refused, at)
 
 
-def _checked(tool: Tool, run: ParsedRun, refused: ReadRun, shift: int) -> ReadRun:
+LineNumber = Callable[[int], int]
+"""From a line of a part to that of the whole text."""
+
+
+def _checked(tool: Tool, run: ParsedRun, refused: ReadRun, at: LineNumber) -> ReadRun:
     """The run without the readings that are none; rejected if nothing is left."""
     if run.problem:
-        return _because(run.problem, refused, shift)
+        return _because(run.problem, refused, at)
     kept, doubts = [], dict.fromkeys(run.warnings)
     for reading in run.readings:
         metric = tool.metric(reading.metric)
@@ -297,11 +399,11 @@ def _checked(tool: Tool, run: ParsedRun, refused: ReadRun, shift: int) -> ReadRu
             check_value(metric, reading.value, reading.unit)
             canonical_parameters(reading.parameters)
         except BenchmarksError as error:
-            return _because(ParseError(error.sentence), refused, shift)
+            return _because(ParseError(error.sentence), refused, at)
         kept.append(reading)
     if not kept:
         nothing = ParseError(Sentence("Every number of this run is 0."))
-        return _because(nothing, refused, shift)
+        return _because(nothing, refused, at)
     return replace(
         refused,
         problem=None,
@@ -309,24 +411,31 @@ def _checked(tool: Tool, run: ParsedRun, refused: ReadRun, shift: int) -> ReadRu
         readings=tuple(kept),
         warnings=tuple(doubts),
         facts={
-            name: (shorten(fact, 200) if isinstance(fact, str) else fact)
-            for name, fact in run.facts.items()
+            **refused.facts,
+            **{
+                name: (shorten(fact, 200) if isinstance(fact, str) else fact)
+                for name, fact in run.facts.items()
+            },
         },
     )
 
 
-def _because(problem: ParseError, refused: ReadRun, shift: int) -> ReadRun:
-    """The refused run with its reason; its line counts from ``shift`` lines later."""
+def _because(problem: ParseError, refused: ReadRun, at: LineNumber) -> ReadRun:
+    """The refused run with its reason, at its line of the whole text."""
     if isinstance(problem, LineError):
-        return replace(refused, problem=problem.moved(shift))
+        return replace(refused, problem=_placed(problem, at))
     assert isinstance(refused.problem, LineError)
     last = refused.problem
     return replace(refused, problem=LineError(last.line, last.text, problem.sentence))
 
 
-def _comma_hint(text: str, line: int) -> str:
+def _placed(problem: LineError, at: LineNumber) -> LineError:
+    return LineError(at(problem.line), problem.text, problem.why)
+
+
+def _comma_hint(text: str, at: LineNumber = int) -> str:
     position = first_comma(text)
     if position is None:
         return ""
-    line += text.count("\n", 0, position)
+    line = at(1 + text.count("\n", 0, position))
     return Sentence("A number in line {line} {hint}", line=line, hint=COMMA_HINT)

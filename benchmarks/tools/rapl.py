@@ -40,10 +40,12 @@ _COUNTERS: Final = (
     r'(?i:"?(?:time|timestamp|seconds|epoch|date|t)[\w ()]{0,12}"?[,;\t] ?"?'
     r"[\w:. -]{0,60}energy_uj)"
 )
+# Of six decimals is what a logger puts before a line (``ts %.s``).
+_AT: Final = r"\d{1,9}\.(?!\d{6} )\d+"
 _SYSFS: Final = r"/sys/(?:class|devices)/[\w/:.-]{1,200}"
 LINES: Final = Scanner(
     stats=r"Performance counter stats for [^\n]*$",
-    joules=r"(?:(?P<at>\d+\.\d+) +)?(?:S(?P<socket>\d+)\S* +\d+ +)?"
+    joules=rf"(?:(?P<at>{_AT}) +)?(?:S(?P<socket>\d+)\S* +\d+ +)?"
     r"(?P<joules><not \w+>|\S+) +Joules +power/energy-(?P<part>[\w-]+)/",
     elapsed=r"(?P<elapsed>\S+) +(?:\+- +\S+ +)?seconds time elapsed",
     file=rf"(?P<zone>{_SYSFS})/(?P<file>energy_uj|max_energy_range_uj|name):"
@@ -271,7 +273,7 @@ TOOL = Tool(
         version=1,
         parse=parse,
         signatures=(
-            r"(?:\d+\.\d+ +)?(?:S\d+\S* +\d+ +)?(?:<not \w+>|[\d.,]+) +Joules +power/e",
+            rf"(?:{_AT} +)?(?:S\d+\S* +\d+ +)?(?:<not \w+>|[\d.,]+) +Joules +power/e",
             _TURBOSTAT,
             _COUNTERS,
             rf"{_SYSFS}/energy_uj:",

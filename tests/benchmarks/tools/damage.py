@@ -30,11 +30,34 @@ DISGUISES: dict[str, Callable[[str], bytes | str]] = {
     "seconds": lambda text: _prefixed(text, "[   71.323769] "),
     "a mail": lambda text: _prefixed(text, "> "),
     "compose": lambda text: _prefixed(text, "vm-1  | "),
+    "ts %.s": lambda text: _counted(
+        text, lambda n: f"{1763671476.123456 + n * 0.37:.6f} "
+    ),
+    "ts -i %.s": lambda text: _counted(text, lambda n: f"{n % 7 / 100:.6f} "),
+    "kubectl logs --prefix": lambda text: _prefixed(text, "[pod/bench-0/run] "),
+    "kubectl logs --prefix --timestamps": lambda text: _prefixed(
+        text, "[pod/bench-0/run] 2026-11-20T21:44:36.123456789Z "
+    ),
+    "pdsh": lambda text: _prefixed(text, "node7: "),
+    "mpirun --tag-output": lambda text: _prefixed(text, "[1,0]<stdout>:"),
+    "grep -n": lambda text: _counted(text, "{}:".format),
+    "grep -Hn": lambda text: _counted(text, "out/run-1.txt:{}:".format),
+    "grep -n of a log": lambda text: _counted(text, "{}:21:44:36 ".format),
+    "cat -n": lambda text: _counted(text, "{:6}\t".format),
+    "cat -n as a terminal shows it": lambda text: _counted(text, "{:6}  ".format),
+    "two blanks": lambda text: _prefixed(text, "  "),
+    "eight blanks": lambda text: _prefixed(text, " " * 8),
+    "a tab": lambda text: _prefixed(text, "\t"),
 }
 
 
 def _prefixed(text: str, prefix: str) -> str:
     return "".join(f"{prefix}{line}\n" for line in text.splitlines())
+
+
+def _counted(text: str, mark: Callable[[int], str]) -> str:
+    lines = enumerate(text.splitlines(), 1)
+    return "".join(f"{mark(number)}{line}\n" for number, line in lines)
 
 
 def cuts(text: str, many: int) -> list[str]:

@@ -45,6 +45,9 @@ SUMMARIZES = {
     "rapl",
 }
 
+# Times before each line are part of these: an energy is another one with them.
+READS_EPOCHS = {"watts-up"}
+
 
 def saved(path):
     return json.loads(path.with_suffix(".json").read_text())
@@ -122,6 +125,8 @@ def test_a_disguise_changes_nothing(path):
     plain = keys(readings(text))
 
     for name, disguise in damage.DISGUISES.items():
+        if name == "ts %.s" and path.parent.name in READS_EPOCHS:
+            continue
         assert keys(readings(disguise(text))) == plain, name
 
 
