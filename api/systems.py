@@ -96,6 +96,12 @@ class SystemSerializer(AddressedRow):
     vcpus = serializers.IntegerField(allow_null=True)
     memory_bytes = serializers.IntegerField(allow_null=True)
     options = serializers.DictField()
+    is_emulated = serializers.BooleanField(
+        help_text="A program imitates its processor: so it was stated or detected."
+    )
+    platform_note = serializers.CharField(
+        help_text="What is unclear about its hypervisor; empty if it is a known one."
+    )
     created_at = serializers.DateTimeField()
 
 

@@ -18,7 +18,7 @@ from typing import Final
 
 from benchmarks import units
 from benchmarks.errors import ParameterError, shorten
-from benchmarks.platforms import canonical_hypervisor, canonical_virtualization
+from benchmarks.platforms import canonical_platform
 from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text, collapse
 
@@ -99,13 +99,16 @@ def system_fingerprint(system: SystemDescription) -> str:
                 guest_bits=system.guest_bits,
             )
         )
+    platform = canonical_platform(
+        system.hypervisor, system.hypervisor_version, system.virtualization
+    )
     canonical = {
         "host": _folded(system.host, what=Sentence("host")),
-        "hypervisor": canonical_hypervisor(system.hypervisor).casefold(),
+        "hypervisor": platform.hypervisor.casefold(),
         "hypervisor_version": _folded(
-            system.hypervisor_version, what=Sentence("hypervisor version")
+            platform.version, what=Sentence("hypervisor version")
         ),
-        "virtualization": canonical_virtualization(system.virtualization),
+        "virtualization": platform.virtualization,
         "guest_os": _folded(system.guest_os, what=Sentence("guest OS")),
         "guest_bits": system.guest_bits,
         "vcpus": _checked_size(system.vcpus, what="vcpus"),

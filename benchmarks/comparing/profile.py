@@ -15,9 +15,8 @@ from math import exp
 from typing import Any
 
 import numpy as np
-from django.db.models import Count, F, Max, Min, Q, TextField, Value
-from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Coalesce, Floor, Ln
+from django.db.models import Count, F, Max, Min, Q
+from django.db.models.functions import Floor, Ln
 
 from benchmarks.analysis.aggregation import overall
 from benchmarks.comparing.row import ComparisonRow
@@ -25,7 +24,6 @@ from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.table import COMPONENTS, Column, column_head, rank
 from benchmarks.comparing.verdicts import Verdicts, study_verdicts
 from benchmarks.models import Cell, Efficiency, Flag, Study, System
-from benchmarks.platforms import EMULATED_LAYER, EMULATOR
 from benchmarks.viewer import Viewer
 
 # Lines closer than one part in this many are drawn as one: their number, and so the
@@ -145,10 +143,7 @@ def _binned_pairs(viewer: Viewer) -> Any:
         scenario="single",
     )
     # What a processor emulated in software costs is not what a hypervisor costs.
-    stated = KeyTextTransform("layers", "system__options")
-    pairs = pairs.annotate(
-        layers=Coalesce(stated, Value(""), output_field=TextField())
-    ).exclude(Q(system__hypervisor=EMULATOR) | Q(layers__icontains=EMULATED_LAYER))
+    pairs = pairs.exclude(system__is_emulated=True)
     # Not rounded: PostgreSQL would make decimals of a thousand digits of them first.
     step = Floor(Ln("efficiency__ratio") * STEPS_PER_E + 0.5)
     named = pairs.exclude(case__unit__in=NO_SPEED).annotate(

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from benchmarks.models.lab import Lab
-from benchmarks.platforms import EMULATED_LAYER, EMULATOR, NATIVE
+from benchmarks.platforms import NATIVE, unknown
 from benchmarks.viewer import Viewer
 
 
@@ -122,6 +122,8 @@ class System(models.Model):
     memory_bytes = models.PositiveBigIntegerField(null=True, blank=True)
     options = models.JSONField(default=dict, blank=True)
     fingerprint = models.CharField(max_length=64)
+    # A program imitates its processor: so it was stated, or an agent detected there.
+    is_emulated = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = SystemQuerySet.as_manager()
@@ -142,10 +144,9 @@ class System(models.Model):
         return self.hypervisor == NATIVE
 
     @property
-    def is_emulated(self) -> bool:
-        """A software emulator stands below this system, or it is one."""
-        layers = str(self.options.get("layers", "")).casefold()
-        return self.hypervisor == EMULATOR or EMULATED_LAYER in layers
+    def platform_note(self) -> str:
+        """That its hypervisor is none of the known ones; empty if it is."""
+        return unknown(self.hypervisor)
 
     @property
     def stated(self) -> dict[str, Any]:

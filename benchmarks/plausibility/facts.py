@@ -18,7 +18,7 @@ from uuid import UUID
 
 from benchmarks import units
 from benchmarks.analysis.energy import WORK_TIMES
-from benchmarks.platforms import EMULATED_LAYER, EMULATOR
+from benchmarks.platforms import EMULATED_LAYER, is_emulation
 from benchmarks.sentences import Sentence
 
 Id = int | str | UUID
@@ -58,6 +58,7 @@ class CellFact:
     are the run means in the order of the runs, in ``unit``; ``decimals`` is how many
     decimals the most precise of its samples was printed with. ``efficiency`` with its
     interval is what the study shows; ``baseline`` names the cell it was formed with.
+    ``is_emulated``: an agent detected that a program imitates the processor.
     """
 
     id: Id
@@ -69,6 +70,7 @@ class CellFact:
     system: Id
     system_label: str = ""
     is_native: bool = False
+    is_emulated: bool = False
     hypervisor: str = ""
     hypervisor_version: str = ""
     virtualization: str = ""
@@ -136,10 +138,10 @@ class CellFact:
     @property
     def emulation(self) -> str:
         """The layers of a system whose processor a program imitates; else empty."""
-        # What `System.is_emulated` says of a row: the two must agree.
-        layers = self.options.get("layers", "").casefold()
-        is_emulated = self.hypervisor == EMULATOR or EMULATED_LAYER in layers
-        return (layers or EMULATED_LAYER) if is_emulated else ""
+        stated = (self.hypervisor, self.hypervisor_version, self.virtualization)
+        if not (self.is_emulated or is_emulation(*stated, self.options)):
+            return ""
+        return self.options.get("layers", "").casefold() or EMULATED_LAYER
 
     @property
     def is_share(self) -> bool:

@@ -97,6 +97,7 @@ def _cell_fact(cell: Cell, means: tuple[float, ...]) -> CellFact:
         system=system.pk,
         system_label=system.label,
         is_native=system.is_native,
+        is_emulated=system.is_emulated,
         options=system.options,
         **system.stated,
         tool=case.tool,

@@ -32,7 +32,6 @@ from benchmarks.models import (
     Study,
     System,
 )
-from benchmarks.platforms import EMULATED_LAYER, EMULATOR
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
@@ -317,11 +316,8 @@ FROM_AND_TO = f"""EXISTS (
     SELECT 1 FROM {CELLS} {CASES}
     WHERE {MEASURED} AND benchmark_case.parameters ?& ARRAY['from', 'to']
 )"""
-# What `System.is_emulated` says of one row: the two must agree.
 EMULATED = f"""EXISTS (
-    SELECT 1 FROM {CELLS} {SYSTEMS}
-    WHERE {MEASURED}
-      AND (system.hypervisor = %s OR system.options ->> 'layers' ILIKE %s)
+    SELECT 1 FROM {CELLS} {SYSTEMS} WHERE {MEASURED} AND system.is_emulated
 )"""
 # At least three cases that differ in the text of one parameter which begins as a
 # number. The page itself asks for known units and for lines of two levels.
@@ -357,7 +353,7 @@ def has_pages() -> dict[str, Any]:
         "has_energy": _claim(f"({METERED} OR {LOGGED})"),
         "has_sweep": _claim(SWEPT),
         "has_network": _claim(FROM_AND_TO),
-        "has_emulation": _claim(EMULATED, EMULATOR, f"%{EMULATED_LAYER}%"),
+        "has_emulation": _claim(EMULATED),
         "has_plans": _claim(PLANNED),
         "has_trend": _claim(DATED_OR_OF_VERSIONS),
     }

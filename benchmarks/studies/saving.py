@@ -17,7 +17,7 @@ from benchmarks.fingerprints import (
     system_fingerprint,
 )
 from benchmarks.models import Host, Lab, Study, System
-from benchmarks.platforms import canonical_hypervisor, canonical_virtualization
+from benchmarks.platforms import canonical_platform, is_emulation
 from benchmarks.text import collapse
 from benchmarks.uploads.efficiencies import normalise_study
 
@@ -101,18 +101,22 @@ def describe_system(
     if host is None:
         raise UnknownHostError(description["host"], sorted(hosts))
     stated = SystemDescription(**description)
+    platform = canonical_platform(
+        stated.hypervisor, stated.hypervisor_version, stated.virtualization
+    )
     return System(
         lab=lab,
         host=host,
-        hypervisor=canonical_hypervisor(stated.hypervisor),
-        hypervisor_version=collapse(stated.hypervisor_version),
-        virtualization=canonical_virtualization(stated.virtualization),
+        hypervisor=platform.hypervisor,
+        hypervisor_version=platform.version,
+        virtualization=platform.virtualization,
         guest_os=collapse(stated.guest_os),
         guest_bits=stated.guest_bits,
         vcpus=stated.vcpus,
         memory_bytes=stated.memory_bytes,
         options=display_parameters(stated.options),
         fingerprint=system_fingerprint(stated),
+        is_emulated=is_emulation(*platform, stated.options),
     )
 
 

@@ -36,6 +36,7 @@ from benchmarks.models import (
     System,
 )
 from benchmarks.parsing.decoding import writes_comma
+from benchmarks.platforms import shows_emulation
 from benchmarks.simultaneous import despite_others
 from benchmarks.studies.saving import describe_system, hosts_by_slug, store_systems
 from benchmarks.uploads.results import read_samples
@@ -221,6 +222,9 @@ def _store(agent: Agent, drafts: Sequence[RunDraft]) -> dict[UUID, Run]:
         for run, draft in zip(runs, drafts, strict=True)
     )
     OutboxItem.objects.bulk_create(OutboxItem(run=run, lab=lab) for run in runs)
+    # Whatever a person calls the system: its agent saw what imitates the processor.
+    if emulated := {r.system_id for r in runs if shows_emulation(r.facts)}:
+        System.objects.filter(pk__in=emulated).update(is_emulated=True)
     return {run.key: run for run in runs}
 
 

@@ -29,6 +29,8 @@ def test_it_registers_a_system(api, host):
         "lab": "alpha-lab",
         "label": system.label,
         "host_id": host.pk,
+        "is_emulated": False,
+        "platform_note": "",
         "created_at": answer.json()["created_at"],
     }
 
@@ -41,6 +43,23 @@ def test_the_same_system_in_another_spelling_is_200(api, host):
     )
 
     assert (again.status_code, again.json()) == (200, first.json())
+
+
+def test_an_unknown_hypervisor_is_taken_and_said_to_be_unknown(api, host):
+    answer = api.post("systems/", {**GUEST, "hypervisor": "Foovisor"})
+
+    assert (answer.status_code, answer.json()["hypervisor"]) == (201, "Foovisor")
+    assert answer.json()["platform_note"].startswith('"Foovisor" is no platform known')
+
+
+def test_qemu_without_kvm_is_emulation_however_it_is_written(api, host):
+    stated = {"hypervisor": "QEMU", "hypervisor_version": "TCG, no KVM"}
+    first = api.post("systems/", {**GUEST, **stated})
+    again = api.post("systems/", {**GUEST, **stated, "hypervisor": "qemu-tcg"})
+
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert first.json()["hypervisor"] == "QEMU TCG"
+    assert first.json()["is_emulated"] is True
 
 
 def test_host_and_hypervisor_are_enough(api, host):

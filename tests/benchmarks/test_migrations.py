@@ -7,12 +7,14 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from benchmarks.models import Cell, DueCheck, Flag, Plan, Run
+from benchmarks.models import Cell, DueCheck, Flag, Plan, Run, System
 from benchmarks.sentences import Sentence, counted
+from benchmarks.studies.saving import register_system
 
 words = import_module("benchmarks.migrations.0020_what_is_stored_says_study")
 bimodal = import_module("benchmarks.migrations.0021_two_speeds_are_bimodal")
 published = import_module("benchmarks.migrations.0022_versions_are_published")
+named = import_module("benchmarks.migrations.0024_systems_know_emulation")
 
 
 @pytest.mark.parametrize(
@@ -116,3 +118,55 @@ def test_why_a_version_was_not_published_is_told_in_the_new_words(
 
     job.refresh_from_db()
     assert job.problem == new
+
+
+def test_stored_systems_get_the_name_of_the_vocabulary(lab, host):
+    stored = System.objects.create(
+        lab=lab, host=host, hypervisor="qemu (no kvm)", fingerprint="of old"
+    )
+    real = System.objects.create(
+        lab=lab, host=host, hypervisor="KVM", fingerprint="kept"
+    )
+
+    named.name_platforms(apps, EDITOR)
+    named.name_platforms(apps, EDITOR)
+
+    stored.refresh_from_db()
+    real.refresh_from_db()
+    again, is_new = register_system(
+        lab=lab, description={"host": host.slug, "hypervisor": "QEMU/TCG"}
+    )
+    assert (again, is_new, stored.is_emulated) == (stored, False, True)
+    assert (real.fingerprint, real.is_emulated) == ("kept", False)
+
+
+def test_two_spellings_that_were_stored_apart_stay_apart(lab, host):
+    register_system(lab=lab, description={"host": host.slug, "hypervisor": "QEMU TCG"})
+    other = System.objects.create(
+        lab=lab, host=host, hypervisor="qemu (no kvm)", fingerprint="of old"
+    )
+
+    named.name_platforms(apps, EDITOR)
+
+    other.refresh_from_db()
+    assert (other.hypervisor, other.is_emulated) == ("qemu (no kvm)", True)
+    assert System.objects.count() == 2
+
+
+def test_what_agents_detected_before_is_known(submit, run_document):
+    submit(
+        run_document(5.0, system={"hypervisor": "KVM"}),
+        run_document(
+            5.0,
+            system={"hypervisor": "Xen"},
+            facts={"platform": {"layers": ["kvm", "qemu-tcg", "xen-pv"]}},
+        ),
+    )
+    System.objects.update(is_emulated=False)
+
+    with connection.cursor() as cursor:
+        cursor.execute(named.DETECTED)
+
+    assert [each.hypervisor for each in System.objects.filter(is_emulated=True)] == [
+        "Xen"
+    ]

@@ -3,12 +3,17 @@ import pytest
 from benchmarks.errors import TextError
 from benchmarks.platforms import (
     HYPERVISORS,
+    PLATFORMS,
     VIRTUALIZATIONS,
     canonical_hypervisor,
+    canonical_platform,
     canonical_virtualization,
     cores,
     disk_bus_byte_per_s,
+    is_emulation,
     line_rate_bit_per_s,
+    shows_emulation,
+    unknown,
 )
 
 
@@ -32,7 +37,106 @@ def test_it_knows_a_hypervisor_by_its_spellings(spelling, name):
 
 
 def test_it_keeps_an_unknown_hypervisor_as_given():
-    assert canonical_hypervisor(" bhyve  14 ") == "bhyve 14"
+    assert canonical_hypervisor(" Foovisor  14 ") == "Foovisor 14"
+
+
+@pytest.mark.parametrize(
+    ("stated", "platform"),
+    [
+        (("Xen 4.17",), ("Xen", "4.17", "")),
+        (("ESXi 8.0 U2", "", "HVM"), ("VMware ESXi", "8.0 U2", "full")),
+        (("KVM 6.1", "6.1.0-18"), ("KVM", "6.1.0-18", "")),
+        (("QEMU 8.2 (TCG)",), ("QEMU TCG", "8.2", "")),
+        (("Hyper-V", "2019"), ("Hyper-V", "2019", "")),
+        (("WSL2", "2.2.4"), ("Hyper-V (WSL2 utility VM)", "2.2.4", "")),
+        (("Foovisor 14", "x"), ("Foovisor 14", "x", "")),
+        (("bhyve " + "1" * 30, "2" * 80), ("bhyve", "2" * 80, "")),
+    ],
+)
+def test_a_version_in_the_name_becomes_the_version(stated, platform):
+    assert canonical_platform(*stated) == platform
+
+
+EMULATED = [
+    *("QEMU/TCG", "qemu-tcg", "qemu_tcg", "TCG", "QEMU TCG", "qemu (no kvm)"),
+    *("QEMU without KVM", "QEMU w/o KVM", "qemu ohne KVM", "QEMU - KVM disabled"),
+    *("QEMU (software emulation)", "QEMU (pure emulation)", "QEMU unaccelerated"),
+    *("qemu-system-x86_64 -accel tcg", "QEMU MTTCG", "QEMU, kvm=off", "qemu no-kvm"),
+    *("QEMU without hardware acceleration", "qemu-user", "QEMU TCG (multi-threaded)"),
+    *("QEMU emulator version 7.2.0 (TCG)", "QEMU, accelerator: none"),
+]
+
+
+@pytest.mark.parametrize("name", EMULATED)
+def test_qemu_without_help_is_emulation_however_it_is_written(name):
+    assert canonical_hypervisor(name) == "QEMU TCG"
+    assert is_emulation(name)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        ("QEMU", "TCG, no KVM", "emulation"),
+        ("QEMU", "no KVM"),
+        ("QEMU", "", "Emulated"),
+        ("QEMU", "8.2, accel=tcg"),
+    ],
+)
+def test_what_qemu_lacks_may_stand_in_another_field(stated):
+    assert canonical_platform(*stated).hypervisor == "QEMU TCG"
+    assert is_emulation(*stated)
+
+
+@pytest.mark.parametrize(
+    ("stated", "options"),
+    [
+        (("KVM",), {"layers": "qemu-tcg > kvm"}),
+        (("KVM", "", "emulation"), {}),
+        (("QEMU",), {"accel": "TCG"}),
+        (("QEMU", "8.2"), {"hw_virt": "off"}),
+        (("QEMU",), {"KVM": "no"}),
+        (("Bochs",), {}),
+    ],
+)
+def test_layers_types_and_options_tell_emulation_too(stated, options):
+    assert is_emulation(*stated, options=options)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        *(("KVM",), ("QEMU/KVM",), ("QEMU",), ("QEMU emulator version 8.2.0",)),
+        *(("KVM (QEMU 8.2)",), ("KVM, not TCG",), ("QEMU HVF (no KVM)",), ("Xen",)),
+        *(("KVM", "QEMU 8.2.1", "full"), ("QEMU/KVM with emulated devices",)),
+        *(("VMware ESXi", "3.5", "full"), ("gVisor", "Docker with runsc"), ("native",)),
+        ("Hyper-V (WSL2 utility VM)", "WSL2, kernel 6.1.21.2", "utility VM"),
+    ],
+)
+def test_what_runs_on_the_processor_is_no_emulation(stated):
+    assert canonical_platform(*stated).hypervisor != "QEMU TCG"
+    assert not is_emulation(*stated)
+    assert not is_emulation("VMware ESXi", options={"hw_virt": "off"})
+
+
+@pytest.mark.parametrize(
+    ("facts", "shown"),
+    [
+        ({"platform": {"layers": ["kvm", "qemu-tcg"]}}, True),
+        ({"platform": {"layers": ["kvm"]}}, False),
+        ({"platform": {"layers": "qemu-tcg"}}, False),
+        ({"platform": "qemu-tcg"}, False),
+        ({}, False),
+    ],
+)
+def test_the_layers_of_an_agent_tell_emulation(facts, shown):
+    assert shows_emulation(facts) is shown
+
+
+def test_an_unknown_platform_is_said_to_be_one():
+    assert not any(unknown(name) for name in PLATFORMS)
+    assert "is no platform known here" in unknown("Foovisor")
+    assert '"Firecracker" is' in unknown("Firecraker")
+    assert 'name it "KVM" or "QEMU TCG"' in unknown("QEMU 8.2")
 
 
 @pytest.mark.parametrize("spelling", ["VMware", "ESX", "QEMU"])

@@ -45,3 +45,22 @@ def test_a_study_without_an_emulator_has_no_such_words(text, pair, study):
     assert not type(study).objects.annotate(**has_pages()).get().has_emulation
     for page in (STUDY, f"{STUDY}cells/{pair.pk}/", f"{STUDY}report/"):
         assert "emulat" not in text(page)
+
+
+def test_what_an_agent_detected_outweighs_the_name(text, submit, run_document):
+    detected = {"platform": {"layers": ["qemu-tcg"], "conflict": False}}
+    kvm = {"hypervisor": "KVM", "virtualization": "full"}
+    submit(run_document(50.0), run_document(5.0, system=kvm))
+    assert WARNING not in text(STUDY)
+
+    submit(run_document(5.1, system=kvm, facts=detected))
+
+    assert WARNING in text(STUDY)
+
+
+def test_a_run_on_an_unknown_platform_says_so(text, submit, run_document):
+    submit(run_document(5.0, system={"hypervisor": "Foovisor"}))
+
+    page = text(f"/runs/{Run.objects.get().pk}/")
+
+    assert "is no platform known here" in page

@@ -39,6 +39,13 @@ def test_a_system_under_another_spelling_is_the_same_system(lab, host):
     assert (first, created, created_again) == (second, True, False)
 
 
+def test_a_system_that_an_emulator_imitates_knows_it(lab, host):
+    for hypervisor, is_emulated in (("QEMU/TCG", True), ("KVM", False)):
+        description = {"host": "alpha", "hypervisor": hypervisor}
+        system, _ = register_system(lab=lab, description=description)
+        assert system.is_emulated is is_emulated
+
+
 def test_an_option_makes_another_system(lab, host):
     for hw_virt in ("on", "off"):
         register_system(

@@ -1,0 +1,157 @@
+"""Systems that are as slow as an imitated processor, whatever they are called."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+from benchmarks.plausibility.facts import CellFact, ColumnKey, StudyFacts
+from benchmarks.plausibility.findings import Doubt, about_cells, rule
+from benchmarks.sentences import Sentence, joined
+
+SLOW: Final = 1 / 3
+"""A third of native. Single CPU cases under QEMU TCG (x86 and POWER9; alone, below KVM,
+below Xen) reached 0.03 to 0.30 of native. Of 42 systems of eight studies on the
+processor itself the slowest median is 0.45 (LINPACK, whose guest does not see the
+topology), the next 0.61."""
+LEAST_CASES: Final = 2
+
+WORKERS: Final = (
+    *("threads", "workers", "instances", "processes", "procs", "ranks", "jobs"),
+    *("copies", "concurrency"),
+)
+"""Parameters that say how many CPUs a case can keep busy."""
+ON_ALL_CPUS: Final = frozenset({"hpl", "hpcc", "intel-linpack", "stream", "stress-ng"})
+"""Tools that use every CPU there is unless they are told."""
+OF_THE_KERNEL: Final = frozenset({"hackbench"})
+COMPUTING: Final = frozenset(
+    {"bsearch", "cache", "cpu", "crypt", "fp", "int", "int128", "matrix", "memcpy"}
+    | {"memrate", "memthrash", "prime", "qsort", "str", "stream", "vecmath", "vm"}
+    | {"zlib"}
+)
+"""Stressors of stress-ng that compute. The others ask the kernel, page tables or timers
+for something, which a hypervisor may make ten times dearer."""
+WATCHING: Final = frozenset(
+    {"libvirt-domstats", "openvz-beancounters", "pdh-csv", "xentop", "xl-info"}
+)
+"""Tools that watch a load and are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """A case's speed against native, a CPU each; ``is_sure``: how many is known."""
+
+    cell: CellFact
+    ratio: float
+    is_sure: bool
+
+
+@rule("emulation-speed", "As slow as an imitated processor", "implausible")
+def emulation_speed(study: StudyFacts) -> Iterator[Doubt]:
+    """A guest that is not said to be emulated, and whose CPU and memory cases run as
+    slowly as if it were: the median of its CPU cases is a third of native or less, so
+    is a memory case if it has any, and there are two cases at least. Looked at are
+    cases of one VM alone that compute (no system calls, no counters of a monitor), at
+    native's number of CPUs: eight threads on two virtual CPUs are expected at a fourth.
+    Where the virtual CPUs are not stated and only cases of several threads are slow,
+    it is a check. Containers, which share their host's kernel, are left out.
+
+    Why: QEMU falls back to imitating the processor (TCG) where /dev/kvm is missing, may
+    not be opened, or nested virtualization is off, and says so in one line. CPU cases
+    on an imitated processor reach 0.03 to 0.3 of native. Of 42 systems of eight studies
+    on the processor itself the slowest reaches 0.45, the next 0.61; half way between,
+    on a log scale, is a third.
+
+    What to do: look for ``accel=kvm`` and /dev/kvm on the host, and run the agent's
+    ``detect`` in the guest. If it was emulated, upload it as a system of QEMU TCG;
+    dismiss the flag if the guest was given a part of a CPU only, and say how much.
+    """
+    columns: dict[ColumnKey, list[Speed]] = defaultdict(list)
+    for cell in study.cells:
+        if (speed := _speed(cell, study)) is not None:
+            columns[cell.column].append(speed)
+    for speeds in columns.values():
+        sure = [speed for speed in speeds if speed.is_sure]
+        is_sure = _is_slow(sure)
+        found = sure if is_sure else speeds
+        if not is_sure and not _is_slow(found):
+            continue
+        ratios = sorted(speed.ratio for speed in found)
+        cell = found[0].cell
+        why: str = Sentence(
+            "{system} computes at {typical:.3g} of native ({slowest:.3g} to "
+            "{fastest:.3g} in {n} cases): as slowly as a processor that a program "
+            "imitates (QEMU TCG), and no guest on the processor itself.",
+            system=cell.where,
+            typical=median(ratios),
+            slowest=ratios[0],
+            fastest=ratios[-1],
+            n=len(ratios),
+        )
+        if not is_sure:
+            few = Sentence(
+                "Its virtual CPUs are not stated: a small part of the host's would "
+                "explain it, too."
+            )
+            why = joined([why, few])
+        yield about_cells(
+            why,
+            [speed.cell for speed in found],
+            None if is_sure else "check",
+            ratios=[round(speed.ratio, 5) for speed in found],
+            median=round(median(ratios), 5),
+            limit=round(SLOW, 5),
+            hypervisor=cell.hypervisor,
+        )
+
+
+def _is_slow(speeds: Sequence[Speed]) -> bool:
+    cpu = [speed.ratio for speed in speeds if speed.cell.component == "CPU"]
+    memory = [speed.ratio for speed in speeds if speed.cell.component == "memory"]
+    return (
+        len(speeds) >= LEAST_CASES
+        and bool(cpu)
+        and median(cpu) <= SLOW
+        and min(memory, default=0) <= SLOW
+    )
+
+
+def _speed(cell: CellFact, study: StudyFacts) -> Speed | None:
+    """How fast a guest computes beside its host; None where it does not compute."""
+    native = study.baseline(cell)
+    if native is None or not native.is_native or min(cell.mean, native.mean) <= 0:
+        return None
+    if cell.is_native or cell.emulation or native.emulation:
+        return None
+    if cell.virtualization == "container" or cell.scenario != "single" or cell.load:
+        return None
+    if not _computes(cell):
+        return None
+    ratio = cell.mean / native.mean
+    ratio = ratio if cell.better == "higher" else 1 / ratio
+    share, is_sure = _share_of_cpus(cell)
+    return Speed(cell, ratio / share, is_sure)
+
+
+def _computes(cell: CellFact) -> bool:
+    if cell.component not in {"CPU", "memory"} or cell.better == "neither":
+        return False
+    if cell.is_share or cell.is_extreme or cell.tool in WATCHING | OF_THE_KERNEL:
+        return False
+    return cell.tool != "stress-ng" or cell.parameters.get("stressor") in COMPUTING
+
+
+def _share_of_cpus(cell: CellFact) -> tuple[float, bool]:
+    """The part of the CPUs that native had for this case, and whether it is known."""
+    counts = (cell.parameters.get(name, "") for name in WORKERS)
+    workers = max((int(text) for text in counts if text.isdecimal()), default=None)
+    if workers is None and cell.tool not in ON_ALL_CPUS:
+        return 1.0, True
+    known = [most for most in (workers, cell.host_cores) if most]
+    if not known or cell.vcpus is None:
+        return 1.0, min(known, default=2) == 1
+    at_once = min(known)
+    return min(cell.vcpus, at_once) / at_once, True

@@ -1,0 +1,93 @@
+import pytest
+
+from tests.benchmarks.plausibility.cast import cell, findings
+
+CASES = {
+    "primes": ("CPU", {"threads": "1"}),
+    "matrix": ("CPU", {"threads": "1"}),
+    "copy": ("memory", {}),
+    "read": ("memory", {}),
+}
+TCG = (0.14, 0.04, 0.21, 0.02)
+"""What QEMU without KVM reached on the machine of shared/outputs/bench-matrix."""
+
+
+def guest(ratios, *, parameters=None, better="higher", **facts):
+    for (case, (component, own)), ratio in zip(CASES.items(), ratios, strict=False):
+        both = {
+            **{"case": case, "component": component, "tool": "sysbench"},
+            **{"metric": "rate", "unit": "1/s", "better": better},
+            **{"parameters": parameters or own},
+        }
+        native = cell(1000.0, **both)
+        yield native
+        yield cell(
+            1000 * ratio if better == "higher" else 1000 / ratio,
+            **{**both, "system": "kvm", "hypervisor": "KVM", "baseline": native.id}
+            | facts,
+        )
+
+
+def flagged(*ratios, **facts):
+    return findings("emulation-speed", *guest(ratios, **facts))
+
+
+@pytest.mark.parametrize("better", ["higher", "lower"])
+def test_a_kvm_at_emulation_speed_is_flagged(better):
+    [found] = flagged(*TCG, better=better)
+
+    assert (found.severity, len(found.subjects)) == ("implausible", 4)
+    assert found.evidence["hypervisor"] == "KVM"
+    assert found.evidence["median"] == pytest.approx(0.09, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    "ratios",
+    [
+        (0.97, 0.99, 0.62, 0.95),
+        (0.45, 0.98, 0.58, 0.60),  # LINPACK under a hidden topology
+        (0.99, 1.0, 0.002, 0.002),  # a native RAM in another unit
+        (0.12, 0.95, 0.97, 0.98),  # one slow case
+        (0.14, 0.04, 0.96, 0.97),  # slow CPU, fast memory: no processor is like that
+        (0.14,),
+    ],
+)
+def test_a_guest_on_the_processor_itself_is_silent(ratios):
+    assert flagged(*ratios) == []
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"hypervisor": "QEMU TCG"},
+        {"hypervisor": "QEMU", "hypervisor_version": "TCG, no KVM"},
+        {"virtualization": "emulation"},
+        {"options": {"layers": "qemu-tcg > kvm"}},
+        {"is_emulated": True},
+        {"virtualization": "container"},
+        {"scenario": "parallel"},
+        {"load": "LINPACK in two others"},
+        {"component": "disk"},
+    ],
+)
+def test_what_is_said_to_be_slow_or_does_not_compute_alone_is_silent(facts):
+    assert flagged(*TCG, **facts) == []
+
+
+def test_fewer_virtual_cpus_than_threads_explain_it():
+    eight = {"parameters": {"threads": "8"}}
+
+    assert flagged(0.125, 0.12, 0.13, 0.2, vcpus=1, **eight) == []
+    assert len(flagged(0.01, 0.02, 0.02, 0.03, vcpus=1, **eight)) == 1
+    assert len(flagged(*TCG, vcpus=8, **eight)) == 1
+
+
+def test_where_the_virtual_cpus_are_not_stated_it_is_a_check():
+    [found] = flagged(*TCG, parameters={"threads": "8"})
+
+    assert found.severity == "check"
+    assert "not stated" in found.sentence
+
+
+def test_system_calls_and_monitors_do_not_compute():
+    assert flagged(*TCG, tool="hackbench") == []
