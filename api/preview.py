@@ -34,7 +34,7 @@ class PreviewInput(StrictSerializer):
     )
     locale = Text(
         required=False,
-        max_length=50,
+        max_length=200,
         help_text="de_DE for example: only then a decimal comma is read as one.",
     )
 

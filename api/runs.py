@@ -82,7 +82,7 @@ class RunInput(StrictSerializer):
     )
     locale = Text(
         required=False,
-        max_length=50,
+        max_length=200,
         help_text="With output; de_DE for example: only then a decimal comma is read.",
     )
     tool_version = Text(required=False, allow_blank=True, max_length=100)

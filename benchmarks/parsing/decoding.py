@@ -51,7 +51,25 @@ _POINT_LANGUAGES: Final = (
 _POINT_COUNTRIES: Final = (
     "de_ch de_li it_ch es_do es_gt es_hn es_mx es_ni es_pa es_pe es_pr es_sv es_us"
 )
-_LOCALE: Final = re.compile(r"([a-z]{1,8})(?:[_-]([a-z]{2}|\d{3}))?(?:[.@_-][\w.@-]*)?")
+# By glibc's aliases and by Windows: "german", "German_Germany.1252".
+_LANGUAGES: Final = {
+    **{"croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl", "finnish": "fi"},
+    **{"french": "fr", "german": "de", "greek": "el", "hungarian": "hu"},
+    **{"italian": "it", "norwegian": "nb", "polish": "pl", "portuguese": "pt"},
+    **{"romanian": "ro", "russian": "ru", "spanish": "es", "swedish": "sv"},
+    **{"turkish": "tr", "ukrainian": "uk", "english": "en", "chinese": "zh"},
+    **{"japanese": "ja", "korean": "ko", "deutsch": "de", "francais": "fr"},
+}
+# As a shell is told, or as ``locale`` prints it; what stands first decides the numbers.
+_SETTINGS: Final = ("lc_all", "lc_numeric", "lang", "language", "locale")
+_SETTING: Final = re.compile(
+    r"(?:(?:export|set|env)[ \t]+)?"
+    r"(\w{1,20})[ \t]*=[ \t]*([\"']?)([^\s\"';]*)\2[;\s]*",
+    re.ASCII,
+)
+_LOCALE: Final = re.compile(
+    r"([a-z]{1,10})(?:[_-]([a-z]{2}|\d{3}))?(?:[.@_-][\w.@-]*)?"
+)
 # One comma, digits around it, and nothing of a list or a CSV row beside it.
 _DECIMAL_COMMA: Final = re.compile(
     r"(?<![\d.,])(\d{1,3}(?:\.\d{3}){1,99}|\d++),(\d++)(?![,.]?\d)", re.ASCII
@@ -130,12 +148,13 @@ def _without_struck_out(line: re.Match[str]) -> str:
 def writes_comma(locale: str | None) -> bool:
     """Whether numbers of this locale have a decimal comma; refuses an unknown one.
 
-    Names are those of a system: ``de_DE.UTF-8``, ``de-DE``, ``C``.
+    Names are those of a system: ``de_DE.UTF-8``, ``de-DE``, ``C``; or as a shell is
+    told: ``LC_ALL=de_DE.UTF-8``, ``LANG=en_US LC_NUMERIC=de_DE``.
     """
-    if not locale:
+    if not locale or not (stated := _stated_locale(locale.strip())):
         return False
-    name = _LOCALE.fullmatch(locale.strip().casefold())
-    language = name[1] if name else ""
+    name = _LOCALE.fullmatch(stated.casefold())
+    language = _LANGUAGES.get(name[1], name[1]) if name else ""
     has_comma = language in _COMMA_LANGUAGES.split()
     if name is None or not (has_comma or language in _POINT_LANGUAGES.split()):
         raise ParseError(
@@ -145,6 +164,23 @@ def writes_comma(locale: str | None) -> bool:
             )
         )
     return has_comma and f"{language}_{name[2]}" not in _POINT_COUNTRIES.split()
+
+
+def _stated_locale(text: str) -> str:
+    """The locale itself, of settings of a shell the one that decides the numbers."""
+    settings: dict[str, str] = {}
+    position = 0
+    while position < len(text):
+        setting = _SETTING.match(text, position)
+        if setting is None:
+            return text
+        settings[setting[1].casefold()] = setting[3]
+        position = setting.end()
+    stated = [settings[name] for name in _SETTINGS if settings.get(name)]
+    if not stated and not settings.keys() & set(_SETTINGS):
+        return text
+    # LANGUAGE lists them: de_DE:en.
+    return stated[0].partition(":")[0] if stated else ""
 
 
 def with_points(text: str) -> str:

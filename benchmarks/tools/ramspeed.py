@@ -25,6 +25,8 @@ LINES = Scanner(
     mean=rf"(?:{_KIND}) +BatchRun +(?P<mean_of>\w+): +{_RATE.format('mean_rate')}",
     mem=rf"(?P<mem_kind>{_KIND}) +(?P<kernel>Copy|Scale|Add|Triad|AVERAGE): +"
     rf"{_RATE.format('mem_rate')}",
+    # A row that is none of the above, or but its beginning at the end of the text.
+    lost=r"(?P<lost>(?:INTEGER|FL-POINT|MMX|SSE)\b[^\n]*|[IFMS][A-Z-]{0,7}\Z)",
 )
 UNITS = {"MB": "MB/s", "Mb": "MiB/s"}
 TYPES = {"INTEGER": "integer", "FL-POINT": "floating point"}
@@ -50,6 +52,9 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             header.facts["GiB per pass"] = line.whole("pass")
             if line["processes"]:
                 header.parameters["processes"] = line.whole("processes")
+        elif line.kind == "lost":
+            cut = Sentence('The line "{row}" is cut: left out.', row=line["lost"].strip()[:80])
+            runs[-1].mark("cut", cut)
         else:
             once = line.text.partition(":")[0]
             # A batch prints the same row for each of its numbered benchmarks.
@@ -97,7 +102,7 @@ TOOL = Tool(
     aliases=("ramsmp", "RAMspeed/SMP"),
     labels=("{type}", "{level}", "{block}"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"RAMspeed\b[^\n]* v\d",

@@ -58,20 +58,37 @@ def test_noise_between_the_packets_of_a_meter_is_dropped():
 
 
 @pytest.mark.parametrize(
-    "locale", ["de_DE.UTF-8", "de-DE", "de", "DE_de", "pt_BR", "fr"]
+    "locale",
+    [
+        *("de_DE.UTF-8", "de-DE", "de", "DE_de", "pt_BR", "fr", "de_DE@euro"),
+        *("de_DE.ISO-8859-1", "de_DE.utf8", "sr_Latn_RS", "German_Germany.1252"),
+        *("german", "locale=de_DE", "LC_ALL=de_DE.UTF-8", 'LC_NUMERIC="de_DE.UTF-8"'),
+        *("LANG=en_US.UTF-8 LC_NUMERIC=de_DE", "export LANG='de_DE.UTF-8';"),
+        *("LANG=de_DE LC_ALL=", "LANGUAGE=de_DE:en", "Locale = de_DE"),
+    ],
 )
 def test_it_knows_who_writes_a_comma(locale):
     assert writes_comma(locale)
 
 
 @pytest.mark.parametrize(
-    "locale", [None, "", "C", "C.UTF-8", "POSIX", "en_US", "de_CH"]
+    "locale",
+    [
+        *(None, "", "C", "C.UTF-8", "POSIX", "en_US", "de_CH", "C.utf8", "LC_ALL=C"),
+        *("LC_ALL=C LANG=de_DE", "locale=en_US", "LANG=", "English_Germany.1252"),
+    ],
 )
 def test_it_knows_who_does_not(locale):
     assert not writes_comma(locale)
 
 
-@pytest.mark.parametrize("locale", ["klingon", "xx_YY", "de_DE; drop", "\0"])
+@pytest.mark.parametrize(
+    "locale",
+    [
+        *("klingon", "xx_YY", "de_DE; drop", "\0", "LC_ALL=klingon", "rm=de_DE"),
+        *("LC_ALL=de_DE; drop", "=de_DE"),
+    ],
+)
 def test_it_refuses_an_unknown_locale(locale):
     with pytest.raises(ParseError, match="is unknown"):
         writes_comma(locale)

@@ -254,3 +254,27 @@ def test_a_number_that_cannot_be_read_refuses_its_own_run_alone(name, result):
     assert (broken.status, good.status) == ("rejected", "parsed")
     assert "?" in broken.problem.text
     assert good.readings == read(whole)[0].readings
+
+
+RAMSPEED = (DATA / "ramspeed" / "intmark-writing.txt").read_text()
+LAST_ROW = RAMSPEED.rstrip("\n").rpartition("\n")[2]
+
+
+@pytest.mark.parametrize("length", range(1, len(LAST_ROW)))
+def test_a_row_of_ramspeed_that_is_cut_anywhere_is_said_to_be_lost(length):
+    (whole,) = read(RAMSPEED)
+    head = RAMSPEED.rstrip("\n").removesuffix(LAST_ROW)
+
+    (run,) = read(head + LAST_ROW[:length])
+
+    assert run.readings == whole.readings[:-1]
+    assert codes(run) == {"cut"}
+    assert f'"{LAST_ROW[:length].rstrip()}"' in str(run.warnings[0].sentence)
+
+
+def test_a_row_of_ramspeed_that_is_cut_in_the_middle_of_the_text_is_said_to_be_lost():
+    (run,) = read(RAMSPEED.replace(" MB/s", " M", 1))
+
+    assert codes(run) == {"cut"}
+    assert len(run.readings) == len(read(RAMSPEED)[0].readings) - 1
+    assert codes(read(RAMSPEED)[0]) == set()
