@@ -44,7 +44,9 @@ _OF_EVERY_LINE: Final = (
     rf"#{_AFTER}",  # commented out
 )
 _OF_A_SOURCE: Final = (
-    rf"\[(?P<source>pod/[^\s\]]{{1,300}})\]{_AFTER}",  # kubectl logs --prefix
+    # kubectl logs --prefix, kubetail; stern
+    rf"\[(?P<source>[A-Za-z][^\]\n]{{0,300}})\]{_AFTER}",
+    rf"(?P<source>[a-z\d]{{1,60}}-[a-z\d-]{{1,200}} [a-z\d-]{{1,60}}){_AFTER}",
     rf"(?P<source>{_NAME}(?:@{_NAME})?) *\|{_AFTER}",  # docker compose, docker service
     r"\[(?P<source>[^\s\]]{1,100},\d{1,9})\]<std(?:out|err)>:",  # mpirun --tag-output
     # A journal without its times.

@@ -266,7 +266,7 @@ def _behind_prompt(stretch: str, source: Source, line: int) -> tuple[Source, ...
     """A command with what it printed, where this is clearer without marks before its
     lines: behind ``sysbench cpu run | ts``. Nothing where it is clear as it is."""
     prompt, _, body = stretch.partition("\n")
-    if not body or _SIGNATURES.search(f"\n{stretch}"):
+    if not body:
         return ()
     inner = Source(body, source.numbers[line:], source.prefix)
     clearer = _clearest(inner)

@@ -53,7 +53,9 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             if line["processes"]:
                 header.parameters["processes"] = line.whole("processes")
         elif line.kind == "lost":
-            cut = Sentence('The line "{row}" is cut: left out.', row=line["lost"].strip()[:80])
+            cut = Sentence(
+                'The line "{row}" is cut: left out.', row=line["lost"].strip()[:80]
+            )
             runs[-1].mark("cut", cut)
         else:
             once = line.text.partition(":")[0]

@@ -48,6 +48,8 @@ def bare(text):
         "bench-1  | ",
         "fio.1.x2y3@node-7    | ",
         "[pod/bench-0/fio] ",
+        "[bench-0 fio] ",
+        "bench-7d9f-x2 fio ",
         "[pod/bench-0/fio] 2026-11-20T21:44:36.123456789Z ",
         "[1,0]<stdout>:",
         "node7: ",
