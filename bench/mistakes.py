@@ -165,6 +165,21 @@ def slow_clock(rng: Generator, study: StudyFacts) -> Mistake:
     return with_cells(study, [scaled(cell, factors[cell.better]) for cell in alone])
 
 
+# What QEMU's TCG reached of native on x86 and POWER9, case by case.
+EMULATED = {"CPU": (0.03, 0.3), "memory": (0.001, 0.25)}
+
+
+def emulated(rng: Generator, study: StudyFacts) -> Mistake:
+    """A guest that is called KVM, and whose processor was imitated."""
+    column = _column(study, str(_any(rng, _guests(study)))).values()
+    changed = []
+    for cell in (each for each in column if each.component in EMULATED):
+        slow = float(np.exp(rng.uniform(*np.log(EMULATED[cell.component]))))
+        factor = slow if cell.better == "higher" else 1 / slow
+        changed.append(replace(scaled(cell, factor), hypervisor="KVM"))
+    return with_cells(study, changed)
+
+
 def stuck_share(value: float) -> Inject:
     def inject(rng: Generator, study: StudyFacts) -> Mistake:
         cell = _one_of(rng, (cell for cell in study.cells if cell.is_share))
@@ -291,6 +306,7 @@ CLASSES: dict[str, tuple[Inject, set[str]]] = {
     ),
     "beyond the line rate": (beyond_the_line, {"beyond-the-medium"}),
     "clock runs slow, x 1.3": (slow_clock, {"common-clock-factor"}),
+    "KVM that imitated the processor": (emulated, {"emulation-speed"}),
     "CPU reads 0 %": (stuck_share(0.0), {"zero-reading"}),
     "CPU reads 100 %": (stuck_share(100.0), {"saturated-reading"}),
     "parameter differs": (other_parameter, {"parameters-differ"}),

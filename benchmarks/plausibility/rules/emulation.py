@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -42,11 +43,12 @@ WATCHING: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """A case's speed against native, a CPU each; ``is_sure``: how many is known."""
+    """A case's speed against native with as many CPUs; ``at_most`` if the guest had but
+    one of them, where nobody says how many it had."""
 
     cell: CellFact
     ratio: float
-    is_sure: bool
+    at_most: float
 
 
 @rule("emulation-speed", "As slow as an imitated processor", "implausible")
@@ -56,8 +58,8 @@ def emulation_speed(study: StudyFacts) -> Iterator[Doubt]:
     is a memory case if it has any, and there are two cases at least. Looked at are
     cases of one VM alone that compute (no system calls, no counters of a monitor), at
     native's number of CPUs: eight threads on two virtual CPUs are expected at a fourth.
-    Where the virtual CPUs are not stated and only cases of several threads are slow,
-    it is a check. Containers, which share their host's kernel, are left out.
+    Where the virtual CPUs are not stated and a single one would explain it, it is a
+    check. Containers, which share their host's kernel, are left out.
 
     Why: QEMU falls back to imitating the processor (TCG) where /dev/kvm is missing, may
     not be opened, or nested virtualization is off, and says so in one line. CPU cases
@@ -74,13 +76,11 @@ def emulation_speed(study: StudyFacts) -> Iterator[Doubt]:
         if (speed := _speed(cell, study)) is not None:
             columns[cell.column].append(speed)
     for speeds in columns.values():
-        sure = [speed for speed in speeds if speed.is_sure]
-        is_sure = _is_slow(sure)
-        found = sure if is_sure else speeds
-        if not is_sure and not _is_slow(found):
+        if not _is_slow(speeds, [speed.ratio for speed in speeds]):
             continue
-        ratios = sorted(speed.ratio for speed in found)
-        cell = found[0].cell
+        is_sure = _is_slow(speeds, [speed.at_most for speed in speeds])
+        ratios = sorted(speed.ratio for speed in speeds)
+        cell = speeds[0].cell
         why: str = Sentence(
             "{system} computes at {typical:.3g} of native ({slowest:.3g} to "
             "{fastest:.3g} in {n} cases): as slowly as a processor that a program "
@@ -93,28 +93,29 @@ def emulation_speed(study: StudyFacts) -> Iterator[Doubt]:
         )
         if not is_sure:
             few = Sentence(
-                "Its virtual CPUs are not stated: a small part of the host's would "
-                "explain it, too."
+                "Its virtual CPUs are not stated: a few of the host's would explain "
+                "it, too."
             )
             why = joined([why, few])
         yield about_cells(
             why,
-            [speed.cell for speed in found],
+            [speed.cell for speed in speeds],
             None if is_sure else "check",
-            ratios=[round(speed.ratio, 5) for speed in found],
+            ratios=[round(speed.ratio, 5) for speed in speeds],
             median=round(median(ratios), 5),
             limit=round(SLOW, 5),
             hypervisor=cell.hypervisor,
         )
 
 
-def _is_slow(speeds: Sequence[Speed]) -> bool:
-    cpu = [speed.ratio for speed in speeds if speed.cell.component == "CPU"]
-    memory = [speed.ratio for speed in speeds if speed.cell.component == "memory"]
+def _is_slow(speeds: Sequence[Speed], ratios: Sequence[float]) -> bool:
+    by_component: dict[str, list[float]] = {"CPU": [], "memory": []}
+    for speed, ratio in zip(speeds, ratios, strict=True):
+        by_component[speed.cell.component].append(ratio)
+    cpu, memory = by_component.values()
     return (
         len(speeds) >= LEAST_CASES
-        and bool(cpu)
-        and median(cpu) <= SLOW
+        and median(cpu or [math.inf]) <= SLOW
         and min(memory, default=0) <= SLOW
     )
 
@@ -132,8 +133,8 @@ def _speed(cell: CellFact, study: StudyFacts) -> Speed | None:
         return None
     ratio = cell.mean / native.mean
     ratio = ratio if cell.better == "higher" else 1 / ratio
-    share, is_sure = _share_of_cpus(cell)
-    return Speed(cell, ratio / share, is_sure)
+    share, least = _shares_of_cpus(cell)
+    return Speed(cell, ratio / share, ratio / least if least else math.inf)
 
 
 def _computes(cell: CellFact) -> bool:
@@ -144,14 +145,18 @@ def _computes(cell: CellFact) -> bool:
     return cell.tool != "stress-ng" or cell.parameters.get("stressor") in COMPUTING
 
 
-def _share_of_cpus(cell: CellFact) -> tuple[float, bool]:
-    """The part of the CPUs that native had for this case, and whether it is known."""
+def _shares_of_cpus(cell: CellFact) -> tuple[float, float]:
+    """The part of native's CPUs that the guest had for this case, and the least that it
+    can have had; 0 where neither side's number is known."""
     counts = (cell.parameters.get(name, "") for name in WORKERS)
     workers = max((int(text) for text in counts if text.isdecimal()), default=None)
     if workers is None and cell.tool not in ON_ALL_CPUS:
-        return 1.0, True
+        return 1.0, 1.0
     known = [most for most in (workers, cell.host_cores) if most]
-    if not known or cell.vcpus is None:
-        return 1.0, min(known, default=2) == 1
+    if not known:
+        return 1.0, 0.0
     at_once = min(known)
-    return min(cell.vcpus, at_once) / at_once, True
+    if cell.vcpus is None:
+        return 1.0, 1 / at_once
+    share = min(cell.vcpus, at_once) / at_once
+    return share, share

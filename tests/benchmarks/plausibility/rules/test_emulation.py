@@ -89,5 +89,20 @@ def test_where_the_virtual_cpus_are_not_stated_it_is_a_check():
     assert "not stated" in found.sentence
 
 
+def test_what_not_even_a_single_cpu_explains_is_no_mere_check():
+    [found] = flagged(0.03, 0.02, 0.02, 0.01, parameters={"threads": "8"})
+
+    assert found.severity == "implausible"
+    assert "not stated" not in found.sentence
+
+
+def test_tools_that_use_all_cpus_need_their_number():
+    kvm = {"parameters": {"n": "45000"}, "tool": "intel-linpack"}
+
+    assert [each.severity for each in flagged(*TCG, **kvm)] == ["check"]
+    assert flagged(*TCG, **kvm, host_cores=16, vcpus=1) == []
+    assert len(flagged(*TCG, **kvm, host_cores=16, vcpus=16)) == 1
+
+
 def test_system_calls_and_monitors_do_not_compute():
     assert flagged(*TCG, tool="hackbench") == []
