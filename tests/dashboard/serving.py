@@ -1,5 +1,6 @@
 """What the browser tests serve: studies, committed for the server's threads."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -7,6 +8,7 @@ from typing import Any
 
 from django.core.management import call_command
 from django.db import connection
+from django.db.backends.signals import connection_created
 from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.studies import checking
@@ -21,10 +23,19 @@ CONNECTED = (
 def served() -> Iterator[str]:
     """Serve what is committed until the block ends; give the address."""
     others = _sessions()
+
+    def spare(connection: Any, **_: Any) -> None:
+        # The tests' own: what the next module goes on with would be dead. There may be
+        # several in this thread, for Playwright's loop has one of its own.
+        if threading.current_thread() is threading.main_thread():
+            others.append(connection.connection.info.backend_pid)
+
+    connection_created.connect(spare)
     server = LiveServer("127.0.0.1")
     try:
         yield server.url
     finally:
+        connection_created.disconnect(spare)
         server.stop()
         _end_all_but(others)
 
