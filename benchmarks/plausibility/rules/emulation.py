@@ -11,6 +11,7 @@ from typing import Final
 
 from benchmarks.plausibility.facts import CellFact, ColumnKey, StudyFacts
 from benchmarks.plausibility.findings import Doubt, about_cells, rule
+from benchmarks.plausibility.slips import nearest_factor
 from benchmarks.sentences import Sentence, joined
 
 SLOW: Final = 1 / 3
@@ -18,6 +19,10 @@ SLOW: Final = 1 / 3
 below Xen) reached 0.03 to 0.30 of native. Of 42 systems of eight studies on the
 processor itself the slowest median is 0.45 (LINPACK, whose guest does not see the
 topology), the next 0.61."""
+SLOWEST: Final = 0.01
+"""What is slower still reads in another unit: no CPU case was below 0.03."""
+SAME: Final = 0.1
+"""How near to the factor of a unit all cases come where that is the cause, as a log."""
 LEAST_CASES: Final = 2
 
 WORKERS: Final = (
@@ -59,7 +64,9 @@ def emulation_speed(study: StudyFacts) -> Iterator[Doubt]:
     cases of one VM alone that compute (no system calls, no counters of a monitor), at
     native's number of CPUs: eight threads on two virtual CPUs are expected at a fourth.
     Where the virtual CPUs are not stated and a single one would explain it, it is a
-    check. Containers, which share their host's kernel, are left out.
+    check. Containers, which share their host's kernel, are left out; so are systems
+    below a hundredth of native, or whose cases all come within 10 % of the factor
+    between two units: `unit-slip` looks at those.
 
     Why: QEMU falls back to imitating the processor (TCG) where /dev/kvm is missing, may
     not be opened, or nested virtualization is off, and says so in one line. CPU cases
@@ -76,7 +83,7 @@ def emulation_speed(study: StudyFacts) -> Iterator[Doubt]:
         if (speed := _speed(cell, study)) is not None:
             columns[cell.column].append(speed)
     for speeds in columns.values():
-        if not _is_slow(speeds, [speed.ratio for speed in speeds]):
+        if not _is_slow(speeds, [speed.ratio for speed in speeds]) or _slipped(speeds):
             continue
         is_sure = _is_slow(speeds, [speed.at_most for speed in speeds])
         ratios = sorted(speed.ratio for speed in speeds)
@@ -115,9 +122,15 @@ def _is_slow(speeds: Sequence[Speed], ratios: Sequence[float]) -> bool:
     cpu, memory = by_component.values()
     return (
         len(speeds) >= LEAST_CASES
-        and median(cpu or [math.inf]) <= SLOW
+        and SLOWEST <= median(cpu or [0]) <= SLOW
         and min(memory, default=0) <= SLOW
     )
+
+
+def _slipped(speeds: Sequence[Speed]) -> bool:
+    """Whether all cases are off by the factor between two units: no processor is."""
+    factors = {nearest_factor(each.cell, math.log(each.ratio), SAME) for each in speeds}
+    return len(factors) == 1 and "" not in factors
 
 
 def _speed(cell: CellFact, study: StudyFacts) -> Speed | None:

@@ -50,6 +50,8 @@ def test_a_kvm_at_emulation_speed_is_flagged(better):
         (0.12, 0.95, 0.97, 0.98),  # one slow case
         (0.14, 0.04, 0.96, 0.97),  # slow CPU, fast memory: no processor is like that
         (0.14,),
+        (0.001, 0.00098),  # milliseconds for seconds
+        (0.0995, 0.098, 0.1, 0.096),  # a lost decimal point, throughout
     ],
 )
 def test_a_guest_on_the_processor_itself_is_silent(ratios):
