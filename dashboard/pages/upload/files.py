@@ -129,6 +129,11 @@ class PreviewResult:
     trouble: Trouble | None
 
     @property
+    def prefix(self) -> str:
+        """What stood before each of its lines, and was taken off."""
+        return str(self.run.facts.get(reading.PREFIX, ""))
+
+    @property
     def left_out(self) -> int:
         return self.count - len(self.samples) - len(self.folded)
 

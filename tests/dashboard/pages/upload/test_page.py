@@ -233,6 +233,15 @@ def test_nonsense_said_about_a_file_is_a_sentence(member, said):
     assert "There is no tool" in words(answer) or "is unknown" in words(answer)
 
 
+def test_what_stood_before_each_line_is_told(member):
+    marked = b"".join(b"[pod/bench-0/run] " + line for line in HDPARM.splitlines(True))
+
+    page = words(send(member, upload(marked)))
+
+    assert "taken off before each line: [pod/bench-0/run]" in page
+    assert "taken off" not in words(send(member, upload(HDPARM)))
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-16-le"])
 def test_files_of_other_encodings_are_read(member, encoding):
     data = HDPARM.decode().replace("\n", "\r\n").encode(encoding)
