@@ -22,16 +22,20 @@ from typing import Final
 
 _CLOCK = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?"
 _DATE = r"\d{4}[-/.]\d{2}[-/.]\d{2}"
-_ZONE = r"(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?"
+_ZONE = (
+    r"(?: ?(?:Z|UTC|GMT|CES?T|[EMP][SD]T|CDT|WES?T|EES?T|MSK|JST|IST"
+    r"|[+-]\d{2}:?\d{2}))?"
+)
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d{1,2}"
-_EPOCH = r"[1-9]\d{9}(?:[.,]\d{1,9})?"
+_EPOCH = r"[1-9]\d{9}(?:\d{3}){0,3}(?:[.,]\d{1,9})?"
+_LEVEL = r"(?:DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR)"
 _NAME = r"[\w.-]{1,100}"
 # One blank belongs to the mark, the others to the line. Editors take it off where
 # nothing follows.
 _AFTER = r"(?:[ \t]|(?=\n|\Z))"
 
 _OF_EVERY_LINE: Final = (
-    rf"\[?{_DATE}[T _]{_CLOCK}{_ZONE}\]?:?{_AFTER}",
+    rf"\[?(?:[A-Z][a-z]{{2}} )?{_DATE}[T _]{_CLOCK}{_ZONE}\]?:?{_AFTER}",
     # journald and syslog: "Nov 20 21:44:36 host program[123]: "
     rf"{_MONTH} (?:\d{{4}} )?{_CLOCK} [\w.-]++ [^\s:\[]++(?:\[\d++\])?:{_AFTER}",
     rf"\[?(?:[A-Z][a-z]{{2}} )?{_MONTH} (?:\d{{4}} )?{_CLOCK}(?: \d{{4}})?\]?:?"
@@ -40,6 +44,9 @@ _OF_EVERY_LINE: Final = (
     rf"\[ *\d++\.\d++\]{_AFTER}",  # seconds since start
     rf"\[?{_EPOCH}\]?:?{_AFTER}",  # ts %.s
     rf"\d{{1,9}}\.\d{{6}}{_AFTER}",  # ts -i %.s
+    # As programs log: "INFO:root:", "- root - INFO - "
+    rf"(?:- )?(?:{_NAME} - )?\[?{_LEVEL}\]?(?::{_NAME})?:?(?: -)?{_AFTER}",
+    rf"{_LEVEL}:{_NAME}:",
     rf">{_AFTER}",  # quoted in a mail
     rf"#{_AFTER}",  # commented out
 )
@@ -52,13 +59,15 @@ _OF_A_SOURCE: Final = (
     # A journal without its times.
     rf"(?P<source>(?:{_NAME} )?{_NAME}\[\d{{1,9}}\]):{_AFTER}",
     rf"(?P<source>{_NAME}):{_AFTER}",  # pdsh, srun --label
+    rf"(?P<source>{_NAME} \((?:remote|local)-exec\)):{_AFTER}",  # terraform
     r"(?P<source>[^\s:]{0,99}[./][^\s:]{0,99}):",  # grep -H
 )
 _COUNTED: Final = (
     r"(?P<count>\d{1,9})[:-]",  # grep -n
     r"(?P<source>[^\s:]{1,200}):(?P<count>\d{1,9}):",  # grep -Hn
     r" {0,9}(?P<count>\d{1,9}) {1,4}[|│](?: |(?=\n|\Z))",  # bat, editors
-    r" {0,9}(?P<count>\d{1,9})(?:\t|: | {2}|(?=\n|\Z))",  # cat -n, nl; as shown
+    r" {0,9}(?P<count>\d{1,9})(?:\t|: | {2}|(?=\n|\Z))",  # cat -n, nl
+    rf" {{0,9}}(?P<count>\d{{1,9}}){_AFTER}",
 )
 _MARKS: Final = tuple(
     re.compile(rf"\n{each}", re.ASCII)

@@ -45,6 +45,15 @@ DISGUISES: dict[str, Callable[[str], bytes | str]] = {
     "grep -n of a log": lambda text: _counted(text, "{}:21:44:36 ".format),
     "cat -n": lambda text: _counted(text, "{:6}\t".format),
     "cat -n as a terminal shows it": lambda text: _counted(text, "{:6}  ".format),
+    "grep -n . (no blank lines)": lambda text: "".join(
+        f"{number}:{line}\n" for number, line in enumerate(text.splitlines(), 1) if line
+    ),
+    "a log behind a prompt": lambda text: (
+        f"root@vm:~# run.sh | cat -n\n{_counted(text, '{:6}\t'.format)}root@vm:~# "
+    ),
+    "a program's log": lambda text: _prefixed(
+        text, "2026-11-20 21:44:36,120 - root - INFO - "
+    ),
     "two blanks": lambda text: _prefixed(text, "  "),
     "eight blanks": lambda text: _prefixed(text, " " * 8),
     "a tab": lambda text: _prefixed(text, "\t"),
