@@ -48,8 +48,8 @@ DISGUISES: dict[str, Callable[[str], bytes | str]] = {
     "grep -n . (no blank lines)": lambda text: "".join(
         f"{number}:{line}\n" for number, line in enumerate(text.splitlines(), 1) if line
     ),
-    "a log behind a prompt": lambda text: (
-        f"root@vm:~# run.sh | cat -n\n{_counted(text, '{:6}\t'.format)}root@vm:~# "
+    "a log behind a prompt": lambda text: "".join(
+        ["root@vm:~# run.sh | cat -n\n", _counted(text, "{:6}\t".format), "root@vm:~# "]
     ),
     "a program's log": lambda text: _prefixed(
         text, "2026-11-20 21:44:36,120 - root - INFO - "
