@@ -196,6 +196,9 @@ def canonical_platform(
     is_qemu = known is None and bool(_QEMU & set(words))
     if is_qemu and (kind == EMULATION or _is_without_help(words, _words(version))):
         known = EMULATOR
+        # "TCG, no KVM" is said by the name now, and is no version.
+        if set(_words(version)) <= _WITHOUT | _OFF | _HELP | _SOFTWARE | _QEMU:
+            version = ""
     if known is None:
         return Platform(name, version, kind)
     both = f"{numbers} {version}".strip()

@@ -55,7 +55,9 @@ def test_an_unknown_hypervisor_is_taken_and_said_to_be_unknown(api, host):
 def test_qemu_without_kvm_is_emulation_however_it_is_written(api, host):
     stated = {"hypervisor": "QEMU", "hypervisor_version": "TCG, no KVM"}
     first = api.post("systems/", {**GUEST, **stated})
-    again = api.post("systems/", {**GUEST, **stated, "hypervisor": "qemu-tcg"})
+    again = api.post(
+        "systems/", {**GUEST, "hypervisor": "qemu-tcg", "hypervisor_version": ""}
+    )
 
     assert (first.status_code, again.status_code) == (201, 200)
     assert first.json()["hypervisor"] == "QEMU TCG"
