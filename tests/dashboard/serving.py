@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management import call_command
 from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from pytest_django.live_server_helper import LiveServer
 
@@ -23,21 +24,25 @@ CONNECTED = (
 def served() -> Iterator[str]:
     """Serve what is committed until the block ends; give the address."""
     others = _sessions()
+    own: list[BaseDatabaseWrapper] = []
 
-    def spare(connection: Any, **_: Any) -> None:
-        # The tests' own: what the next module goes on with would be dead. There may be
-        # several in this thread, for Playwright's loop has one of its own.
+    def note(connection: BaseDatabaseWrapper, **_: Any) -> None:
+        # There may be several in this thread: Playwright's loop has one of its own.
         if threading.current_thread() is threading.main_thread():
-            others.append(connection.connection.info.backend_pid)
+            own.append(connection)
 
-    connection_created.connect(spare)
+    connection_created.connect(note)
     server = LiveServer("127.0.0.1")
     try:
         yield server.url
     finally:
-        connection_created.disconnect(spare)
+        connection_created.disconnect(note)
         server.stop()
         _end_all_but(others)
+        # The tests' own were ended, too. Whoever goes on with one connects anew; it
+        # would find it dead, and left open the database could not be dropped.
+        for connection in own:
+            connection.close()
 
 
 @contextmanager
