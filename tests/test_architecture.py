@@ -53,6 +53,7 @@ PURE = (
     "benchmarks.text",
     "benchmarks.tools",
     "benchmarks.units",
+    "benchmarks.work_classes",
     "dashboard.pages.cell.charts",
     "dashboard.charts.bars",
     "dashboard.charts.chart",
