@@ -5,11 +5,13 @@ its mean. Used by ``bench.calibration`` and by the tests.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.random import Generator
 
+from benchmarks.analysis.designs import SessionRollups
 from benchmarks.analysis.intervals import Rollups
 
 Draw = Callable[[Generator, tuple[int, int]], np.ndarray]
@@ -80,3 +82,59 @@ def cells_of(
 ) -> Rollups:
     """Return the statistics of cells whose true mean is ``truth``."""
     return rolled(truth * runs(generator, kind, cells, n, noise=noise))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One side of many cells: whole, and session by session."""
+
+    cells: Rollups
+    sessions: SessionRollups
+
+
+def sitting_by_sitting(run_means: np.ndarray, days: np.ndarray) -> Measured:
+    """Return the statistics of cells x sessions x runs; ``days`` names the sessions."""
+    cells, sessions, n = run_means.shape
+    flat = run_means.reshape(-1, n)
+    of_sessions = rolled(flat)
+    return Measured(
+        rolled(run_means.reshape(cells, -1)),
+        SessionRollups.of(
+            np.repeat(np.arange(cells), sessions),
+            np.tile(days, cells),
+            of_sessions.n,
+            of_sessions.mean,
+            of_sessions.variance * (n - 1) if n > 1 else np.zeros(len(flat)),
+            flat.min(axis=1),
+            flat.max(axis=1),
+            resolution=of_sessions.resolution,
+        ),
+    )
+
+
+def days_apart(
+    generator: Generator,
+    cells: int,
+    sessions: tuple[int, int],
+    n: int,
+    *,
+    truth: float = 1.0,
+    day: float = 0.03,
+    noise: float = 0.02,
+    is_shared: bool = False,
+) -> tuple[Measured, Measured]:
+    """Return cells and their baselines in a world where every day has an effect.
+
+    ``sessions`` are those of either side, ``n`` the runs in each. A day moves both
+    sides of a shared session alike: ``day`` is the standard deviation of its logarithm.
+    """
+    sides = []
+    effect = generator.normal(0, day, (cells, sessions[0], 1))
+    for place, (count, level) in enumerate(zip(sessions, (truth, 1.0), strict=True)):
+        if place and not is_shared:
+            effect = generator.normal(0, day, (cells, count, 1))
+        first = 0 if is_shared else 1000 * place
+        drawn = 1 + noise * generator.normal(size=(cells, count, n))
+        days = np.arange(first, first + count)
+        sides.append(sitting_by_sitting(level * np.exp(effect) * drawn, days))
+    return sides[0], sides[1]

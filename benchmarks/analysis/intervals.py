@@ -51,6 +51,7 @@ class Method(IntEnum):
     NONE = 0
     MOVER = 1
     WELCH = 2
+    SESSIONS = 3  # a session is the unit: see designs.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +60,15 @@ class Rollups:
 
     ``variance`` is the sample variance of the run means (NaN below two runs),
     ``resolution`` the last printed digit's worth (0.01 for "12.34", NaN if unknown).
+    ``independent`` is how many independent runs they are worth, where each depends on
+    the one before; None: every run counts in full.
     """
 
     n: NDArray[np.int64]
     mean: Floats
     variance: Floats
     resolution: Floats
+    independent: Floats | None = None
 
     @classmethod
     def of(
@@ -81,8 +85,17 @@ class Rollups:
     def take(self, rows: NDArray[np.int64]) -> Rollups:
         """Return the cells of these rows."""
         return Rollups(
-            self.n[rows], self.mean[rows], self.variance[rows], self.resolution[rows]
+            self.n[rows],
+            self.mean[rows],
+            self.variance[rows],
+            self.resolution[rows],
+            None if self.independent is None else self.independent[rows],
         )
+
+    @property
+    def worth(self) -> NDArray[np.int64] | Floats:
+        """How many independent runs these are worth."""
+        return self.n if self.independent is None else self.independent
 
     @property
     @NO_WARNINGS
@@ -98,7 +111,8 @@ class Rollups:
         whose variance is resolution^2 / 12 (GUM, F.2.2.1). All of them are rounded
         alike, so it is not divided by n: more such runs tell nothing more.
         """
-        of_mean = self.variance / np.asarray(self.n if n is None else n)
+        runs = self.worth if n is None else np.asarray(n) * (self.worth / self.n)
+        of_mean = self.variance / runs
         of_mean = np.where(self.is_rounded, self.resolution**2 / 12, of_mean)
         # Divided first: the square of a mean may overflow, a quotient's does not.
         return np.asarray((np.sqrt(of_mean) / self.mean) ** 2, dtype=float)
@@ -163,9 +177,9 @@ def t_quantiles(df: Floats, probability: float) -> Floats:
     return quantiles
 
 
-def t_of_runs(n: NDArray[np.int64], probability: float) -> Floats:
+def t_of_runs(n: NDArray[np.int64] | Floats, probability: float) -> Floats:
     """Return the t quantile of each number of runs, n - 1 degrees; NaN below two."""
-    if n.size and n.max() <= MOST_TABLED:
+    if n.dtype.kind == "i" and n.size and n.max() <= MOST_TABLED:
         # Numbers of runs are small and whole: looking up is faster than computing.
         return _table(probability)[n]
     return t_quantiles(np.where(n > 1, n - 1.0, np.nan), probability)
@@ -218,8 +232,8 @@ def log_ratio_intervals(
     probability = (1 + confidence) / 2
     extra = np.asarray(extra_log_variance, dtype=float)
     own, other = cell.log_variance(), baseline.log_variance()
-    own_g = t_of_runs(cell.n, probability) ** 2 * own
-    g = t_of_runs(baseline.n, probability) ** 2 * other
+    own_g = t_of_runs(cell.worth, probability) ** 2 * own
+    g = t_of_runs(baseline.worth, probability) ** 2 * other
     above = np.where(higher_is_better, cell.mean, baseline.mean)
     below = np.where(higher_is_better, baseline.mean, cell.mean)
     ratio = above / below
@@ -229,7 +243,8 @@ def log_ratio_intervals(
     # No spread is no certainty: runs that all read the same have no interval.
     exists &= np.minimum(g, own_g) > LEAST_G
     is_welch = exists & (np.minimum(cell.n, baseline.n) >= WELCH_RUNS)
-    df = np.where(is_welch, welch_df(own, cell.n, other, baseline.n, extra), np.nan)
+    df = welch_df(own, cell.worth, other, baseline.worth, extra)
+    df = np.where(is_welch, df, np.nan)
     standard_error = np.where(exists, np.sqrt(own + other + extra), np.nan)
     welch = t_quantiles(df, probability) * standard_error
     # g is t^2 v: on the log scale MOVER is the root of the sum of squares.

@@ -5,8 +5,9 @@ import zlib
 import numpy as np
 import pytest
 
-from bench.simulation import KINDS, cells_of, runs
+from bench.simulation import KINDS, cells_of, days_apart, runs
 from bench.tables import covered, identical_readings, many_cells, shares
+from benchmarks.analysis.designs import Design, designed_intervals
 from benchmarks.analysis.intervals import Method, log_ratio_intervals
 from benchmarks.analysis.verdicts import Verdict
 
@@ -105,3 +106,75 @@ def test_rounded_readings_are_not_taken_for_exact():
     divided = [float(share) for share in table.rows[-1][1:]]
     assert min(kept) >= 93
     assert min(divided) < 50
+
+
+# --- Days that differ by 3 %: sessions are what was repeated, or were not.
+
+
+def designed(sessions, *, is_shared, n=5, truth=1.0):
+    generator = generator_of("days", sessions, is_shared, n, truth)
+    own, native = days_apart(
+        generator, REPETITIONS, sessions, n, truth=truth, is_shared=is_shared
+    )
+    pair = own.sessions, native.sessions
+    return designed_intervals(own.cells, native.cells, pair, True)
+
+
+def holding(judged, truth=1.0):
+    return np.mean((judged.intervals.low < truth) & (judged.intervals.high > truth))
+
+
+def called(judged):
+    """How often slower and faster by what decides, the margin being 2 %."""
+    slower = np.mean(judged.deciding_high < np.log(0.98))
+    return slower, np.mean(judged.deciding_low > np.log(1.02))
+
+
+ROWS = [
+    (Design.SHARED, (3, 3), True),
+    (Design.SHARED, (5, 5), True),
+    (Design.SHARED, (10, 10), True),
+    (Design.TWO_SHARED, (2, 2), True),
+    (Design.ONE_SHARED, (1, 1), True),
+    (Design.REPEATED, (3, 3), False),
+    (Design.REPEATED, (5, 5), False),
+    (Design.REPEATED, (10, 10), False),
+    (Design.BORROWED, (1, 3), False),
+    (Design.BORROWED, (5, 1), False),
+    (Design.BORROWED, (1, 10), False),
+    (Design.BORROWED, (2, 5), False),
+]
+
+
+@pytest.mark.parametrize("n", [5, 10])
+@pytest.mark.parametrize(("design", "sessions", "is_shared"), ROWS)
+def test_intervals_of_every_design_hold_the_truth(design, sessions, is_shared, n):
+    judged = designed(sessions, is_shared=is_shared, n=n)
+
+    assert (judged.design == design).all()
+    assert 0.93 <= holding(judged) <= 0.975
+    assert sum(called(judged)) <= 0.03
+
+
+@pytest.mark.parametrize(
+    ("sessions", "is_shared", "least"),
+    [
+        ((3, 3), True, 0.55),
+        ((5, 5), True, 0.95),
+        ((1, 1), True, 0.5),
+        ((5, 5), False, 0.2),
+        ((10, 10), False, 0.5),
+        ((1, 5), False, 0.07),
+    ],
+)
+def test_a_real_difference_of_5_percent_is_found_by(sessions, is_shared, least):
+    slower, faster = called(designed(sessions, is_shared=is_shared, truth=0.95))
+
+    assert slower >= least
+    assert faster == 0
+
+
+def test_runs_of_one_day_each_cannot_tell_days_from_systems():
+    """Why this design gets no verdict: no number of runs helps."""
+    for n in (5, 30):
+        assert sum(called(designed((1, 1), is_shared=False, n=n))) > 0.2

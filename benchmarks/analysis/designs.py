@@ -1,0 +1,667 @@
+"""Intervals that follow what was repeated: runs of one sitting, or whole sessions.
+
+An interval speaks only of the levels that were repeated. Ten runs of one sitting say
+how well that sitting is known, and nothing of another day; a session (one sitting of
+runs) that was repeated says how much days differ. So the design of a cell, which
+sessions its two sides share and how many each has, chooses the interval:
+
+- sessions that both sides share: one ln ratio a session, and Student's t over these,
+  for what a day does to both sides cancels in its ratio. Sessions count equally;
+- three sessions and more on each side, not shared: the sessions' ln means are the
+  units, Welch's interval of their difference;
+- one side has three and more, the other one or two: the variance between the sessions
+  of the first is borrowed for the second, s^2 (1 / S + 1 / S'), with S - 1 degrees;
+- everything else rests on runs alone (``intervals``): within one shared session that is
+  all there is to say, on different days it says too little for a verdict.
+
+Several levels of noise and what their repetition tells: Kalibera and Jones, "Rigorous
+benchmarking in reasonable time", ISMM 2013. Effective number of dependent runs,
+n (1 - rho) / (1 + rho): Bayley and Hammersley, JRSS Supplement 8 (1946).
+
+**Complete separation**: where every run of one side lies beyond every run of the other,
+its direction needs no figure. Under equal sides each assignment of the runs to the
+sides is as likely, so the chance is 2 in all assignments (Fisher's permutation test).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
+from benchmarks.analysis.intervals import (
+    LEAST_G,
+    NO_WARNINGS,
+    WELCH_RUNS,
+    Floats,
+    Intervals,
+    Method,
+    Rollups,
+    log_ratio_intervals,
+    t_quantiles,
+    welch_df,
+)
+
+Places = NDArray[np.int64]
+
+UNKNOWN_TIME: Final = -1  # the session of runs that state no start
+REPEATED_SESSIONS: Final = 3  # from here on a spread between sessions can be relied on
+
+
+class Design(IntEnum):
+    """What was repeated, and so what an interval may speak of."""
+
+    NONE = 0  # a side has no runs
+    SINGLE_RUN = 1
+    ONE_SHARED = 2
+    TWO_SHARED = 3
+    SHARED = 4  # three sessions and more
+    REPEATED = 5  # three and more on each side, not the same ones
+    BORROWED = 6  # one side repeated, the other not
+    UNREPEATED = 7  # different days, never repeated
+    ASSUMED_ONE = 8  # times are unknown: taken for one sitting
+
+    @property
+    def slug(self) -> str:
+        return self.name.lower()
+
+
+# Sessions are the units of these: runs within them need not be many.
+OF_SESSIONS: Final = (Design.SHARED, Design.REPEATED, Design.BORROWED)
+# What two days do to two sides is part of these ratios.
+ACROSS_DAYS: Final = (Design.REPEATED, Design.BORROWED, Design.UNREPEATED)
+BY_SESSION: Final = (*OF_SESSIONS, Design.TWO_SHARED)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRollups:
+    """The statistics of one side's cells, session by session: flat arrays.
+
+    Entry k is what cell ``row[k]`` measured in session ``session[k]`` (`UNKNOWN_TIME`:
+    nobody knows when); entries are in the order of rows, then sessions. ``variance`` is
+    NaN below two runs, ``rho`` the autocorrelation of neighbouring runs where it is
+    beyond chance, else NaN.
+    """
+
+    row: Places
+    session: Places
+    n: Places
+    mean: Floats
+    variance: Floats
+    minimum: Floats
+    maximum: Floats
+    rho: Floats
+    resolution: Floats
+
+    @classmethod
+    def of(
+        cls,
+        row: ArrayLike,
+        session: ArrayLike,
+        n: ArrayLike,
+        mean: ArrayLike,
+        m2: ArrayLike,
+        minimum: ArrayLike,
+        maximum: ArrayLike,
+        rho: ArrayLike = np.nan,
+        resolution: ArrayLike = np.nan,
+    ) -> SessionRollups:
+        """Take what is stored of sessions, in any order; ``m2`` as in `Rollups.of`."""
+        rows, sessions = (np.asarray(each, dtype=np.int64) for each in (row, session))
+        rolled = Rollups.of(n, mean, m2, resolution)
+        low, high, lag = (
+            np.broadcast_to(np.asarray(each, dtype=float), rows.shape)
+            for each in (minimum, maximum, rho)
+        )
+        order = np.lexsort((sessions, rows))
+        return cls(
+            rows[order],
+            sessions[order],
+            rolled.n[order],
+            rolled.mean[order],
+            rolled.variance[order],
+            low[order],
+            high[order],
+            lag[order],
+            rolled.resolution[order],
+        )
+
+    @classmethod
+    def of_one_sitting(
+        cls, cells: Rollups, minimum: ArrayLike, maximum: ArrayLike
+    ) -> SessionRollups:
+        """Take whole cells for one session each, of which nobody knows the time."""
+        rows = np.flatnonzero(cells.n > 0)
+        taken = cells.take(rows)
+        return cls(
+            rows,
+            np.full(rows.shape, UNKNOWN_TIME),
+            taken.n,
+            taken.mean,
+            taken.variance,
+            np.asarray(minimum, dtype=float)[rows],
+            np.asarray(maximum, dtype=float)[rows],
+            np.full(rows.shape, np.nan),
+            taken.resolution,
+        )
+
+    @property
+    @NO_WARNINGS
+    def independent(self) -> Floats:
+        """How many independent runs those of each session are worth, at least two."""
+        rho = np.where(self.rho > 0, np.minimum(self.rho, 0.99), 0.0)
+        worth = self.n * (1 - rho) / (1 + rho)
+        return np.where(self.n > 1, np.maximum(worth, 2.0), self.n)
+
+    @property
+    def rollups(self) -> Rollups:
+        """Each session as if it were a cell."""
+        return Rollups(
+            self.n, self.mean, self.variance, self.resolution, self.independent
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Sessions that both sides share: entry k is places ``own[k]`` and ``other[k]``."""
+
+    row: Places
+    own: Places
+    other: Places
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The range of a log ratio, from the least and greatest runs of both sides.
+
+    ``chance`` is that of so complete a separation between equal sides, were there one:
+    over runs within a session (or, where days differ, over sessions); ``of_runs`` over
+    all runs, whatever their days.
+    """
+
+    low: Floats
+    high: Floats
+    chance: Floats
+    of_runs: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Twice:
+    """Cells of two shared sessions: ``row``, and a column for each session."""
+
+    row: Places
+    log_ratio: Floats
+    error: Floats
+    df: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Designed:
+    """What the designs of many cells make of their ratios: one entry a cell.
+
+    ``intervals`` are those that are drawn. Those that decide are ``deciding_low`` to
+    ``deciding_high`` on the log scale: the same, but of two shared sessions what covers
+    the interval of each, for both must say so (``twice``).
+
+    ``cell`` and ``baseline`` are the runs that the statement rests on (of one shared
+    session those within it). ``session`` is that session, else -1. ``between_sd`` is
+    the standard deviation between sessions of ln: of the ratio where sessions are
+    shared, else of each side's means; NaN where none was repeated. ``within_sd`` is how
+    much of it the runs within sessions explain.
+    """
+
+    design: NDArray[np.int8]
+    intervals: Intervals
+    deciding_low: Floats
+    deciding_high: Floats
+    twice: Twice
+    cell: Rollups
+    baseline: Rollups
+    session: Places
+    own_sessions: Places
+    other_sessions: Places
+    shared: Places
+    between_sd: Floats
+    within_sd: Floats
+    ends: Ends
+    is_time_unknown: NDArray[np.bool_]
+
+    def is_of(self, *designs: Design) -> NDArray[np.bool_]:
+        """Whether each cell's design is one of these."""
+        return np.isin(self.design, designs)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRatio:
+    """One session's own ratio; NaN ends: it has no interval (`session` may be -1)."""
+
+    session: int
+    ratio: float
+    low: float
+    high: float
+    n: int
+    baseline_n: int
+
+
+@NO_WARNINGS
+def designed_intervals(
+    cell: Rollups,
+    baseline: Rollups,
+    sessions: tuple[SessionRollups, SessionRollups],
+    higher_is_better: ArrayLike,
+    *,
+    extra_log_variance: ArrayLike = 0.0,
+    confidence: float = 0.95,
+) -> Designed:
+    """Return the interval that each cell's design allows.
+
+    ``sessions`` are those of the cells and of their baselines; ``cell`` and
+    ``baseline`` are the same runs, whatever their sessions.
+    """
+    own, other = sessions
+    size = cell.n.size
+    extra = np.broadcast_to(np.asarray(extra_log_variance, dtype=float), (size,))
+    sign = np.where(np.broadcast_to(higher_is_better, (size,)), 1.0, -1.0)
+    pairs = _pairs(own, other)
+    counted = [
+        _count(side.row[side.session != UNKNOWN_TIME], size) for side in sessions
+    ]
+    shared = _count(pairs.row, size)
+    unknown = [
+        _count(side.row[side.session == UNKNOWN_TIME], size) > 0 for side in sessions
+    ]
+    design = _designs(cell, baseline, counted, shared, unknown[0] | unknown[1])
+
+    used, used_baseline = _independent(cell, own), _independent(baseline, other)
+    session = np.full(size, UNKNOWN_TIME)
+    lone = np.flatnonzero(design[pairs.row] == Design.ONE_SHARED)
+    used = _replaced(used, pairs.row[lone], own.rollups.take(pairs.own[lone]))
+    used_baseline = _replaced(
+        used_baseline, pairs.row[lone], other.rollups.take(pairs.other[lone])
+    )
+    session[pairs.row[lone]] = own.session[pairs.own[lone]]
+    intervals = log_ratio_intervals(
+        used,
+        used_baseline,
+        sign > 0,
+        extra_log_variance=extra,
+        confidence=confidence,
+    )
+
+    # Each shared session's own ratio.
+    ours, theirs = own.rollups.take(pairs.own), other.rollups.take(pairs.other)
+    log_ratio = sign[pairs.row] * (np.log(ours.mean) - np.log(theirs.mean))
+    noise = ours.log_variance() + theirs.log_variance() + extra[pairs.row]
+    rounding = _rounding(own)[pairs.own] + _rounding(other)[pairs.other]
+    by_session = _by_session(
+        design,
+        _spread(pairs.row, log_ratio, rounding, size),
+        [_units(*side, size) for side in zip(sessions, counted, strict=True)],
+        sign,
+        extra,
+        counted[0] >= REPEATED_SESSIONS,
+    )
+    within = _count(pairs.row, size, noise) / shared
+    within = np.where(by_session.is_paired, within, by_session.within)
+    probability = (1 + confidence) / 2
+    rows = np.flatnonzero(np.isin(design, BY_SESSION))
+    intervals = _with_sessions(intervals, by_session, rows, probability)
+
+    low = np.log(intervals.ratio) - intervals.log_half_width
+    high = np.log(intervals.ratio) + intervals.log_half_width
+    places = np.flatnonzero(design[pairs.row] == Design.TWO_SHARED).reshape(-1, 2)
+    twice = _both(
+        pairs.row[places][:, 0],
+        log_ratio[places],
+        (ours.take(places), theirs.take(places)),
+        extra[pairs.row][places],
+    )
+    half = t_quantiles(twice.df, probability) * twice.error
+    low[twice.row] = (twice.log_ratio - half).min(axis=1)
+    high[twice.row] = (twice.log_ratio + half).max(axis=1)
+    return Designed(
+        design=design,
+        intervals=intervals,
+        deciding_low=low,
+        deciding_high=high,
+        twice=twice,
+        cell=used,
+        baseline=used_baseline,
+        session=session,
+        own_sessions=counted[0],
+        other_sessions=counted[1],
+        shared=shared,
+        between_sd=by_session.between_sd,
+        within_sd=np.sqrt(within),
+        ends=_ends(design, cell, baseline, sessions, pairs, sign),
+        is_time_unknown=unknown[0] | unknown[1],
+    )
+
+
+def session_ratios(
+    own: SessionRollups,
+    other: SessionRollups,
+    *,
+    higher_is_better: bool,
+    extra_log_variance: float = 0.0,
+    confidence: float = 0.95,
+) -> tuple[SessionRatio, ...]:
+    """Return one cell's ratio in each session that both its sides share."""
+    pairs = _pairs(own, other)
+    intervals = log_ratio_intervals(
+        own.rollups.take(pairs.own),
+        other.rollups.take(pairs.other),
+        higher_is_better,
+        extra_log_variance=extra_log_variance,
+        confidence=confidence,
+    )
+    return tuple(
+        SessionRatio(*values)
+        for values in zip(
+            own.session[pairs.own].tolist(),
+            intervals.ratio.tolist(),
+            intervals.low.tolist(),
+            intervals.high.tolist(),
+            own.n[pairs.own].tolist(),
+            other.n[pairs.other].tolist(),
+            strict=True,
+        )
+    )
+
+
+def _both(
+    row: Places, log_ratio: Floats, sides: tuple[Rollups, Rollups], extra: Floats
+) -> Twice:
+    """Return what each of two shared sessions says by itself."""
+    ours, theirs = sides
+    own, other = ours.log_variance(), theirs.log_variance()
+    df = welch_df(own, ours.worth, other, theirs.worth, extra)
+    # Few runs in a session have MOVER's interval; the least degrees of both are no less
+    # wide and have a p value.
+    least = np.minimum(ours.n, theirs.n)
+    df = np.where(least < WELCH_RUNS, np.maximum(least - 1.0, 1.0), df)
+    # A session of single runs, or of none that differ, says nothing by itself.
+    says = (least > 1) & (np.minimum(own, other) > LEAST_G)
+    return Twice(
+        row, log_ratio, np.where(says, np.sqrt(own + other + extra), np.inf), df
+    )
+
+
+def _count(row: Places, size: int, weights: Floats | None = None) -> NDArray[np.int64]:
+    """Return how many entries each cell has, or the sum of their weights."""
+    return np.bincount(row, weights=weights, minlength=size)
+
+
+def _pairs(own: SessionRollups, other: SessionRollups) -> Pairs:
+    """Return the sessions that both sides of a cell have, in the order of cells."""
+    if not (own.row.size and other.row.size):
+        none = np.array([], dtype=np.int64)
+        return Pairs(none, none, none)
+    # One number a session of a cell: both sides are in the order of these.
+    sessions = int(max(own.session.max(), other.session.max())) + 2
+    mine, theirs = (side.row * sessions + side.session + 1 for side in (own, other))
+    place = np.minimum(np.searchsorted(theirs, mine), theirs.size - 1)
+    is_shared = (theirs[place] == mine) & (own.session != UNKNOWN_TIME)
+    at = np.flatnonzero(is_shared)
+    return Pairs(own.row[at], at, place[at])
+
+
+def _designs(
+    cell: Rollups,
+    baseline: Rollups,
+    counted: list[Places],
+    shared: Places,
+    is_unknown: NDArray[np.bool_],
+) -> NDArray[np.int8]:
+    """Return what was repeated; the strongest design that the runs allow."""
+    n = np.minimum(cell.n, baseline.n)
+    fewer, more = np.minimum(*counted), np.maximum(*counted)
+    # Without any session known on a side its runs may have been one.
+    has_one = (fewer > 0) | is_unknown
+    return np.select(
+        [
+            n < 1,
+            n < 2,
+            shared >= REPEATED_SESSIONS,
+            fewer >= REPEATED_SESSIONS,
+            shared == 2,
+            shared == 1,
+            (more >= REPEATED_SESSIONS) & has_one,
+            is_unknown,
+        ],
+        [
+            Design.NONE,
+            Design.SINGLE_RUN,
+            Design.SHARED,
+            Design.REPEATED,
+            Design.TWO_SHARED,
+            Design.ONE_SHARED,
+            Design.BORROWED,
+            Design.ASSUMED_ONE,
+        ],
+        Design.UNREPEATED,
+    ).astype(np.int8)
+
+
+def _independent(cells: Rollups, side: SessionRollups) -> Rollups:
+    """Return whole cells with what the order of their runs leaves of their number."""
+    size = cells.n.size
+    runs, worth = (
+        _count(side.row, size, np.asarray(each, dtype=float))
+        for each in (side.n, side.independent)
+    )
+    share = np.where(runs > 0, worth / np.maximum(runs, 1), 1.0)
+    return replace(cells, independent=np.asarray(cells.n * share, dtype=float))
+
+
+def _replaced(cells: Rollups, rows: Places, by: Rollups) -> Rollups:
+    """Return the cells with those of some rows replaced."""
+    columns = []
+    for name in ("n", "mean", "variance", "resolution", "independent"):
+        column = np.array(getattr(cells, name))
+        column[rows] = getattr(by, name)
+        columns.append(column)
+    return Rollups(*columns)
+
+
+def _rounding(side: SessionRollups) -> Floats:
+    """Return the log variance of what rounding hides: see `Rollups.log_variance`."""
+    step = side.resolution / side.mean
+    return np.nan_to_num(step**2 / 12, nan=0.0, posinf=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Numbers of each cell: how many, their mean, their variance and that of it."""
+
+    count: Floats
+    mean: Floats
+    variance: Floats
+    of_mean: Floats
+
+
+def _spread(row: Places, values: Floats, rounding: Floats, size: int) -> Spread:
+    """Return each cell's mean of some values, and how sure it is.
+
+    Values that spread less than rounding spreads them have rounding's variance, which
+    no repetition lessens.
+    """
+    count = _count(row, size).astype(float)
+    mean = _count(row, size, values) / count
+    squares = _count(row, size, (values - mean[row]) ** 2)
+    variance = squares / np.where(count > 1, count - 1, np.nan)
+    least = _count(row, size, rounding) / count
+    of_mean = np.where(variance < least, least, variance / count)
+    return Spread(count, mean, variance, of_mean)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side's sessions as units; ``within`` is what runs leave of a session."""
+
+    spread: Spread
+    within: Floats
+
+
+def _units(side: SessionRollups, known: Places, size: int) -> Side:
+    """Take sessions as units: the known ones where they are three, else whatever."""
+    is_unit = (side.session != UNKNOWN_TIME) | (known[side.row] < REPEATED_SESSIONS)
+    row, means = side.row[is_unit], side.mean[is_unit]
+    spread = _spread(row, np.log(means), _rounding(side)[is_unit], size)
+    variance = np.nan_to_num(side.rollups.log_variance()[is_unit])
+    return Side(spread, _count(row, size, variance) / spread.count)
+
+
+@dataclass(frozen=True, slots=True)
+class BySession:
+    """Log ratios over sessions, with error and degrees, and the spread between them."""
+
+    log_ratio: Floats
+    variance: Floats
+    df: Floats
+    between_sd: Floats
+    is_paired: NDArray[np.bool_]
+    within: Floats
+
+
+def _by_session(
+    design: NDArray[np.int8],
+    over: Spread,
+    sides: list[Side],
+    sign: Floats,
+    extra: Floats,
+    is_own: NDArray[np.bool_],
+) -> BySession:
+    """Return what sessions as units say of each cell; NaN where they say nothing.
+
+    ``is_own``: the cell itself, not its baseline, is what was repeated if one was.
+    """
+    own, other = sides
+    is_paired = np.isin(design, (Design.SHARED, Design.TWO_SHARED))
+    is_borrowed = design == Design.BORROWED
+    # Over shared sessions.
+    paired_df = (over.of_mean + extra) ** 2 / (over.of_mean**2 / (over.count - 1))
+    # Each side's sessions, Welch.
+    parts = own.spread.of_mean, other.spread.of_mean
+    counts = own.spread.count, other.spread.count
+    welch = welch_df(parts[0], counts[0], parts[1], counts[1], extra)
+    # One side's spread between sessions for both, and where runs of the other are
+    # wilder than its own, what that adds.
+    many, few = np.where(is_own, *counts), np.where(is_own, *counts[::-1])
+    calm = np.where(is_own, own.within, other.within)
+    wild = np.where(is_own, other.within, own.within)
+    wilder = np.maximum(wild - calm, 0) / few
+    of_many = np.where(is_own, *parts)
+    borrowed = of_many * (1 + many / few) + wilder
+    borrowed_df = (borrowed + extra) ** 2 / ((borrowed - wilder) ** 2 / (many - 1))
+
+    # Of sides that were not shared: both sides' sessions together.
+    freedom = [np.maximum(count - 1, 0) for count in counts]
+    squares = [
+        np.nan_to_num(side.spread.variance) * degrees
+        for side, degrees in zip(sides, freedom, strict=True)
+    ]
+    pooled = sum(squares) / np.where(sum(freedom) > 0, sum(freedom), np.nan)
+    return BySession(
+        log_ratio=np.where(
+            is_paired, over.mean, sign * (own.spread.mean - other.spread.mean)
+        ),
+        variance=extra
+        + np.select([is_paired, is_borrowed], [over.of_mean, borrowed], sum(parts)),
+        df=np.select([is_paired, is_borrowed], [paired_df, borrowed_df], welch),
+        between_sd=np.sqrt(np.where(is_paired, over.variance, pooled)),
+        is_paired=is_paired,
+        within=(own.within + other.within) / 2,
+    )
+
+
+def _with_sessions(
+    intervals: Intervals, over: BySession, rows: Places, probability: float
+) -> Intervals:
+    """Return the intervals with those of some rows made from sessions.
+
+    g, which asks how near one side's mean comes to 0, is not asked of these.
+    """
+    error = np.sqrt(over.variance[rows])
+    half = t_quantiles(np.maximum(over.df[rows], 1), probability) * error
+    exists = np.isfinite(half) & (half**2 > LEAST_G)
+    ratio = np.exp(over.log_ratio[rows])
+    exists &= np.isfinite(ratio) & (ratio > 0)
+    made = {
+        "ratio": ratio,
+        "log_half_width": np.where(exists, half, np.nan),
+        "standard_error": np.where(exists, error, np.nan),
+        "df": np.where(exists, over.df[rows], np.nan),
+        "method": np.where(exists, Method.SESSIONS, Method.NONE),
+        # Of no spread g is 0, as it is of runs without any.
+        "g": np.where(half**2 > LEAST_G, LEAST_G * 2, 0.0),
+        "own_g": np.where(half**2 > LEAST_G, LEAST_G * 2, 0.0),
+    }
+    columns = {}
+    for name, values in made.items():
+        column = np.array(getattr(intervals, name))
+        column[rows] = values
+        columns[name] = column
+    return Intervals(**columns)
+
+
+def _ends(
+    design: NDArray[np.int8],
+    cell: Rollups,
+    baseline: Rollups,
+    sessions: tuple[SessionRollups, SessionRollups],
+    pairs: Pairs,
+    sign: Floats,
+) -> Ends:
+    """Return the ranges of the ratios, and the chance of a complete separation.
+
+    Where sessions are shared only runs of one session are set against each other.
+    """
+    own, other = sessions
+    size = design.size
+    is_paired = np.isin(design, (Design.SHARED, Design.TWO_SHARED, Design.ONE_SHARED))
+
+    def least(row: Places, values: Floats) -> Floats:
+        ends = np.full(size, np.inf)
+        np.minimum.at(ends, row, values)
+        return np.where(np.isfinite(ends), ends, np.nan)
+
+    def range_of(a: Floats, b: Floats, c: Floats, d: Floats, up: Floats) -> Floats:
+        """Return the least ratio of a..b and c..d; the greatest is its reciprocal's."""
+        return np.where(up > 0, np.log(a) - np.log(d), np.log(c) - np.log(b))
+
+    mine = own.minimum[pairs.own], own.maximum[pairs.own]
+    theirs = other.minimum[pairs.other], other.maximum[pairs.other]
+    up = sign[pairs.row]
+    pair_low = least(pairs.row, range_of(*mine, *theirs, up))
+    pair_high = -least(pairs.row, range_of(*theirs, *mine, up))
+    all_mine = least(own.row, own.minimum), -least(own.row, -own.maximum)
+    all_theirs = least(other.row, other.minimum), -least(other.row, -other.maximum)
+    low = np.where(is_paired, pair_low, range_of(*all_mine, *all_theirs, sign))
+    high = np.where(is_paired, pair_high, -range_of(*all_theirs, *all_mine, sign))
+
+    arrangements = _count(
+        pairs.row,
+        size,
+        _log_choose(own.n[pairs.own], other.n[pairs.other]),
+    )
+    of_runs = _log_choose(cell.n, baseline.n)
+    counts = [np.bincount(side.row, minlength=size) for side in sessions]
+    logs = np.select(
+        [is_paired, np.isin(design, ACROSS_DAYS)],
+        [arrangements, _log_choose(*counts)],
+        of_runs,
+    )
+    return Ends(
+        low, high, *(np.minimum(2 * np.exp(-each), 1) for each in (logs, of_runs))
+    )
+
+
+def _log_choose(one: Places, other: Places) -> Floats:
+    """Return the log of the ways to choose which of all runs are one side's."""
+    whole = gammaln(one + other + 1.0)
+    return np.asarray(whole - gammaln(one + 1.0) - gammaln(other + 1.0), dtype=float)

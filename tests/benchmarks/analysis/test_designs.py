@@ -1,0 +1,352 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from benchmarks.analysis.designs import (
+    UNKNOWN_TIME,
+    Design,
+    SessionRollups,
+    designed_intervals,
+    session_ratios,
+)
+from benchmarks.analysis.intervals import Method, Rollups, log_ratio_intervals
+
+UNKNOWN = float("nan")
+
+
+def rolled(*cells):
+    values = [np.concatenate([np.asarray(s, float) for s in c.values()]) for c in cells]
+    return Rollups.of(
+        [v.size for v in values],
+        [v.mean() for v in values],
+        [((v - v.mean()) ** 2).sum() for v in values],
+        UNKNOWN,
+    )
+
+
+def in_sessions(*cells, rho=UNKNOWN, resolution=UNKNOWN):
+    rows = [
+        (row, session, np.asarray(runs, dtype=float))
+        for row, cell in enumerate(cells)
+        for session, runs in cell.items()
+    ]
+    return SessionRollups.of(
+        [row for row, _, _ in rows],
+        [session for _, session, _ in rows],
+        [runs.size for *_, runs in rows],
+        [runs.mean() for *_, runs in rows],
+        [((runs - runs.mean()) ** 2).sum() for *_, runs in rows],
+        [runs.min() for *_, runs in rows],
+        [runs.max() for *_, runs in rows],
+        rho,
+        resolution,
+    )
+
+
+def designed(own, other, higher_is_better=True, **options):
+    """One cell against its baseline, both as {session: runs}."""
+    sessions = in_sessions(own), in_sessions(other)
+    return designed_intervals(
+        rolled(own), rolled(other), sessions, [higher_is_better], **options
+    )
+
+
+def runs(level, n=5):
+    return [level * (1 + 0.004 * (k - (n - 1) / 2)) for k in range(n)]
+
+
+A, B, C, D, E, F = range(6)
+
+
+def days(*sessions, n=5, level=100.0):
+    return {session: runs(level + session, n) for session in sessions}
+
+
+def made(own, other):
+    return Design(int(designed(own, other).design[0]))
+
+
+# --- Which design it is: the rows of docs/method.md.
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "design"),
+    [
+        (days(A, B, C), days(A, B, C), Design.SHARED),
+        (days(A, B, C, D), days(A, B, C, E, F), Design.SHARED),
+        (days(A, B, C, n=1), days(A, B, C, n=1), Design.SHARED),
+        (days(A, B), days(A, B), Design.TWO_SHARED),
+        (days(A, B, C), days(A, B), Design.TWO_SHARED),
+        (days(A), days(A), Design.ONE_SHARED),
+        (days(A, B), days(A, C), Design.ONE_SHARED),
+        (days(A), days(A, B, C), Design.ONE_SHARED),
+        (days(A, B, C), days(D, E, F), Design.REPEATED),
+        (days(A, B, C), days(A, B, D), Design.REPEATED),
+        (days(A), days(B, C, D), Design.BORROWED),
+        (days(B, C, D), days(A), Design.BORROWED),
+        (days(A, E), days(B, C, D), Design.BORROWED),
+        (days(A), days(B), Design.UNREPEATED),
+        (days(A, B), days(C, D), Design.UNREPEATED),
+        (days(A, n=1), days(A), Design.SINGLE_RUN),
+        ({UNKNOWN_TIME: runs(100)}, {UNKNOWN_TIME: runs(90)}, Design.ASSUMED_ONE),
+        ({UNKNOWN_TIME: runs(100)}, days(A), Design.ASSUMED_ONE),
+        ({UNKNOWN_TIME: runs(100)}, days(A, B, C), Design.BORROWED),
+    ],
+)
+def test_what_was_repeated_makes_the_design(own, other, design):
+    assert made(own, other) == design
+
+
+def test_a_side_without_runs_has_no_design():
+    nothing = Rollups.of([0], [UNKNOWN], [UNKNOWN], [UNKNOWN])
+
+    judged = designed_intervals(
+        rolled(days(A)), nothing, (in_sessions(days(A)), in_sessions()), [True]
+    )
+
+    assert judged.design.tolist() == [Design.NONE]
+    assert np.isnan(judged.intervals.ratio[0])
+
+
+# --- Each interval is the textbook's.
+
+
+def log_means(side, *sessions):
+    return np.log([np.mean(side[session]) for session in sessions])
+
+
+OWN = {A: runs(95), B: runs(97), C: runs(91, 9), D: runs(94, 2)}
+NATIVE = {A: runs(100), B: runs(103, 7), C: runs(99), D: runs(98)}
+
+
+def test_shared_sessions_are_student_over_their_log_ratios():
+    judged = designed(OWN, NATIVE)
+
+    logs = log_means(OWN, A, B, C, D) - log_means(NATIVE, A, B, C, D)
+    low, high = stats.ttest_1samp(logs, 0).confidence_interval(0.95)
+    assert judged.intervals.ratio[0] == pytest.approx(np.exp(logs.mean()))
+    assert judged.intervals.low[0] == pytest.approx(np.exp(low))
+    assert judged.intervals.high[0] == pytest.approx(np.exp(high))
+    assert judged.between_sd[0] == pytest.approx(logs.std(ddof=1))
+    assert (judged.intervals.df[0], judged.shared[0]) == (3, 4)
+
+
+def test_sessions_of_both_sides_apart_are_welch_over_their_log_means():
+    own = dict(zip((10, 11, 12, 13), OWN.values(), strict=True))
+
+    judged = designed(own, NATIVE)
+
+    sides = log_means(own, *own), log_means(NATIVE, *NATIVE)
+    welch = stats.ttest_ind(*sides, equal_var=False).confidence_interval(0.95)
+    assert judged.design[0] == Design.REPEATED
+    assert np.log(judged.intervals.low[0]) == pytest.approx(welch.low)
+    assert np.log(judged.intervals.high[0]) == pytest.approx(welch.high)
+
+
+def test_a_lone_session_borrows_the_other_sides_spread():
+    judged = designed({9: runs(95)}, NATIVE)
+
+    logs = log_means(NATIVE, *NATIVE)
+    error = logs.std(ddof=1) * np.sqrt(1 + 1 / 4)
+    assert judged.intervals.standard_error[0] == pytest.approx(error)
+    half = stats.t.ppf(0.975, 3) * error
+    assert judged.intervals.log_half_width[0] == pytest.approx(half)
+
+
+def test_a_lone_session_of_wilder_runs_is_less_sure_than_those_it_borrows_from():
+    wild = [70.0, 120.0, 95.0, 80.0, 110.0]
+
+    calm, wilder = (designed({9: each}, NATIVE) for each in (runs(95), wild))
+
+    added = rolled({9: wild}).log_variance()[0]
+    more = wilder.intervals.standard_error[0] ** 2 - calm.intervals.standard_error**2
+    assert more == pytest.approx(added, rel=0.01)
+
+
+def test_one_shared_session_counts_its_own_runs_alone():
+    own, other = {A: runs(95), B: runs(70)}, {A: runs(100), C: runs(140)}
+
+    judged = designed(own, other)
+
+    alone = log_ratio_intervals(rolled({A: own[A]}), rolled({A: other[A]}), [True])
+    assert judged.intervals.low[0] == pytest.approx(alone.low[0])
+    assert (judged.cell.n[0], judged.session[0]) == (5, A)
+
+
+@pytest.mark.parametrize("own", [{UNKNOWN_TIME: runs(95)}, {9: runs(95)}])
+def test_what_was_never_repeated_has_the_interval_of_its_runs(own):
+    native = {A: runs(100)}
+
+    judged = designed(own, native)
+
+    alone = log_ratio_intervals(rolled(own), rolled(native), [True])
+    assert judged.intervals.low[0] == pytest.approx(alone.low[0])
+    assert judged.intervals.method[0] == Method.WELCH
+
+
+def test_of_two_shared_sessions_each_has_to_say_so_itself():
+    own, native = {A: runs(95), B: runs(90)}, {A: runs(100), B: runs(100)}
+
+    judged = designed(own, native)
+
+    each = [
+        log_ratio_intervals(rolled({A: own[s]}), rolled({A: native[s]}), [True])
+        for s in (A, B)
+    ]
+    assert judged.intervals.df[0] == 1
+    assert np.exp(judged.deciding_low[0]) == pytest.approx(each[1].low[0])
+    assert np.exp(judged.deciding_high[0]) == pytest.approx(each[0].high[0])
+
+
+def test_sessions_of_the_same_reading_are_as_sure_as_it_was_read():
+    own, native = ({s: [level] * 3 for s in (A, B, C)} for level in (95.0, 100.0))
+    sides = (in_sessions(each, resolution=0.1) for each in (own, native))
+
+    judged = designed_intervals(rolled(own), rolled(native), tuple(sides), [True])
+
+    error = np.sqrt(0.1**2 / 12 * (1 / 95**2 + 1 / 100**2))
+    assert judged.intervals.standard_error[0] == pytest.approx(error)
+    unread = designed(own, native).intervals
+    assert (unread.method[0], unread.ratio[0]) == (Method.NONE, pytest.approx(0.95))
+
+
+def test_the_error_of_two_meters_stays_however_many_sessions():
+    plain, metered = (
+        designed(OWN, NATIVE, extra_log_variance=extra) for extra in (0.0, 0.01)
+    )
+
+    grown = metered.intervals.standard_error**2 - plain.intervals.standard_error**2
+    assert grown[0] == pytest.approx(0.01)
+    assert metered.intervals.df[0] > plain.intervals.df[0]
+
+
+# --- Runs that depend on each other.
+
+
+def test_dependent_runs_count_as_fewer():
+    own, native = {A: runs(95, 30)}, {A: runs(100, 30)}
+    sides = in_sessions(own, rho=0.5), in_sessions(native)
+
+    judged = designed_intervals(rolled(own), rolled(native), sides, [True])
+
+    assert judged.cell.worth[0] == pytest.approx(10)
+    assert judged.baseline.worth[0] == 30
+    independent = designed(own, native).intervals
+    assert judged.intervals.log_half_width[0] > independent.log_half_width[0]
+
+
+def test_a_sign_against_dependence_adds_no_runs():
+    side = in_sessions({A: runs(95, 10)}, rho=-0.6)
+
+    assert side.independent.tolist() == [10]
+
+
+# --- Extremes.
+
+
+def test_the_range_of_ratios_is_that_of_the_extremes():
+    own, native = {UNKNOWN_TIME: [10.0, 12.0]}, {UNKNOWN_TIME: [20.0, 25.0]}
+
+    up, down = (designed(own, native, higher).ends for higher in (True, False))
+
+    assert np.exp([up.low[0], up.high[0]]) == pytest.approx([10 / 25, 12 / 20])
+    assert np.exp([down.low[0], down.high[0]]) == pytest.approx([20 / 12, 25 / 10])
+
+
+def test_runs_of_shared_sessions_are_set_against_those_of_their_day():
+    own = {A: [90.0, 92.0], B: [180.0, 184.0], C: [45.0, 46.0]}
+    native = {A: [100.0, 102.0], B: [200.0, 202.0], C: [50.0, 51.0]}
+
+    ends = designed(own, native).ends
+
+    lows = [90 / 102, 180 / 202, 45 / 51]
+    assert np.exp(ends.low[0]) == pytest.approx(min(lows))
+    assert np.exp(ends.high[0]) == pytest.approx(0.92)
+    assert ends.chance[0] == pytest.approx(2 / 6**3)
+
+
+@pytest.mark.parametrize(
+    ("own", "native", "chance"),
+    [
+        (days(A), days(A), 2 / 252),
+        ({UNKNOWN_TIME: runs(9, 3)}, {UNKNOWN_TIME: runs(9, 4)}, 2 / 35),
+        (days(A), days(B), 1),  # two days: one of two is the greater
+        (days(A, B, C), days(D, E, F), 2 / 20),
+    ],
+)
+def test_the_chance_of_a_separation_counts_what_may_be_exchanged(own, native, chance):
+    assert designed(own, native).ends.chance[0] == pytest.approx(chance)
+
+
+# --- Many cells, and what must not matter.
+
+
+def many():
+    own = (days(A, B, C), OWN, {9: runs(95)}, {UNKNOWN_TIME: runs(80)}, days(A, B))
+    other = (days(D, E, F), NATIVE, NATIVE, {UNKNOWN_TIME: runs(90)}, days(A, B, n=7))
+    return own, other
+
+
+def test_cells_judged_together_are_judged_as_alone():
+    own, other = many()
+    sides = in_sessions(*own), in_sessions(*other)
+    together = designed_intervals(rolled(*own), rolled(*other), sides, True)
+
+    for row, pair in enumerate(zip(own, other, strict=True)):
+        alone = designed(*pair)
+        assert together.design[row] == alone.design[0]
+        for name in ("ratio", "log_half_width", "df"):
+            here, there = (getattr(each.intervals, name) for each in (together, alone))
+            np.testing.assert_allclose(here[row], there[0])
+        np.testing.assert_allclose(together.deciding_low[row], alone.deciding_low[0])
+        np.testing.assert_allclose(together.ends.low[row], alone.ends.low[0])
+
+
+level = st.floats(50.0, 200.0)
+side = st.dictionaries(
+    st.integers(-1, 4), st.lists(level, min_size=1, max_size=4), min_size=1, max_size=5
+)
+
+
+@given(side, side, st.floats(1e-6, 1e6), st.randoms(use_true_random=False))
+def test_units_order_and_direction_do_not_matter(own, other, unit, chance):
+    plain = designed(own, other)
+    scaled = [
+        {s: [unit * v for v in x] for s, x in side.items()} for side in (own, other)
+    ]
+    shuffled = [dict(chance.sample([*side.items()], len(side))) for side in scaled]
+    reciprocal = designed(own, other, higher_is_better=False)
+
+    moved = designed(*shuffled)
+
+    for name in ("deciding_low", "deciding_high"):
+        np.testing.assert_allclose(
+            getattr(moved, name), getattr(plain, name), rtol=1e-6, atol=1e-9
+        )
+    np.testing.assert_allclose(
+        reciprocal.deciding_low, -plain.deciding_high, rtol=1e-6, atol=1e-9
+    )
+    np.testing.assert_allclose(reciprocal.ends.low, -plain.ends.high)
+
+
+def test_each_shared_session_has_its_own_ratio():
+    own, native = in_sessions({**OWN, 7: runs(50)}), in_sessions(NATIVE)
+
+    ratios = session_ratios(own, native, higher_is_better=True)
+
+    assert [each.session for each in ratios] == [A, B, C, D]
+    assert ratios[0].ratio == pytest.approx(0.95)
+    assert ratios[0].low < 0.95 < ratios[0].high
+    assert (ratios[2].n, ratios[2].baseline_n) == (9, 5)
+
+
+def test_cells_of_unknown_times_are_sessions_of_their_own():
+    cells = rolled({A: runs(95)}, {A: runs(80)})
+
+    sides = SessionRollups.of_one_sitting(cells, [90.0, 70.0], [99.0, 90.0])
+
+    assert sides.session.tolist() == [UNKNOWN_TIME] * 2
+    assert sides.row.tolist() == [0, 1]
+    assert sides.maximum.tolist() == [99.0, 90.0]
