@@ -1,9 +1,10 @@
 """Which native cell a cell is set against, and whether two sides are comparable at all.
 
-The native partner has the same host, case, guest OS and bits (``docs/method.md``,
-baselines). A cell of a virtual machine that runs alone, in parallel, under load or with
-disk and network combined is set against the native machine running alone; a path
-between guests or hosts has no such counterpart, only the same path measured natively.
+The native partner has the same host, case and bits (``docs/method.md``, baselines), and
+the guest's OS if any has: else the machine's own OS stands in, and that is said. A cell
+of a virtual machine that runs alone, in parallel, under load or with disk and network
+combined is set against the native machine running alone; a path between guests or hosts
+has no such counterpart, only the same path measured natively.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Final, Literal
 from uuid import UUID
 
@@ -27,6 +29,7 @@ State = Literal["native", "paired", "other_session", "stale", "ambiguous", "miss
 
 # Facts under which a machine is another one than it was.
 MACHINE_FACTS: Final = {"host_kernel": "kernel", "host_firmware": "firmware"}
+MOST_WORDS: Final = 1_000  # more than any name has
 PATHS: Final = frozenset({"inter-vm", "inter-host", "same-host"})
 
 Light = Literal["green", "amber", "red"]
@@ -119,10 +122,10 @@ def choose_baseline(
 ) -> BaselineChoice:
     """Find the native partner of a cell among the cells of its lab.
 
-    Native cells of the same study come first, others only if it has none. Of
-    several, those equal in vCPUs, memory and options are preferred; if those that
-    remain differ by at most ``equivalence_margin_percent`` the latest is taken, else
-    the choice is ambiguous.
+    Those that ran the guest's own OS come first, others only if there are none; among
+    them those of the same study. Of several, those nearest in OS, then those equal in
+    vCPUs, memory and options are preferred; if those that remain differ by at most
+    ``equivalence_margin_percent`` the latest is taken, else the choice is ambiguous.
     """
     if cell.is_native:
         return BaselineChoice("native", None, Sentence("This is the native side."))
@@ -130,13 +133,17 @@ def choose_baseline(
         other
         for other in candidates
         if other.is_native
-        and _machine_and_case(other) == _machine_and_case(cell)
-        and _circumstances(other) == _wanted_circumstances(cell)
+        and other.case_id == cell.case_id
+        and place_of(other) == wanted_place(cell)
     ]
+    if not fitting:
+        return BaselineChoice("missing", None, _missing(cell))
+    fitting = [other for other in fitting if _same_os(cell, other)] or fitting
     own = [other for other in fitting if other.study_id == cell.study_id]
     partners = own or fitting
-    if not partners:
-        return BaselineChoice("missing", None, _missing(cell))
+    # Of other systems than the guest's the most like it: a release, a distribution.
+    nearest = max(_os_likeness(cell, other) for other in partners)
+    partners = [it for it in partners if _os_likeness(cell, it) == nearest]
 
     # Sorted, so that the sentence does not hang on the order of the candidates.
     preferred = sorted(_preferred(cell, partners), key=_recency)
@@ -164,8 +171,27 @@ def _ids(
     return tuple(cell.id for cell in cells if cell is not but)
 
 
-def _machine_and_case(cell: CellConditions) -> tuple[object, ...]:
-    return (cell.host, cell.case_id, cell.guest_os.casefold(), cell.guest_bits)
+def place_of(native: CellConditions) -> tuple[object, ...]:
+    """Where and how a native cell was measured, whatever its case and its OS."""
+    return (native.host, native.guest_bits, *_circumstances(native))
+
+
+def wanted_place(cell: CellConditions) -> tuple[object, ...]:
+    """The `place_of` the native cells that a cell may be set against."""
+    return (cell.host, cell.guest_bits, *_wanted_circumstances(cell))
+
+
+def _same_os(cell: CellConditions, other: CellConditions) -> bool:
+    return cell.guest_os.casefold() == other.guest_os.casefold()
+
+
+def _os_likeness(cell: CellConditions, other: CellConditions) -> int:
+    """How many words two systems' names begin with alike; all of them: the same."""
+    if _same_os(cell, other):
+        return MOST_WORDS
+    sides = (it.guest_os.casefold().split() for it in (cell, other))
+    words = zip(*sides, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], words))
 
 
 def _circumstances(cell: CellConditions) -> tuple[str, ...]:
@@ -215,6 +241,8 @@ def _trust(
 ) -> tuple[State, str]:
     reasons: list[Sentence] = []
     state: State = "paired"
+    if not _same_os(cell, chosen):
+        reasons.append(other_os(cell.guest_os, chosen.guest_os))
     if chosen.study_id != cell.study_id:
         here = Sentence("This study has no native run; this one is from another one.")
         there = Sentence(
@@ -262,18 +290,27 @@ def _gap(cell: CellConditions, other: CellConditions) -> timedelta | None:
     return max(cell_first - other_last, other_first - cell_last, timedelta())
 
 
+def other_os(guest: str, host: str) -> Sentence:
+    """Say that a guest is set against its machine under another operating system."""
+    not_stated = Sentence("not stated")
+    return Sentence(
+        "Another operating system: guest {guest}, host {host}.",
+        guest=guest or not_stated,
+        host=host or not_stated,
+    )
+
+
 def _missing(cell: CellConditions) -> str:
-    system = cell.guest_os or Sentence("an operating system that is not stated")
-    if cell.guest_bits:
-        system = Sentence("{os} {bits}-bit", os=system, bits=cell.guest_bits)
     scenario, load, *_ = _wanted_circumstances(cell)
     if load:
         scenario = Sentence("{scenario} under {load}", scenario=scenario, load=load)
+    not_stated = Sentence("bits that are not stated")
+    bits = Sentence("{bits} bits", bits=cell.guest_bits) if cell.guest_bits else ""
     return Sentence(
-        "No native run of {case} on host {host} with {system}, {scenario}.",
+        "No native run of {case} on host {host} with {bits}, {scenario}.",
         case=cell.case_label,
         host=cell.host,
-        system=system,
+        bits=bits or not_stated,
         scenario=scenario,
     )
 

@@ -54,6 +54,7 @@ class Gate(IntFlag):
     WITHIN_METER_ERROR = auto()
     FIRST_RUN = auto()
     SCALING = auto()
+    OTHER_HOST = auto()
 
     @property
     def code(self) -> str:
@@ -72,7 +73,12 @@ CURABLE: Final = (
 
 # These say why there is no other side.
 NO_PARTNER: Final = (
-    Gate.NATIVE | Gate.NO_BASELINE | Gate.AMBIGUOUS_BASELINE | Gate.UNDIRECTED
+    Gate.NATIVE
+    | Gate.NO_BASELINE
+    | Gate.AMBIGUOUS_BASELINE
+    | Gate.UNDIRECTED
+    | Gate.OTHER_PARAMETERS
+    | Gate.UNIT_MISMATCH
 )
 
 # The state of a baseline (see baselines.py and the model Efficiency) -> its gate.
@@ -87,6 +93,9 @@ GATES_OF_STATES: Final[Mapping[str, Gate]] = {
     "missing": Gate.NO_BASELINE,
     "undirected": Gate.UNDIRECTED,
     "scaling": Gate.SCALING,
+    "other_parameters": Gate.OTHER_PARAMETERS,
+    "unit_mismatch": Gate.UNIT_MISMATCH,
+    "other_host": Gate.OTHER_HOST,
 }
 GATES_OF_DOUBTS: Final[Mapping[str, Gate]] = {
     "bimodal": Gate.BIMODAL,
@@ -149,6 +158,10 @@ SENTENCES: Final[Mapping[Gate, str]] = {
     Gate.SCALING: template(
         "A sum over several virtual machines beside one machine alone is scaling, not "
         "efficiency."
+    ),
+    Gate.OTHER_HOST: template(
+        "The two sides ran on different hosts: only ratios to each host's own native "
+        "runs can be compared."
     ),
     Gate.WITHIN_METER_ERROR: template(
         "The difference is within what two power meters may disagree by."

@@ -159,6 +159,9 @@ class Efficiency(models.Model):
         REFERENCE = "reference"
         UNDIRECTED = "undirected"
         SCALING = "scaling"
+        OTHER_PARAMETERS = "other_parameters"
+        UNIT_MISMATCH = "unit_mismatch"
+        OTHER_HOST = "other_host"
 
     cell = models.OneToOneField(
         Cell, models.CASCADE, primary_key=True, related_name="efficiency"

@@ -1,18 +1,30 @@
 """Set cells against their baselines and store the efficiency with the baseline used."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from django.db.models import Q, QuerySet
 
 from benchmarks import tools
-from benchmarks.analysis.baselines import CellConditions, choose_baseline
+from benchmarks.analysis.baselines import (
+    CellConditions,
+    choose_baseline,
+    place_of,
+    wanted_place,
+)
+from benchmarks.analysis.near import MeasuredCase, nearest
 from benchmarks.fingerprints import canonical_parameters
-from benchmarks.models import Cell, Efficiency, Study
+from benchmarks.models import Case, Cell, Efficiency, Study
+from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence, joined
 
 State = Efficiency.State
 SUM = "sum"
+# States of cells without a partner: the reason names the nearest native case.
+UNPAIRED = (State.MISSING, State.OTHER_PARAMETERS, State.UNIT_MISMATCH)
+# The native cases of a lab by tool and place.
+NativeCases = Mapping[tuple[Any, ...], Mapping[int, MeasuredCase]]
 KEPT = ("baseline_id", "state", "ratio", "baseline_mean", "baseline_n", "reason")
 
 
@@ -24,6 +36,7 @@ def normalise_study(study: Study) -> None:
 def normalise(touched: Sequence[Cell]) -> None:
     """Recompute the efficiency of these cells and of all that lean on them."""
     ids = {cell.pk for cell in touched}
+    ids |= _looking_for_near_ones(ids)
     changed = _related(Cell.objects.filter(pk__in=ids))
     # For these groups of cells a changed one is, or may be, the baseline.
     leant_on = {_partners(cell) for cell in changed if cell.system.is_native} | {
@@ -52,6 +65,7 @@ def normalise(touched: Sequence[Cell]) -> None:
             for cell in cells
             if cell.pk in ids or leant_on & {_partners(cell), _study_case(cell)}
         ]
+    _name_near_cases([each for each in efficiencies if each.state == State.MISSING])
     # Only those that differ are written: twice changes nothing.
     stored = Efficiency.objects.in_bulk([row.cell_id for row in efficiencies])
     Efficiency.objects.bulk_create(
@@ -59,6 +73,74 @@ def normalise(touched: Sequence[Cell]) -> None:
         update_conflicts=True,
         unique_fields=["cell"],
         update_fields=[name.removesuffix("_id") for name in KEPT],
+    )
+
+
+def _looking_for_near_ones(ids: set[int]) -> set[int]:
+    """Return the cells without a partner to which a new native case may be near.
+
+    Or to which one was that has lost its runs: it has no efficiency any more, so that
+    it is new again once it has some.
+    """
+    Efficiency.objects.filter(cell__in=ids, cell__n=0).delete()
+    new = Cell.objects.filter(pk__in=ids, efficiency=None)
+    places = new.filter(system__hypervisor=NATIVE).values_list(
+        "lab_id", "system__host_id", "case__tool"
+    )
+    found: set[int] = set()
+    for lab, host, tool in set(places):
+        unpaired = Efficiency.objects.filter(
+            state__in=UNPAIRED,
+            lab=lab,
+            cell__system__host=host,
+            cell__case__tool=tool,
+            cell__n__gt=0,
+        )
+        found.update(unpaired.values_list("cell_id", flat=True))
+    return found
+
+
+def _name_near_cases(missing: Sequence[Efficiency]) -> None:
+    """Say of cells without a native partner which near case was measured natively."""
+    if not missing:
+        return
+    natives = _native_cases([efficiency.cell for efficiency in missing])
+    for efficiency in missing:
+        cell = efficiency.cell
+        place = wanted_place(_conditions_of(cell))
+        near_ones = natives.get((cell.lab_id, cell.case.tool, *place), {})
+        near = nearest(measured_case(cell.case), near_ones.values())
+        if near is not None:
+            efficiency.state, efficiency.reason = near.kind, near.sentence()
+
+
+def _native_cases(cells: Sequence[Cell]) -> NativeCases:
+    natives = Cell.objects.filter(
+        lab__in={cell.lab_id for cell in cells},
+        system__host__in={cell.system.host_id for cell in cells},
+        system__hypervisor=NATIVE,
+        case__tool__in={cell.case.tool for cell in cells},
+        n__gt=0,
+    )
+    cases: dict[tuple[Any, ...], dict[int, MeasuredCase]] = defaultdict(dict)
+    known: dict[int, MeasuredCase] = {}
+    for native in _related(natives):
+        case = native.case
+        place = (native.lab_id, case.tool, *place_of(_conditions_of(native)))
+        cases[place][case.pk] = known.setdefault(case.pk, measured_case(case))
+    return cases
+
+
+def measured_case(case: Case) -> MeasuredCase:
+    """Return what tells near cases apart."""
+    return MeasuredCase(
+        tool=case.tool,
+        metric=case.metric,
+        unit=case.unit,
+        better=case.better,
+        component=case.component,
+        parameters=canonical_parameters(case.parameters),
+        shown=case.parameters,
     )
 
 
@@ -73,8 +155,7 @@ def _related(cells: QuerySet[Cell]) -> list[Cell]:
 
 def _partners(cell: Cell) -> tuple[Any, ...]:
     """The cells that a native one may be the baseline of."""
-    system = cell.system
-    machine = (system.host_id, system.guest_os.casefold(), system.guest_bits)
+    machine = (cell.system.host_id, cell.system.guest_bits)
     return ("native", cell.lab_id, cell.case_id, *machine)
 
 

@@ -49,6 +49,18 @@ STATES: dict[str, tuple[Text, Text]] = {
         gettext_lazy("scaling"),
         gettext_lazy("the sum over all VMs beside one machine alone: no VM is faster"),
     ),
+    "other_parameters": (
+        gettext_lazy("other parameters"),
+        gettext_lazy("what it is set against ran the benchmark otherwise: no ratio"),
+    ),
+    "unit_mismatch": (
+        gettext_lazy("another unit"),
+        gettext_lazy("what it is set against was measured in another unit: no ratio"),
+    ),
+    "other_host": (
+        gettext_lazy("another host"),
+        gettext_lazy("the two ran on different machines: a ratio, and no verdict"),
+    ),
     "metered": (
         gettext_lazy("metered"),
         gettext_lazy("joules for the same work, compared with the baseline's"),

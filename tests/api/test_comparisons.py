@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -11,6 +12,7 @@ import yaml
 from api.comparisons import ComparisonSerializer
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.models import Efficiency, System
+from benchmarks.uploads import processing
 
 DOCUMENT = Path(__file__).with_name("openapi.yaml")
 NOT_SHOWN = {
@@ -70,6 +72,43 @@ def test_every_field_of_a_row_is_promised_or_left_out_for_a_reason():
     assert set(fields) == set(promised())
     assert shown | NOT_SHOWN.keys() == set(parts_of(ComparisonRow))
     assert not shown & NOT_SHOWN.keys()
+
+
+@pytest.mark.parametrize(
+    ("state", "native", "said"),
+    [
+        (
+            "other_parameters",
+            {"parameters": {"operation": "write", "record": "64 KiB"}},
+            "record=64 KiB, this guest with record=4 KiB",
+        ),
+        (
+            "unit_mismatch",
+            {"metric": "operation rate", "unit": "1/s"},
+            "in 1/s, this guest in MB/s",
+        ),
+    ],
+)
+def test_what_native_ran_otherwise_is_no_baseline_and_refuses_the_verdict(
+    anyone, api, run_document, xen, state, native, said
+):
+    sample = {
+        "metric": "throughput",
+        "parameters": {"operation": "write", "record": "4 KiB"},
+        "unit": "MB/s",
+        "value": 50.0,
+    }
+    iozone = partial(run_document, tool="iozone")
+    guest = iozone(system=xen, samples=[sample])
+    answer = api.bulk([iozone(samples=[{**sample, **native}]), guest])
+    assert answer.status_code == 202
+    processing.drain()
+
+    assert rows(anyone, state="missing") == []
+    (row,) = rows(anyone, state=state)
+    assert (row["verdict"], row["reasons"]) == ("not_assessed", [state])
+    assert (row["efficiency"], row["baseline_value"]) == (None, None)
+    assert said in row["reason"]
 
 
 def test_it_filters_rows(anyone, measured):

@@ -25,6 +25,8 @@ from dashboard.wording.verdicts import written_ratio
 DRAWN_CELLS = 2_000
 RELATIVE = {"relative", "reference"}
 """States of cells whose 1 is a system that was chosen, not the native machine."""
+UNPAIRED = {"missing", "other_parameters", "unit_mismatch"}
+"""States of cells that have nothing to be compared with."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +114,8 @@ class ComparisonPage:
     @property
     def has_no_baseline(self) -> bool:
         """Whether there is not one ratio because there is nothing to compare with."""
-        is_nothing = not self.table.ratio_count and "missing" in self.table.states
-        return is_nothing and not self.is_energy
+        is_nothing = not self.table.ratio_count and UNPAIRED & self.table.states.keys()
+        return bool(is_nothing) and not self.is_energy
 
     @property
     def is_energy(self) -> bool:

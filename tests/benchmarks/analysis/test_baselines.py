@@ -82,7 +82,6 @@ def test_a_native_cell_needs_no_partner():
     [
         {"host": "beta"},
         {"case_id": 101},
-        {"guest_os": "Windows Server 2003"},
         {"guest_bits": 64},
         {"guest_bits": None},
         {"is_native": False},
@@ -103,18 +102,60 @@ def test_the_spelling_of_the_operating_system_does_not_matter():
 
 def test_it_says_what_it_looked_for():
     assert choose(GUEST).reason == (
-        "No native run of LINPACK time n=4000 on host alpha with "
-        "Ubuntu Server 9.04 32-bit, single."
+        "No native run of LINPACK time n=4000 on host alpha with 32 bits, single."
     )
 
 
-def test_it_says_when_the_operating_system_is_not_known():
-    unknown = replace(GUEST, guest_os="", guest_bits=None)
+def test_it_says_when_the_bits_are_not_known():
+    unknown = replace(GUEST, guest_bits=None)
 
-    assert choose(unknown, NATIVE).reason == (
-        "No native run of LINPACK time n=4000 on host alpha with "
-        "an operating system that is not stated, single."
+    assert choose(unknown, NATIVE).reason.endswith(
+        "on host alpha with bits that are not stated, single."
     )
+
+
+@pytest.mark.parametrize(
+    ("guest_os", "said"),
+    [
+        ("Debian 12", "guest Debian 12, host Ubuntu Server 9.04."),
+        ("", "guest not stated, host Ubuntu Server 9.04."),
+    ],
+)
+def test_a_guest_with_another_os_is_set_against_its_machine_and_that_is_said(
+    guest_os, said
+):
+    choice = choose(replace(GUEST, guest_os=guest_os), NATIVE)
+
+    assert (choice.state, choice.chosen) == ("paired", 1)
+    assert choice.reason == f"Another operating system: {said}"
+
+
+def test_a_native_run_with_the_guests_os_comes_first_even_of_another_study():
+    debian = replace(GUEST, guest_os="Debian 12")
+    elsewhere = replace(NATIVE, id=3, study_id=11, guest_os="debian 12", mean=70.0)
+
+    choice = choose(debian, NATIVE, elsewhere)
+
+    assert (choice.state, choice.chosen) == ("other_session", 3)
+    assert "operating system" not in choice.reason
+
+
+def test_of_other_systems_the_one_named_most_like_the_guests_is_taken():
+    newer = replace(GUEST, guest_os="Ubuntu Server 10.04")
+    windows = replace(NATIVE, id=3, guest_os="Windows Server 2003", mean=50.0)
+
+    assert choose(newer, windows, NATIVE).chosen == 1
+    assert choose(replace(GUEST, guest_os="BSD"), windows, NATIVE).state == "ambiguous"
+
+
+def test_another_os_is_said_beside_what_makes_a_baseline_stale():
+    guest = replace(GUEST, guest_os="Debian 12", first_at=MAY, last_at=MAY)
+    then = MAY - timedelta(days=45)
+
+    choice = choose(guest, replace(NATIVE, first_at=then, last_at=then))
+
+    assert choice.state == "stale"
+    assert "host Ubuntu Server 9.04. The native run is 45.0 days" in choice.reason
 
 
 @pytest.mark.parametrize(
@@ -132,14 +173,14 @@ def test_a_path_is_set_against_the_same_path_only(scenario):
     native_path = replace(NATIVE, id=7, scenario=scenario, slot="")
 
     assert choose(path, NATIVE).state == "missing"
-    assert choose(path, NATIVE).reason.endswith(f"32-bit, {scenario}.")
+    assert choose(path, NATIVE).reason.endswith(f"32 bits, {scenario}.")
     assert choose(path, NATIVE, native_path).chosen == 7
 
 
 def test_it_names_the_load_of_a_path():
     path = replace(GUEST, scenario="inter-vm", load="LINPACK")
 
-    assert choose(path).reason.endswith("32-bit, inter-vm under LINPACK.")
+    assert choose(path).reason.endswith("32 bits, inter-vm under LINPACK.")
 
 
 def test_the_own_study_comes_first():

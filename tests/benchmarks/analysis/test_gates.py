@@ -120,6 +120,7 @@ def test_reasons_are_said_in_one_order_and_a_new_one_last():
         "within_meter_error",
         "first_run",
         "scaling",
+        "other_host",
     ]
 
 

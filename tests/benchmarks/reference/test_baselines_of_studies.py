@@ -151,6 +151,6 @@ def test_it_says_which_native_run_a_study_lacks(cells, choices):
     facts, _, _ = find(cells, "lmu-2010-esxi", metric="time", value=213.21)
 
     assert choices[facts.id].reason == (
-        f"No native run of LINPACK Time · n=4000 on host {LMU_HOST} with "
-        "Ubuntu Server 9.04 32-bit, single."
+        f"No native run of LINPACK Time · n=4000 on host {LMU_HOST} with 32 bits, "
+        "single."
     )

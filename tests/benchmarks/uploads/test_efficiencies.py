@@ -2,8 +2,9 @@
 
 import pytest
 
-from benchmarks.models import Efficiency
+from benchmarks.models import Cell, Efficiency, Host
 from benchmarks.studies.saving import update_study
+from benchmarks.uploads.efficiencies import normalise, normalise_study
 
 
 def stored_efficiency(run_id: int) -> Efficiency:
@@ -86,3 +87,118 @@ def test_what_only_one_side_states_is_no_difference(submit, run_document, xen):
     )
 
     assert Efficiency.objects.get(cell__system__hypervisor="Xen").state == "paired"
+
+
+def written(value, metric="throughput", unit="MB/s", **parameters):
+    """A sample of iozone, written in records of 4 KiB unless told otherwise."""
+    case = {"operation": "write", "record": "4 KiB", **parameters}
+    return {"metric": metric, "parameters": case, "value": value, "unit": unit}
+
+
+@pytest.fixture
+def iozone(submit, run_document):
+    """Upload one run of iozone with these samples."""
+
+    def upload(*samples, **system):
+        return submit(run_document(tool="iozone", system=system, samples=samples))
+
+    return upload
+
+
+def of_xen() -> Efficiency:
+    return Efficiency.objects.get(cell__system__hypervisor="Xen")
+
+
+@pytest.mark.parametrize("is_native_first", [True, False])
+def test_a_native_run_with_other_parameters_is_named(iozone, xen, is_native_first):
+    near, far = written(50.0, record="64 KiB"), written(60.0, record="1 MiB")
+    sides = [((near, far), {}), ((written(25.0),), xen)]
+    for samples, system in sides if is_native_first else reversed(sides):
+        iozone(*samples, **system)
+
+    efficiency = of_xen()
+
+    assert (efficiency.state, efficiency.ratio) == ("other_parameters", None)
+    assert efficiency.baseline is None
+    assert efficiency.reason == (
+        "Native ran it with record=64 KiB, this guest with record=4 KiB: another "
+        "measurement."
+    )
+
+
+def test_a_native_run_in_another_unit_is_named(iozone, xen):
+    """`iozone -O` prints operations a second instead of a throughput."""
+    iozone(written(25.0), **xen)
+    iozone(written(900.0, metric="operation rate", unit="1/s"))
+
+    efficiency = of_xen()
+
+    assert (efficiency.state, efficiency.ratio) == ("unit_mismatch", None)
+    assert efficiency.reason == (
+        "Native was measured in 1/s, this guest in MB/s: another unit."
+    )
+
+
+def test_the_same_case_measured_natively_at_last_is_its_baseline(iozone, xen):
+    iozone(written(25.0), **xen)
+    iozone(written(60.0, record="64 KiB"))
+
+    iozone(written(50.0, record="4096 B"))
+
+    assert (of_xen().state, of_xen().ratio) == ("paired", 0.5)
+
+
+@pytest.mark.parametrize(
+    "native", [{"host": "beta"}, {"guest_bits": 64}, {"hypervisor": "KVM"}]
+)
+def test_what_ran_elsewhere_is_not_near(iozone, xen, lab, native):
+    Host.objects.create(lab=lab, slug="beta")
+    iozone(written(60.0, record="64 KiB"), **native)
+    iozone(written(25.0), **xen)
+
+    assert of_xen().state == "missing"
+
+
+def test_a_near_native_run_that_is_gone_is_named_no_more(iozone, xen):
+    iozone(written(25.0), **xen)
+    iozone(written(60.0, record="64 KiB"))
+    cell = Cell.objects.get(system__hypervisor="native")
+    assert of_xen().state == "other_parameters"
+
+    cell.n = 0
+    cell.save()
+    normalise([cell])
+    assert of_xen().state == "missing"
+    cell.n = 1
+    cell.save()
+    normalise([cell])
+
+    assert of_xen().state == "other_parameters"
+
+
+def test_processing_near_cases_again_changes_nothing(iozone, xen, study):
+    iozone(written(25.0), **xen)
+    iozone(written(60.0, record="64 KiB"))
+    before = list(Efficiency.objects.order_by("pk").values())
+
+    normalise_study(study)
+
+    assert list(Efficiency.objects.order_by("pk").values()) == before
+
+
+def test_a_guest_with_another_os_than_its_hosts_has_a_baseline(
+    submit, run_document, xen
+):
+    """Of a Debian guest, measured before its Ubuntu host was."""
+    submit(run_document(25.0, system={**xen, "guest_os": "Debian 12"}))
+    submit(run_document(50.0, system={"guest_os": "Ubuntu 22.04"}))
+
+    assert (of_xen().state, of_xen().ratio) == ("paired", 0.5)
+    assert of_xen().reason == (
+        "Another operating system: guest Debian 12, host Ubuntu 22.04."
+    )
+
+    submit(run_document(100.0, system={"guest_os": "Debian 12"}))
+
+    assert (of_xen().state, of_xen().ratio) == ("paired", 0.25)
+    assert "operating system" not in of_xen().reason

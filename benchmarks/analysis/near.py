@@ -1,0 +1,160 @@
+"""The native case nearest to one that has no native partner, and what differs.
+
+A benchmark is often run natively too, only otherwise: with 4 threads instead of 8, or
+so that it prints operations a second instead of MB/s. That is another measurement, and
+no ratio is made of it; but whoever looks for the baseline is told so, rather than that
+nothing was measured.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from benchmarks import units
+from benchmarks.analysis.baselines import Difference, differences
+from benchmarks.sentences import Sentence, joined, template
+
+Kind = Literal["other_parameters", "unit_mismatch"]
+
+# What these say is what was measured, not how: a copy is no read with other parameters.
+SUBJECTS: Final = frozenset(
+    {
+        *("access", "by", "container", "counter", "disk", "domain", "function"),
+        *("instance", "interface", "job", "method", "object", "operation", "part"),
+        *("path", "percentile", "phase", "protocol", "resource", "specification"),
+        *("stressor", "test", "type", "uri", "vcpu", "workload"),
+    }
+)
+# More is another benchmark rather than another setting of this one.
+MOST_DIFFERENCES: Final = 3
+
+NO_SPEED: Final = frozenset({"ratio", "count"})
+
+OF_NATIVE: Final[Mapping[Kind, str]] = {
+    "other_parameters": template(
+        "Native ran it with {other}, this guest with {own}: another measurement."
+    ),
+    "unit_mismatch": template(
+        "Native was measured in {other}, this guest in {own}: another unit."
+    ),
+}
+OF_CHOSEN: Final[Mapping[Kind, str]] = {
+    "other_parameters": template(
+        "The baseline ran it with {other}, this system with {own}: another measurement."
+    ),
+    "unit_mismatch": template(
+        "The baseline was measured in {other}, this system in {own}: another unit."
+    ),
+}
+
+_NUMBER = re.compile(r"([+-]?[\d.]+(?:[eE][+-]?\d+)?)\b ?(\S*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredCase:
+    """What was measured: ``parameters`` in their one spelling (``fingerprints``).
+
+    ``shown`` are the same, by the same names, as people wrote them.
+    """
+
+    tool: str
+    metric: str
+    unit: str
+    better: str
+    component: str
+    parameters: Mapping[str, str]
+    shown: Mapping[str, str] = field(default_factory=dict)
+
+    def written(self, name: str) -> str:
+        """A parameter's value for people; empty where it is not stated."""
+        return self.shown.get(name) or self.parameters.get(name, "")
+
+
+@dataclass(frozen=True, slots=True)
+class NearCase:
+    """A case that is nearly the wanted one: the wanted side first in ``differing``."""
+
+    kind: Kind
+    wanted: MeasuredCase
+    case: MeasuredCase
+    differing: tuple[Difference, ...]
+
+    def sentence(self, *, is_native: bool = True) -> Sentence:
+        """Say what the other side ran: the native one, or one that somebody chose."""
+        if self.kind == "unit_mismatch":
+            unit = self.differing[0]
+            sides = [side or Sentence("a count") for side in (unit.one, unit.other)]
+        else:
+            names = [it.name for it in self.differing]
+            sides = [
+                joined([_stated(name, case.written(name)) for name in names], ", ")
+                for case in (self.wanted, self.case)
+            ]
+        words = OF_NATIVE if is_native else OF_CHOSEN
+        return Sentence(words[self.kind], own=sides[0], other=sides[1])
+
+
+def nearest(wanted: MeasuredCase, others: Iterable[MeasuredCase]) -> NearCase | None:
+    """Return the nearest of the cases that a native machine ran; None: none is near.
+
+    The same metric with other parameters comes first: as few as possible, numbers as
+    close as possible. Else the same parameters in another unit.
+    """
+    found = ((_rank(near), near) for other in others if (near := _near(wanted, other)))
+    best = min(found, key=lambda ranked: ranked[0], default=None)
+    return best[1] if best else None
+
+
+def _near(wanted: MeasuredCase, other: MeasuredCase) -> NearCase | None:
+    if other.tool != wanted.tool:
+        return None
+    differing = differences(wanted.parameters, other.parameters)
+    unit = Difference("unit", wanted.unit, other.unit)
+    if other.metric == wanted.metric:
+        if unit.one != unit.other:
+            return NearCase("unit_mismatch", wanted, other, (unit,))
+        # Equal in all: the same case, which other circumstances made no partner.
+        is_near = 0 < len(differing) <= MOST_DIFFERENCES
+        is_same_subject = not any(it.name in SUBJECTS for it in differing)
+        if is_near and is_same_subject:
+            return NearCase("other_parameters", wanted, other, differing)
+        return None
+    is_same_work = not differing and other.component == wanted.component
+    if is_same_work and unit.one != unit.other and _is_speed(wanted, other):
+        return NearCase("unit_mismatch", wanted, other, (unit,))
+    return None
+
+
+def _is_speed(*cases: MeasuredCase) -> bool:
+    """Whether all are of the work itself: no share of something, no count."""
+    return all(
+        case.better != "neither" and units.unit(case.unit).dimension not in NO_SPEED
+        for case in cases
+    )
+
+
+def _rank(near: NearCase) -> tuple[object, ...]:
+    # The texts come last, so that the choice does not hang on the order of the cases.
+    far = sum(_distance(it) for it in near.differing)
+    texts = tuple((it.name, it.other) for it in near.differing)
+    is_unit = near.kind == "unit_mismatch"
+    return (is_unit, len(near.differing), far, texts, near.case.metric)
+
+
+def _distance(difference: Difference) -> float:
+    """How far two values of a parameter are apart: numbers by their ratio."""
+    one, other = map(_NUMBER.fullmatch, (difference.one, difference.other))
+    if not one or not other or one[2] != other[2]:
+        return math.inf
+    values = [abs(float(it[1])) for it in (one, other)]
+    return abs(math.log(values[0] / values[1])) if all(values) else math.inf
+
+
+def _stated(name: str, value: str) -> Sentence:
+    if not value:
+        return Sentence("{name} not stated", name=name)
+    return Sentence("{name}={value}", name=name, value=value)
