@@ -160,6 +160,7 @@ ROUTES: Final[dict[str, Route]] = {
     "run-upload": Route(kind="file"),
     "version-file": Route(kind="file"),
     "begin-reread": action(DO_KEEP),
+    "retry-run": action(DO_KEEP),
     "decide-flag": action(DO_KEEP),
     "upload-system": action(DO_UPLOAD),
     "give-role": action(DO_AND_BE_TOLD),

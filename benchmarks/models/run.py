@@ -170,9 +170,17 @@ class OutboxItem(models.Model):
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
     due_at = models.DateTimeField(default=timezone.now, db_index=True)
-    attempts = models.PositiveSmallIntegerField(default=0)
+    batch = models.UUIDField(null=True, blank=True)
+    """Those that a worker has in hand together; left behind, its worker died."""
+    batch_size = models.PositiveIntegerField(default=0)
+    server_started_at = models.DateTimeField(null=True, blank=True)
+    """When the PostgreSQL was started that answered as it was taken in hand."""
+    failures = models.PositiveSmallIntegerField(default=0)
+    """How often it failed, or its worker died, while it was alone in hand."""
     error = models.TextField(blank=True)
     quarantined_at = models.DateTimeField(null=True, blank=True)
+    quarantined_by = models.CharField(max_length=50, blank=True)
+    """The version of this program that set it aside; another one tries again."""
 
     def __str__(self) -> str:
         return f"work for {self.run}"

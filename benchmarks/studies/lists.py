@@ -153,7 +153,7 @@ def processing_of(study: Study) -> Tally:
 def is_left_waiting(study: Study) -> bool:
     """Return whether nobody has begun with a run of the study for a good while."""
     ripe = timezone.now() - LEFT_WAITING
-    left = OutboxItem.objects.filter(run__study=study, attempts=0)
+    left = OutboxItem.objects.filter(run__study=study, batch=None, failures=0)
     return left.filter(due_at__lt=ripe).exists()
 
 

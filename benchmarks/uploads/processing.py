@@ -7,10 +7,20 @@ transaction that stores its results: killed at any point, the work is done again
 
 import logging
 from collections.abc import Sequence
-from datetime import timedelta
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Final, cast
+from uuid import uuid4
 
-from django.db import InterfaceError, OperationalError, transaction
-from django.db.models import F
+from django.conf import settings
+from django.db import (
+    DatabaseError,
+    InterfaceError,
+    OperationalError,
+    connection,
+    transaction,
+)
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from benchmarks.models import (
@@ -22,7 +32,7 @@ from benchmarks.models import (
     Run,
     RunWindow,
 )
-from benchmarks.sentences import Sentence
+from benchmarks.sentences import Sentence, template
 from benchmarks.uploads.efficiencies import normalise
 from benchmarks.uploads.results import (
     read_upload,
@@ -37,31 +47,35 @@ logger = logging.getLogger(__name__)
 BATCH = 100
 # Uploads that never end must not keep the sweeper from all else that it does.
 BATCHES_A_CALL = 200
-# A run whose batch has failed before is tried alone, so that it cannot drag others.
-ALONE_AFTER = 2
 QUARANTINE_AFTER = 5
 RETRY_DELAY = timedelta(seconds=2)
+# What one worker has in hand no other takes: for so long by the clock, which covers the
+# moment until its rows are locked, then by the lock.
+IN_HAND = timedelta(seconds=2)
+STOPPED_ITS_WORKER: Final = template("It stopped its worker every time.")
 
 
 def drain(limit: int = BATCH, older_than_s: float = 0) -> int:
     """Process what waits in the outbox and return how many runs were finished."""
     finished = 0
     for _ in range(BATCHES_A_CALL):
-        batches = _claim(limit, older_than_s)
-        if not batches:
+        batch = _next_batch(limit, older_than_s)
+        if not batch:
             break
-        finished += sum(_process(batch) for batch in batches)
+        finished += _process(batch)
     return finished
 
 
 @transaction.atomic
-def _claim(limit: int, older_than_s: float) -> list[list[int]]:
-    """Count an attempt for the next runs that are due, and return them in batches.
+def _next_batch(limit: int, older_than_s: float) -> list[int]:
+    """Take the next runs that are due in hand, and return them.
 
-    The count is committed before the work begins: a run that kills its worker is
-    found out too.
+    What is found in hand already was never brought to an end: its worker died. Then
+    one of those runs may be what it died of, and half of them are tried; a run that was
+    alone is blamed. Whoever was in hand while PostgreSQL stopped is blamed for nothing.
     """
     now = timezone.now()
+    started_at = _server_started_at()
     due = OutboxItem.objects.filter(
         due_at__lte=now,
         # Young work is left to the worker that its hint woke.
@@ -69,21 +83,52 @@ def _claim(limit: int, older_than_s: float) -> list[list[int]]:
         quarantined_at=None,
     )
     items = list(due.select_for_update(skip_locked=True).order_by("due_at")[:limit])
-    for item in items:
-        # A failed attempt sets its run aside itself; this one never came to an end.
-        if item.attempts >= QUARANTINE_AFTER:
-            killed = Sentence("It stopped its worker every time.")
-            _quarantine(item.pk, item.error or killed)
-    live = [item for item in items if item.attempts < QUARANTINE_AFTER]
-    OutboxItem.objects.filter(pk__in=[item.pk for item in live]).update(
-        attempts=F("attempts") + 1
+    dropped = [item for item in items if item.server_started_at == started_at]
+    if not dropped:
+        return _take([item.pk for item in items], started_at)
+    suspects = [item for item in dropped if item.batch == dropped[0].batch]
+    [first, *others] = suspects
+    if not others and first.batch_size == 1:
+        first.failures += 1
+        OutboxItem.objects.filter(pk=first.pk).update(failures=first.failures)
+        if first.failures >= QUARANTINE_AFTER:
+            _quarantine(first.pk, first.error or Sentence(STOPPED_ITS_WORKER))
+            # The next call takes what else is due.
+            return _take([item.pk for item in items if item not in dropped], started_at)
+    return _take([item.pk for item in suspects[: (len(suspects) + 1) // 2]], started_at)
+
+
+def _server_started_at() -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_postmaster_start_time()")
+        [started_at] = cursor.fetchone()
+    return cast(datetime, started_at)
+
+
+@transaction.atomic
+def _take(run_ids: list[int], server_started_at: datetime) -> list[int]:
+    """Note that these runs are in hand together, and return them.
+
+    Committed before the work begins: it is all that a killed worker leaves behind.
+    """
+    OutboxItem.objects.filter(pk__in=run_ids).update(
+        batch=uuid4(),
+        batch_size=len(run_ids),
+        server_started_at=server_started_at,
+        due_at=timezone.now() + IN_HAND,
     )
-    together = [item.pk for item in live if item.attempts < ALONE_AFTER]
-    alone = [[item.pk] for item in live if item.attempts >= ALONE_AFTER]
-    return [together, *alone] if together else alone
+    return run_ids
+
+
+def _let_go(run_ids: Sequence[int]) -> None:
+    """Give runs back that were not finished and are to blame for nothing."""
+    OutboxItem.objects.filter(pk__in=run_ids).update(
+        batch=None, batch_size=0, server_started_at=None, due_at=timezone.now()
+    )
 
 
 def _process(run_ids: list[int]) -> int:
+    """Process runs that are in hand; return how many were finished."""
     try:
         with transaction.atomic():
             # Process these runs, unless another worker has them in hand.
@@ -99,23 +144,42 @@ def _process(run_ids: list[int]) -> int:
             OutboxItem.objects.filter(pk__in=mine).delete()
             return len(runs)
     except (OperationalError, InterfaceError):
-        raise  # the database went away or chose a deadlock's victim: try again later
+        # The database went away or chose a deadlock's victim: try again later. What
+        # cannot be given back was in hand of a PostgreSQL that is no more.
+        connection.close_if_unusable_or_obsolete()
+        with suppress(DatabaseError):
+            _let_go(run_ids)
+        raise
     except Exception as error:
-        # One run must not hold up the others: each is tried by itself.
-        if len(run_ids) > 1:
-            return sum(_process([run_id]) for run_id in run_ids)
-        [run_id] = run_ids
-        logger.exception("Run %s could not be processed", run_id, exc_info=error)
-        text = f"{type(error).__name__}: {error}"
-        with transaction.atomic():
-            item = OutboxItem.objects.select_for_update().filter(pk=run_id).first()
-            if item is not None and item.attempts >= QUARANTINE_AFTER:
-                _quarantine(run_id, text)
-            elif item is not None:
-                item.error = text
-                item.due_at = timezone.now() + RETRY_DELAY * item.attempts
-                item.save(update_fields=["error", "due_at"])
-        return 0
+        listed = ", ".join(map(str, run_ids))
+        logger.exception("Not processed: run %s", listed, exc_info=error)
+        if len(run_ids) == 1:
+            _note_failure(run_ids[0], error)
+            return 0
+        # One run must not hold up the others. Halves: it is found among a hundred in
+        # seven steps.
+        middle = len(run_ids) // 2
+        halves = (run_ids[:middle], run_ids[middle:])
+        started_at = _server_started_at()
+        return sum(_process(_take(half, started_at)) for half in halves)
+
+
+def _note_failure(run_id: int, error: Exception) -> None:
+    """Count a failure against a run that was alone in hand."""
+    text = f"{type(error).__name__}: {error}"
+    with transaction.atomic():
+        item = OutboxItem.objects.select_for_update().filter(pk=run_id).first()
+        if item is None:
+            return
+        _let_go([run_id])
+        failures = item.failures + 1
+        OutboxItem.objects.filter(pk=run_id).update(
+            error=text,
+            failures=failures,
+            due_at=timezone.now() + RETRY_DELAY * failures,
+        )
+        if failures >= QUARANTINE_AFTER:
+            _quarantine(run_id, text)
 
 
 @transaction.atomic
@@ -171,6 +235,24 @@ def _note_due_work(cells: Sequence[Cell], run_ids: Sequence[int]) -> None:
 def _quarantine(run_id: int, error: str) -> None:
     """Set a run aside for a person to look at; it keeps its upload."""
     OutboxItem.objects.filter(pk=run_id).update(
-        quarantined_at=timezone.now(), error=error
+        quarantined_at=timezone.now(), quarantined_by=settings.VERSION, error=error
     )
     Run.objects.filter(pk=run_id).update(status=Run.Status.QUARANTINED, reason=error)
+
+
+@transaction.atomic
+def retry(items: QuerySet[OutboxItem]) -> int:
+    """Let quarantined runs be tried again as if they were new; return how many."""
+    quarantined = items.exclude(quarantined_at=None).select_for_update(of=("self",))
+    run_ids = list(quarantined.values_list("pk", flat=True))
+    _let_go(run_ids)
+    OutboxItem.objects.filter(pk__in=run_ids).update(
+        failures=0, error="", quarantined_at=None, quarantined_by=""
+    )
+    Run.objects.filter(pk__in=run_ids).update(status=Run.Status.RECEIVED, reason="")
+    return len(run_ids)
+
+
+def retry_after_upgrade() -> int:
+    """Let runs that another version of this program set aside be tried again."""
+    return retry(OutboxItem.objects.exclude(quarantined_by=settings.VERSION))

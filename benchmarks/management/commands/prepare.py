@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
 from benchmarks.labs.installation import FirstSecrets, install
+from benchmarks.uploads.processing import retry_after_upgrade
 
 
 class Command(BaseCommand):
@@ -28,6 +29,8 @@ class Command(BaseCommand):
         with transaction.atomic():
             if secrets := install():
                 self._write_secrets(secrets)
+        # What another version could not process this one perhaps can.
+        retry_after_upgrade()
 
     def _migrate(self) -> None:
         executor = MigrationExecutor(connection)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
-from django.db import DatabaseError, connection
+from django.db import InterfaceError, OperationalError, connection
 
 from benchmarks import tasks
 from benchmarks.plans import progress
@@ -59,7 +59,7 @@ class Command(BaseCommand):
                 progress.proceed_plans()
             with _logged("Publishing"):
                 tasks.send_forgotten_publishing_jobs()
-        except DatabaseError as error:
+        except (OperationalError, InterfaceError) as error:
             logger.warning("The database does not answer: %s", error)
             # A broken connection would fail every later look.
             connection.close()
@@ -74,8 +74,8 @@ def _logged(duty: str) -> Iterator[None]:
     """Log what a duty fails of, so that the sweeper goes on with the others."""
     try:
         yield
-    except DatabaseError:
-        raise  # it would fail the others as well
+    except (OperationalError, InterfaceError):
+        raise  # the database is away: it would fail the others as well
     except Exception:  # whatever it is, the other duties are to be done
         logger.exception("%s failed", duty)
 

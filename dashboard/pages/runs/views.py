@@ -6,14 +6,16 @@ from django.urls import path
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from benchmarks.models import Reread
+from benchmarks.models import OutboxItem, Reread
 from benchmarks.studies.lists import LEFT_WAITING
+from benchmarks.uploads.processing import retry
 from benchmarks.uploads.rereading import begin_reread
 from dashboard.kit.addresses import STUDY, cell_address
 from dashboard.kit.kept import Answer, Content, kept_page
 from dashboard.kit.upload_text import kept_output
 from dashboard.kit.viewers import (
     keeper_or_404,
+    keeps,
     query_of,
     run_or_404,
     signed_in,
@@ -43,7 +45,11 @@ def list_runs(request: HttpRequest, lab: str, slug: str) -> Answer:
 def show_run(request: HttpRequest, run_id: int) -> HttpResponse:
     """Show one run: what ran where, what it measured, and what was uploaded."""
     run = run_or_404(viewer_of(request), run_id)
-    return render(request, "runs/run.html", {"run": run, "page": run_page(run)})
+    return render(
+        request,
+        "runs/run.html",
+        {"run": run, "page": run_page(run), "is_keeper": keeps(request, run.lab_id)},
+    )
 
 
 @require_safe
@@ -71,6 +77,16 @@ def begin_again(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     return redirect("dashboard:reread", reread.pk)
 
 
+@require_POST
+@signed_in
+def try_again(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Let a run that was set aside be processed again."""
+    run = run_or_404(viewer_of(request), run_id)
+    keeper_or_404(request, run.lab_id)
+    retry(OutboxItem.objects.filter(run__in=[run.source or run]))
+    return redirect("dashboard:run-detail", run.pk)
+
+
 @require_safe
 @signed_in
 def show_reread(request: HttpRequest, reread_id: int) -> HttpResponse:
@@ -91,5 +107,6 @@ urlpatterns = [
     path(f"{STUDY}reread/", begin_again, name="begin-reread"),
     path("rereads/<int:reread_id>/", show_reread, name="reread"),
     path("runs/<int:run_id>/", show_run, name="run-detail"),
+    path("runs/<int:run_id>/retry/", try_again, name="retry-run"),
     path("runs/<int:run_id>/upload/", download_upload, name="run-upload"),
 ]

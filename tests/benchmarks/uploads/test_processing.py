@@ -2,9 +2,11 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from io import StringIO
 
 import pytest
-from django.db import connection, transaction
+from django.core.management import call_command
+from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from benchmarks.models import Cell, Efficiency, OutboxItem, Run, RunOutput, Sample
@@ -102,13 +104,122 @@ def test_a_run_that_fails_five_times_is_set_aside_with_its_error(
     assert processing.drain() == 0
 
 
-def test_a_run_that_kills_its_worker_is_set_aside_too(agent, run_document):
+@pytest.fixture
+def die_of(monkeypatch, make_due):
+    """Drain with workers that die of a run, each replaced by the next, to the end."""
+
+    def drain(poison: int | None, *, deaths: int = 0) -> int:
+        """Return how many workers died; ``deaths`` more die of nothing of ours."""
+        process, died = processing._process, 0
+
+        def die(run_ids: list[int]) -> int:
+            nonlocal deaths
+            if poison in run_ids or deaths > 0:
+                deaths -= 1
+                raise KeyboardInterrupt  # nothing is caught, nothing is tidied up
+            return process(run_ids)
+
+        monkeypatch.setattr(processing, "_process", die)
+        while OutboxItem.objects.filter(quarantined_at=None).exists():
+            make_due()
+            try:
+                processing.drain()
+            except KeyboardInterrupt:
+                died += 1
+            assert died < 50
+        return died
+
+    return drain
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_a_hundred_runs_only_the_one_that_kills_its_worker_is_set_aside(
+    agent, run_document, die_of
+):
+    submit_runs(agent=agent, documents=[run_document(float(n)) for n in range(1, 101)])
+    poison = Run.objects.order_by("pk")[70].pk
+
+    deaths = die_of(poison)
+
+    quarantined = Run.objects.filter(status=Run.Status.QUARANTINED)
+    assert [run.pk for run in quarantined] == [poison]
+    assert "stopped its worker" in quarantined[0].reason
+    assert Run.objects.filter(status=Run.Status.PARSED).count() == 99
+    # Once together, log2(100) times in halves of what is left, then alone.
+    assert deaths <= 1 + 7 + processing.QUARANTINE_AFTER
+
+
+@pytest.mark.django_db(transaction=True)
+def test_deaths_of_a_worker_that_are_no_runs_fault_set_nothing_aside(
+    agent, run_document, die_of
+):
+    submit_runs(agent=agent, documents=[run_document(float(n)) for n in range(1, 21)])
+
+    assert die_of(None, deaths=8) == 8
+
+    assert {run.status for run in Run.objects.all()} == {Run.Status.PARSED}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_in_hand_while_postgresql_stopped_is_blamed_for_nothing(
+    agent, run_document, die_of, make_due
+):
     submit_runs(agent=agent, documents=[run_document()])
-    OutboxItem.objects.update(attempts=processing.QUARANTINE_AFTER)
+    for _ in range(2 * processing.QUARANTINE_AFTER):
+        make_due()
+        processing._next_batch(1, 0)
+        # As if another server answered next time.
+        OutboxItem.objects.update(server_started_at=timezone.now() - timedelta(days=1))
 
-    processing.drain()
+    assert OutboxItem.objects.get().failures == 0
+    assert die_of(None) == 0
 
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_goes_away_gives_back_what_was_in_hand(
+    agent, run_document, monkeypatch
+):
+    def go_away(uploads: object) -> None:
+        raise OperationalError("the server closed the connection")
+
+    submit_runs(agent=agent, documents=[run_document(), run_document(1.0)])
+    with monkeypatch.context() as patched:
+        patched.setattr(processing, "process_runs", go_away)
+        with pytest.raises(OperationalError):
+            processing.drain()
+
+    assert set(OutboxItem.objects.values_list("batch", "failures")) == {(None, 0)}
+    assert processing.drain() == 2
+
+
+def test_a_quarantined_run_is_tried_again_by_command(agent, run_document, make_due):
+    submit_runs(agent=agent, documents=[run_document()])
+    good = RunOutput.objects.get().text
+    RunOutput.objects.update(text="not JSON")
+    for _ in range(processing.QUARANTINE_AFTER):
+        processing.drain()
+        make_due()
+    RunOutput.objects.update(text=good)
+
+    listed, said = StringIO(), StringIO()
+    call_command("retry_quarantined", list=True, stdout=listed)
     assert Run.objects.get().status == Run.Status.QUARANTINED
+    call_command("retry_quarantined", study="alpha-lab/study", stdout=said)
+
+    assert "JSONDecodeError" in listed.getvalue()
+    assert "1 runs will be tried again" in said.getvalue()
+    assert Run.objects.get().status == Run.Status.RECEIVED
+    assert processing.drain() == 1
+
+
+def test_another_version_tries_quarantined_runs_again(agent, run_document, settings):
+    submit_runs(agent=agent, documents=[run_document()])
+    processing._quarantine(Run.objects.get().pk, "an error of this version")
+
+    assert processing.retry_after_upgrade() == 0
+    settings.VERSION = "99.0"
+    assert processing.retry_after_upgrade() == 1
+    assert processing.drain() == 1
 
 
 def test_young_work_is_left_to_the_worker_that_was_woken(agent, run_document):

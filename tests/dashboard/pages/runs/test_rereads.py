@@ -1,9 +1,9 @@
-"""The button that reads history again, and the page of its progress."""
+"""The buttons that read history or a single run again, and the page of progress."""
 
 import pytest
 from django.utils import timezone
 
-from benchmarks.models import Membership, Reread, RunOutput
+from benchmarks.models import Membership, OutboxItem, Reread, Run, RunOutput
 from benchmarks.studies.lists import LEFT_WAITING
 from benchmarks.uploads import rereading
 
@@ -66,3 +66,19 @@ def test_nobody_else_sees_what_it_found(client, keeper, pair):
 
     Membership.objects.all().delete()
     assert client.get(page).status_code == 404
+
+
+def test_a_keeper_lets_a_run_that_was_set_aside_be_tried_again(client, pair, person):
+    run = Run.objects.first()
+    OutboxItem.objects.create(run=run, lab=run.lab, quarantined_at=timezone.now())
+    Run.objects.filter(pk=run.pk).update(status=Run.Status.QUARANTINED, reason="Why")
+    button = f"/runs/{run.pk}/retry/"
+    assert button not in client.get(f"/runs/{run.pk}/").text
+    assert "/login/" in client.post(button)["Location"]
+
+    client.force_login(person)
+    assert button in client.get(f"/runs/{run.pk}/").text
+    client.post(button)
+
+    assert OutboxItem.objects.get().quarantined_at is None
+    assert Run.objects.get(pk=run.pk).status == Run.Status.RECEIVED
