@@ -1,6 +1,6 @@
 """The stored domain; docs/data.md draws it."""
 
-from benchmarks.models.cell import Case, Cell, Efficiency
+from benchmarks.models.cell import Case, Cell, CellSession, Efficiency
 from benchmarks.models.flag import Decision, DueCheck, Flag
 from benchmarks.models.lab import Agent, AuditEntry, Invitation, Lab, Membership, Token
 from benchmarks.models.plan import Plan, PlanPart, PlanSlot, PlanStep
@@ -21,6 +21,7 @@ __all__ = [
     "AuditEntry",
     "Case",
     "Cell",
+    "CellSession",
     "CoRun",
     "Decision",
     "DueCheck",

@@ -87,6 +87,7 @@ class Cell(models.Model):
     first_at = models.DateTimeField(null=True)
     last_at = models.DateTimeField(null=True)
     session = models.ForeignKey(Session, models.SET_NULL, null=True, related_name="+")
+    """What the uploader named, if it is one of all its runs."""
     clock = models.CharField(max_length=50, blank=True)
     clock_trust = models.CharField(max_length=10, blank=True)
     """The worst that is known of its runs' clocks, as found at ``shaped_at``."""
@@ -143,6 +144,39 @@ def ratio_of_means(
         return efficiency(mean, baseline_mean, better), ""
     except (ZeroReadingError, ValueRefusedError) as error:
         return None, error.sentence
+
+
+class CellSession(models.Model):
+    """What a cell's runs of one session say; ``session`` is null: time unknown.
+
+    All statistics are over run means, in the unit of the case. ``rho`` is the lag-1
+    autocorrelation in their order, null where there is none beyond chance. Written by
+    the check of a study: a cell that was not checked yet has none.
+    """
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
+    cell = models.ForeignKey(Cell, models.CASCADE, related_name="sessions")
+    session = models.ForeignKey(Session, models.CASCADE, null=True, related_name="+")
+    n = models.PositiveIntegerField()
+    mean = models.FloatField()
+    m2 = models.FloatField()
+    minimum = models.FloatField()
+    maximum = models.FloatField()
+    rho = models.FloatField(null=True)
+    first_at = models.DateTimeField(null=True)
+    last_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cell", "session"],
+                nulls_distinct=False,
+                name="cell_has_a_session_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cell} in {self.session or 'a session of unknown time'}"
 
 
 class Efficiency(models.Model):

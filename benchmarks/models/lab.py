@@ -125,7 +125,8 @@ class Invitation(models.Model):
 
 
 class AuditEntry(models.Model):
-    """What a person did to a lab's people or tokens. Never changed, never deleted.
+    """What a person did to a lab's people, tokens or sessions of runs. Never changed,
+    never deleted.
 
     ``who`` outlives the account; ``about`` names the person, the token or the role.
     """
@@ -139,6 +140,7 @@ class AuditEntry(models.Model):
         LEFT = "left"
         ISSUED = "issued"
         REVOKED = "revoked"
+        CORRECTED_SESSION = "corrected_session"
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="audit_entries")
     kind = models.CharField(max_length=20, choices=Kind)

@@ -53,6 +53,11 @@ class Run(models.Model):
     session = models.ForeignKey(
         Session, models.SET_NULL, null=True, blank=True, related_name="runs"
     )
+    """What the uploader named."""
+    sitting = models.ForeignKey(
+        Session, models.SET_NULL, null=True, blank=True, related_name="sitting_runs"
+    )
+    """The session it counts in; null until a check, and where no time is stated."""
     clock = models.CharField(max_length=20, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     received_at = models.DateTimeField(default=timezone.now)

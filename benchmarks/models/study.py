@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from benchmarks.models.lab import Lab
+from benchmarks.models.sentence import SentenceField
 from benchmarks.platforms import NATIVE, unknown
 from benchmarks.viewer import Viewer
 
@@ -173,12 +174,33 @@ class System(models.Model):
         return " ".join(part for part in parts if part)
 
 
+class SessionQuerySet(models.QuerySet["Session"]):
+    def visible_to(self, viewer: Viewer) -> "SessionQuerySet":
+        return self.filter(visible_studies(viewer, "study__"))
+
+
 class Session(models.Model):
-    """Runs done in one sitting."""
+    """Runs done in one sitting: on one day, under one kernel, firmware and microcode.
+
+    ``reason`` says why it begins, or who put it together. ``host`` is the machine that
+    a derived one is of; a named one may hold runs of several.
+    """
+
+    class Origin(models.TextChoices):
+        NAMED = "named"
+        DERIVED = "derived"
+        CORRECTED = "corrected"
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
     study = models.ForeignKey(Study, models.CASCADE, related_name="sessions")
     name = models.CharField(max_length=200)
+    origin = models.CharField(max_length=10, choices=Origin, default=Origin.NAMED)
+    reason = SentenceField(blank=True)
+    host = models.ForeignKey(
+        Host, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    objects = SessionQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -1,4 +1,5 @@
-"""Check studies that changed: the shape of their cells, and the plausibility flags.
+"""Check studies that changed: the sessions of their runs, the shape of their cells,
+and the plausibility flags.
 
 Checking is not done with every run but a moment after the last one: a flag speaks of
 a whole study. Doing it twice changes nothing.
@@ -22,7 +23,9 @@ from benchmarks.platforms import NATIVE
 from benchmarks.plausibility.checking import check
 from benchmarks.plausibility.findings import Finding
 from benchmarks.sentences import stored
+from benchmarks.studies.cell_sessions import store_cell_sessions
 from benchmarks.studies.facts import PLACE, study_facts
+from benchmarks.studies.sessions import derive_study_sessions
 
 logger = logging.getLogger(__name__)
 
@@ -110,7 +113,9 @@ def _check_noted(study_id: int) -> bool:
 
 @transaction.atomic
 def check_study(study: Study) -> None:
-    """Bring the shapes and flags of a study up to date."""
+    """Bring the sessions, shapes and flags of a study up to date."""
+    # First: cells whose runs count in another session now are looked at again.
+    derive_study_sessions(study)
     shape_cells(study)
     findings = {finding.fingerprint: finding for finding in check(study_facts(study))}
     # Flags that are no longer found go; a person's decision is kept all the same.
@@ -173,6 +178,7 @@ def shape_cells(study: Study) -> None:
             }
     # These fields alone: a worker may summarise the same cells meanwhile.
     Cell.objects.bulk_update(cells.values(), SHAPE_FIELDS, batch_size=500)
+    store_cell_sessions(cells)
 
 
 def _clock_trust(cell_ids: Sequence[int], study: Study) -> dict[int, str]:

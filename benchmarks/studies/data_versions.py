@@ -65,7 +65,8 @@ READ = (
     (Session._meta.db_table, "id", _OWN),
     (CoRun._meta.db_table, "id", _OWN),
     (_RUN, "id", _OWN),
-    # Millions of samples are not looked at: who writes them writes their runs as well.
+    # Millions of samples are not looked at: who writes them writes their runs as well,
+    # and who writes what a session says of a cell (`cell_sessions`) writes that cell.
     (_ENERGY, "id", _MEASURED),
     (Meter._meta.db_table, "id", f"id IN ({_METERS})"),
     (_FLAG, "id", _OWN),

@@ -1,0 +1,155 @@
+"""What each session of a cell says: a study's check writes it, its verdicts read it."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db import connection
+from numpy.typing import NDArray
+
+from benchmarks.analysis.intervals import Floats
+from benchmarks.analysis.sessions import lag_one
+from benchmarks.analysis.summary import summarise
+from benchmarks.models import Cell, CellSession, Efficiency, Study
+from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER, PLACE_OF_RUN
+
+STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "rho")
+FIELDS = (*STATISTICS, "first_at", "last_at")
+MEANS = f"""
+    SELECT id, sitting_id, array_agg(mean ORDER BY place),
+           min(started_at), max(started_at)
+    FROM (SELECT cell.id, run.sitting_id, run.started_at, {PLACE_OF_RUN} AS place,
+                 {MEAN_IN_ORDER} AS mean
+          {CELL_SAMPLES}
+          WHERE cell.id = ANY(%s)
+          GROUP BY cell.id, run.id) AS runs
+    GROUP BY id, sitting_id
+"""
+UNKNOWN = -1
+"""Stands for the session of runs whose time is unknown."""
+
+
+def store_cell_sessions(cell_ids: Collection[int]) -> None:
+    """Bring what is kept of these cells' sessions up to date, in the caller's check."""
+    # Locked: a worker may be about to delete one, and its sessions with it.
+    locked = Cell.objects.select_for_update(no_key=True).filter(pk__in=cell_ids)
+    lab_of = dict(locked.order_by("pk").values_list("pk", "lab_id"))
+    stored = {
+        (row.cell_id, row.session_id): row
+        for row in CellSession.objects.filter(cell__in=lab_of)
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(MEANS, [list(lab_of)])
+        rows = cursor.fetchall()
+    # Only what differs is written.
+    new, changed = [], []
+    for cell_id, session_id, means, first_at, last_at in rows:
+        summary = summarise(means)
+        found: dict[str, Any] = {
+            **{name: getattr(summary, name) for name in STATISTICS[:-1]},
+            "rho": lag_one(means),
+            "first_at": first_at,
+            "last_at": last_at,
+        }
+        row = stored.pop((cell_id, session_id), None)
+        if row is None:
+            key = {"lab_id": lab_of[cell_id], "cell_id": cell_id}
+            new.append(CellSession(**key, session_id=session_id, **found))
+        elif any(getattr(row, name) != value for name, value in found.items()):
+            for name, value in found.items():
+                setattr(row, name, value)
+            changed.append(row)
+    CellSession.objects.filter(pk__in=[row.pk for row in stored.values()]).delete()
+    CellSession.objects.bulk_update(changed, FIELDS, batch_size=500)
+    CellSession.objects.bulk_create(new)
+
+
+@dataclass(frozen=True)
+class SessionColumns:
+    """What sessions say of cells, a column each, in the order of ``cell``.
+
+    ``session`` is `UNKNOWN` where the time of the runs is, ``rho`` NaN where no lag was
+    found.
+    """
+
+    cell: NDArray[np.int64]
+    session: NDArray[np.int64]
+    n: NDArray[np.int64]
+    mean: Floats
+    m2: Floats
+    minimum: Floats
+    maximum: Floats
+    rho: Floats
+
+    def of_cells(
+        self, cell_ids: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], "SessionColumns"]:
+        """Return the entries of these cells in their order, each with its cell's place.
+
+        A cell that is named twice has its entries twice; one without any has none.
+        """
+        first = np.searchsorted(self.cell, cell_ids, "left")
+        counts = np.searchsorted(self.cell, cell_ids, "right") - first
+        row = np.repeat(np.arange(len(cell_ids)), counts)
+        before = np.cumsum(counts) - counts
+        entries = np.arange(len(row)) + np.repeat(first - before, counts)
+        return row, SessionColumns(*(column[entries] for column in vars(self).values()))
+
+
+# One row: each column is one array as PostgreSQL sends them (`comparing.verdicts`).
+COLUMNS = ", ".join(
+    f"array_send(array_agg(COALESCE({number}::float8, 'NaN')))"
+    for number in ("cell_id", "session_id", *STATISTICS)
+)
+OF_STUDY = f"""
+    SELECT {COLUMNS} FROM {CellSession._meta.db_table}
+    WHERE cell_id IN (
+        SELECT id FROM {Cell._meta.db_table} WHERE study_id = %(study)s
+        UNION
+        SELECT against.baseline_id FROM {Efficiency._meta.db_table} AS against
+        JOIN {Cell._meta.db_table} AS cell ON cell.id = against.cell_id
+        WHERE cell.study_id = %(study)s
+    )
+"""
+OF_CELLS = f"""
+    SELECT {COLUMNS} FROM {CellSession._meta.db_table}
+    WHERE cell_id = ANY(%(cells)s)
+"""
+# What `array_send` gives: five integers (dimensions, nulls, type, length, first index),
+# then each number behind its own length in bytes. All big-endian.
+NUMBER = np.dtype([("length", ">i4"), ("value", ">f8")])
+ARRAY_HEAD_BYTES = 20
+
+
+def study_sessions(study: Study) -> SessionColumns:
+    """Return what sessions say of a study's cells and of their baselines, in one query.
+
+    Baselines that are cells of other studies are among them.
+    """
+    return _columns(OF_STUDY, {"study": study.pk})
+
+
+def cell_sessions(cell_ids: Collection[int]) -> SessionColumns:
+    """Return what sessions say of a few cells, in one query."""
+    return _columns(OF_CELLS, {"cells": list(cell_ids)})
+
+
+def _columns(query: str, named: dict[str, Any]) -> SessionColumns:
+    with connection.cursor() as cursor:
+        cursor.execute(query, named)
+        row = cursor.fetchone()
+    # An aggregate over nothing is one row of nulls.
+    cell, session, n, *statistics = (
+        np.empty(0)
+        if array is None
+        else np.frombuffer(array, NUMBER, offset=ARRAY_HEAD_BYTES)["value"]
+        for array in row
+    )
+    order = np.lexsort((session, cell))
+    return SessionColumns(
+        cell[order].astype(np.int64),
+        np.nan_to_num(session[order], nan=UNKNOWN).astype(np.int64),
+        n[order].astype(np.int64),
+        *(column[order].astype(float) for column in statistics),
+    )

@@ -1,0 +1,219 @@
+"""Sessions from start times: the same whatever came first, with the reason why."""
+
+import itertools
+import random
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.analysis.sessions import (
+    LONGEST_PAUSE,
+    RunStart,
+    derive_sessions,
+    followed,
+    host_states,
+    is_named,
+    kept_sessions,
+    lag_one,
+)
+
+MORNING = datetime(2021, 5, 3, 8, 0, tzinfo=UTC)
+
+
+def run(number, hours, **states):
+    stated = {f"host_{name}": text for name, text in states.items()}
+    return RunStart(number, MORNING + timedelta(hours=hours), stated)
+
+
+def groups(*runs):
+    return [session.runs for session in derive_sessions(runs)]
+
+
+def reasons(*runs):
+    return [session.reason for session in derive_sessions(runs)]
+
+
+STATES = st.dictionaries(
+    st.sampled_from(["host_kernel", "host_boot"]), st.sampled_from("ab"), max_size=2
+)
+RUNS = st.lists(st.tuples(st.integers(0, 4_000), STATES), max_size=12).map(
+    lambda rows: [
+        RunStart(number, MORNING + timedelta(minutes=minutes), states)
+        for number, (minutes, states) in enumerate(rows)
+    ]
+)
+
+
+def test_runs_of_an_afternoon_are_one_session():
+    assert groups(run(1, 0), run(2, 5.9), run(3, 11.8)) == [(1, 2, 3)]
+
+
+def test_a_session_begins_after_more_than_six_hours():
+    runs = run(1, 0), run(2, 6), run(3, 12.5), run(4, 100)
+
+    assert groups(*runs) == [(1, 2), (3,), (4,)]
+    assert reasons(*runs) == [
+        "the first runs on this host",
+        "6.5 hours after the run before",
+        "3.6 days after the run before",
+    ]
+
+
+@pytest.mark.parametrize("name", ["kernel", "firmware", "microcode"])
+def test_a_session_begins_where_the_host_runs_something_else(name):
+    runs = (
+        run(1, 0, **{name: "5.10"}),
+        run(2, 1),  # a guest states nothing of its host
+        run(3, 2, **{name: "5.15"}),
+        run(4, 3),
+        run(5, 4, **{name: "5.15"}),
+    )
+
+    assert groups(*runs) == [(1, 2), (3, 4, 5)]
+    assert reasons(*runs)[1] == f"{name} 5.10 to 5.15"
+
+
+def test_what_is_first_stated_in_a_session_is_no_change():
+    assert groups(run(1, 0), run(2, 1, kernel="5.10")) == [(1, 2)]
+
+
+def test_a_reboot_begins_a_session_on_another_day_only():
+    evening = run(1, 10, boot="a"), run(2, 12, boot="b"), run(3, 15)
+    night = run(4, 17, boot="b"), run(5, 18), run(6, 19, boot="c")
+
+    assert groups(*evening, *night) == [(1, 2, 3, 4, 5, 6)]
+    assert groups(*evening, run(4, 17, boot="c")) == [(1, 2, 3), (4,)]
+    assert reasons(*evening, run(4, 17, boot="c"))[1] == "another day and a reboot"
+
+
+def test_all_reasons_are_said():
+    runs = run(1, 0, kernel="5.10", boot="a"), run(2, 30, kernel="5.15", boot="b")
+
+    assert reasons(*runs)[1] == (
+        "30.0 hours after the run before, kernel 5.10 to 5.15, another day and a reboot"
+    )
+
+
+def test_it_is_named_by_its_first_start():
+    session = derive_sessions([run(1, 0), run(2, 0.51)])[0]
+
+    assert session.name_of(1) == "2021-05-03 08:00"
+    assert session.name_of(2) == "2021-05-03 08:30"
+
+
+@given(RUNS, st.randoms())
+def test_the_order_of_uploads_changes_nothing(runs, chance: random.Random):
+    shuffled = chance.sample(runs, len(runs))
+
+    assert derive_sessions(shuffled) == derive_sessions(runs)
+
+
+@given(RUNS)
+def test_ids_in_another_order_make_the_same_sessions(runs):
+    other = [RunStart(-one.id, one.started_at, one.states) for one in runs]
+
+    assert {frozenset(group) for group in groups(*runs)} == {
+        frozenset(-one for one in group) for group in groups(*other)
+    }
+
+
+@given(RUNS)
+def test_every_run_is_in_one_session_and_no_pause_is_too_long(runs):
+    sessions = derive_sessions(runs)
+
+    assert sorted(n for one in sessions for n in one.runs) == [one.id for one in runs]
+    for session in sessions:
+        pairs = zip(session.starts, session.starts[1:], strict=False)
+        assert all(timedelta() <= b - a <= LONGEST_PAUSE for a, b in pairs)
+    for before, after in itertools.pairwise(sessions):
+        assert before.starts[-1] <= after.starts[0]
+
+
+@given(RUNS)
+def test_without_what_the_host_ran_only_pauses_count(runs):
+    plain = [RunStart(one.id, one.started_at, {}) for one in runs]
+    sessions = derive_sessions(plain)
+
+    for before, after in itertools.pairwise(sessions):
+        assert after.starts[0] - before.starts[-1] > LONGEST_PAUSE
+
+
+def test_a_late_run_follows_the_nearest_that_a_person_placed():
+    (session,) = derive_sessions([run(n, n) for n in range(6)])
+
+    assert followed(session, {1: 70, 4: 90}) == {0: 70, 2: 70, 3: 90, 5: 90}
+    assert followed(session, {1: 70, 3: 90})[2] == 70
+    assert followed(session, {}) == {}
+
+
+def test_a_session_that_grows_or_is_cut_stays_the_same():
+    assert kept_sessions([[1, 2, 3]], {1: 7, 2: 7}) == [7]
+    assert kept_sessions([[1], [2, 3]], {1: 7, 2: 7, 3: 7}) == [None, 7]
+    assert kept_sessions([[1, 2, 3]], {1: 7, 2: 8, 3: 8}) == [8]
+    assert kept_sessions([[1, 2], [3]], {1: 7, 2: 8, 3: 8}) == [7, 8]
+    assert kept_sessions([[4]], {1: 7, 4: None}) == [None]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("day 1", True),
+        ("plan 4", True),
+        ("agent-lab", True),
+        ("agent-0123456789ab", False),
+        ("", False),
+    ],
+)
+def test_what_an_agent_calls_one_start_of_it_is_no_name(name, is_one):
+    assert is_named(name) == is_one
+
+
+def test_facts_may_hold_anything():
+    facts = {"host_kernel": "5.10", "host_boot": 7, "host_firmware": None, "a": "b"}
+
+    assert host_states(facts) == {"host_kernel": "5.10"}
+
+
+def test_lag_one_is_found_again_without_its_bias():
+    rng = np.random.default_rng(1)
+    found = []
+    for _ in range(400):
+        values = [0.0]
+        for noise in rng.normal(size=140):
+            values.append(0.6 * values[-1] + noise)
+        found.append(lag_one(values[100:]))
+
+    assert np.mean([one or 0.0 for one in found]) == pytest.approx(0.6, abs=0.03)
+
+
+@pytest.mark.parametrize("n", [8, 10, 30, 100])
+def test_runs_without_order_have_a_lag_in_about_15_of_100_cases(n):
+    rng = np.random.default_rng(n)
+
+    share = np.mean([lag_one(rng.normal(size=n)) is not None for _ in range(4_000)])
+
+    assert 0.12 < share < 0.18
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1, 2, 3, 4, 5, 6, 7], [0.1] * 20, [0.0] * 9, [1, 9] * 6],
+    ids=["too few", "equal", "zeros", "alternating"],
+)
+def test_nothing_is_said_of_a_lag_that_cannot_be_known(values):
+    assert lag_one(values) is None
+
+
+@given(
+    st.lists(st.integers(-1000, 1000), min_size=8, max_size=20),
+    st.sampled_from([1e-300, 0.5, 1e300 / 1000]),
+)
+def test_a_lag_has_no_unit(values, unit):
+    own, other = lag_one(values), lag_one([value * unit for value in values])
+
+    assert (own is None) == (other is None)
+    assert own is None or own == pytest.approx(other)
+    assert own is None or 0 < own < 1
