@@ -70,7 +70,8 @@ class RunInput(StrictSerializer):
     tool = Text(
         required=False,
         max_length=100,
-        help_text="A tool's slug or title. Raw output says itself whose it is.",
+        help_text="A tool's slug or title, or your lab's own tool's. Raw output says "
+        "itself whose it is; a file of an own tool's samples does not.",
     )
     samples = ListOf(
         required=False, child=SampleInput(), min_length=1, max_length=MAX_SAMPLES
@@ -180,6 +181,9 @@ class RunSerializer(AddressedRow):
     tool_version = serializers.CharField()
     parser_version = serializers.IntegerField(
         allow_null=True, help_text="null where samples were sent."
+    )
+    declared_version = serializers.IntegerField(
+        allow_null=True, help_text="Of a lab's own tool: the version it was read by."
     )
     scenario = serializers.CharField()
     vms = serializers.IntegerField(allow_null=True)

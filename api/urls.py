@@ -15,6 +15,7 @@ from api.flags import FlagsView, FlagView
 from api.health import HealthView
 from api.hosts import HostsView, HostView
 from api.network import NetworkView
+from api.own_tools import OwnToolsView, OwnToolVersionsView, OwnToolView
 from api.plan_agents import (
     PartFinishView,
     PartMeetView,
@@ -59,6 +60,13 @@ urlpatterns = [
     path("cases/<int:pk>/", CaseView.as_view(), name="case"),
     path("hosts/", HostsView.as_view(), name="hosts"),
     path("hosts/<int:pk>/", HostView.as_view(), name="host"),
+    path("own-tools/", OwnToolsView.as_view(), name="own-tools"),
+    path("own-tools/<int:pk>/", OwnToolView.as_view(), name="own-tool"),
+    path(
+        "own-tools/<int:pk>/versions/",
+        OwnToolVersionsView.as_view(),
+        name="own-tool-versions",
+    ),
     path("systems/", SystemsView.as_view(), name="systems"),
     path("systems/<int:pk>/", SystemView.as_view(), name="system"),
     path("runs/", RunsView.as_view(), name="runs"),

@@ -100,7 +100,10 @@ class UnknownNameError(BenchmarksError):
 class UnknownToolError(UnknownNameError):
     code = "unknown_tool"
     kind = Sentence("tool")
-    remedy = Sentence("The list of tools is in docs/tools.md.")
+    remedy = Sentence(
+        "The list of tools is in docs/tools.md; a lab declares its own:"
+        " POST /api/v1/own-tools/."
+    )
 
 
 class UnknownStudyError(UnknownNameError):
@@ -230,6 +233,35 @@ class MeterExistsError(AlreadyExistsError):
     code = "meter_exists"
     kind = Sentence("power meter")
     remedy = Sentence("Another meter at this machine needs another name.")
+
+
+class DeclarationError(BenchmarksError):
+    """A lab's own tool cannot be declared, changed or deleted like that."""
+
+    code = "declaration"
+
+
+class OwnToolExistsError(AlreadyExistsError):
+    code = "own_tool_exists"
+    kind = Sentence("tool")
+    remedy = Sentence(
+        "Send what changed as a new version: POST /api/v1/own-tools/<id>/versions/."
+    )
+
+
+class RetiredToolError(BenchmarksError):
+    """An upload names a tool that its lab has retired."""
+
+    code = "tool_retired"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            Sentence(
+                'Your lab has retired the tool "{name}": its results stay, new ones are'
+                " not taken. Take it into use again on its page, or declare another.",
+                name=name,
+            )
+        )
 
 
 class BatchRefusedError(BenchmarksError):

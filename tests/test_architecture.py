@@ -40,11 +40,13 @@ BELOW_PAGES = tuple(
     for room in ("charts", "exports", "kit", "templatetags", "wording")
 )
 # The rooms of the domain that write.
-ROOMS = ("labs", "plans", "publishing", "studies", "uploads")
+ROOMS = ("labs", "own_tools", "plans", "publishing", "studies", "uploads")
 PURE = (
     "benchmarks.analysis",
     "benchmarks.errors",
     "benchmarks.fingerprints",
+    "benchmarks.own_tools.declaration",
+    "benchmarks.own_tools.samples",
     "benchmarks.platforms",
     "benchmarks.parsing",
     "benchmarks.plausibility",

@@ -156,6 +156,17 @@ class Choice(Strict, serializers.ChoiceField):
         raise serializers.ValidationError(f"Send one of {known}.")
 
 
+class TrueOrFalse(Strict, serializers.BooleanField):
+    """A JSON true or false; 1 and "yes" are none."""
+
+    wanted = "true or false"
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.refuse(data)
+        return data
+
+
 class UUIDText(Strict, serializers.UUIDField):
     """A UUID in its 36-character form. It stays text: the upload is kept as it came."""
 

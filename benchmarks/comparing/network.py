@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from benchmarks import tools, units
+from benchmarks import units
 from benchmarks.analysis.paths import (
     Asymmetry,
     Ends,
@@ -21,6 +21,7 @@ from benchmarks.comparing.row import BRIEF, CellFigure, cell_figure
 from benchmarks.comparing.table import OPTIONS, PROPERTIES, Fact, natural, rank
 from benchmarks.errors import UnitError
 from benchmarks.models import Cell, Flag, Study
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.platforms import line_rate_bit_per_s
 from benchmarks.studies.flags import visible_flags
 from benchmarks.viewer import Viewer
@@ -165,7 +166,7 @@ def study_network(viewer: Viewer, study: Study) -> tuple[NetworkMetric, ...]:
         groups[key].append(Path.of(cell, flags.get(cell.pk, ())))
 
     def place(metric: NetworkMetric) -> tuple[Any, ...]:
-        names = [known.name for known in tools.get(metric.tool).metrics]
+        names = [known.name for known in known_tool(metric.tool).metrics]
         return (metric.tool, rank(names, metric.metric), metric.key)
 
     metrics = [_metric(key, paths) for key, paths in groups.items()]

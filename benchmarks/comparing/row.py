@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from benchmarks import tools
 from benchmarks.analysis.energy import EnergyRatio, MeterFacts
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.shape import Shape
 from benchmarks.models import Case, Cell, Efficiency, System
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.sentences import Sentence, in_unit, kept_words
 
 State = Efficiency.State
@@ -81,7 +81,7 @@ class ComparedCase:
             id=case.pk,
             label=case.label,
             tool=case.tool,
-            tool_title=tools.get(case.tool).title,
+            tool_title=known_tool(case.tool).title,
             metric=case.metric,
             operation=case.parameters.get("operation", ""),
             access=case.parameters.get("access", ""),

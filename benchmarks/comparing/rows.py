@@ -11,7 +11,6 @@ from typing import Any, Protocol, cast
 from django.db.models import Case as Choice
 from django.db.models import F, JSONField, Q, QuerySet, When
 
-from benchmarks import tools
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.row import (
     CIRCUMSTANCES,
@@ -28,6 +27,7 @@ from benchmarks.comparing.table import COMPONENTS, SCENARIOS, natural, rank
 from benchmarks.comparing.verdicts import Verdicts
 from benchmarks.models import Case, Cell, Study, System
 from benchmarks.models.cell import ratio_of_means
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.contract import Better
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
@@ -238,7 +238,7 @@ def facets(study: Study) -> Facets:
     return Facets(
         scenarios=tuple(sorted(scenarios, key=lambda name: rank(SCENARIOS, name))),
         components=tuple(sorted(components, key=lambda name: rank(COMPONENTS, name))),
-        tools=tuple((slug, tools.get(slug).title) for slug in sorted(slugs)),
+        tools=tuple((slug, known_tool(slug).title) for slug in sorted(slugs)),
         guest_oses=tuple(sorted({system.guest_os for system in systems} - {""})),
         guest_bits=tuple(
             sorted({system.guest_bits for system in systems if system.guest_bits})

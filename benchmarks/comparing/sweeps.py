@@ -14,7 +14,6 @@ from typing import Final, Literal
 
 import numpy as np
 
-from benchmarks import tools
 from benchmarks.analysis.intervals import mean_intervals
 from benchmarks.comparing.row import CIRCUMSTANCES, ComparisonRow
 from benchmarks.comparing.rows import compared_cells, comparison_row
@@ -22,6 +21,7 @@ from benchmarks.comparing.table import COMPONENTS, Column, column_head, natural,
 from benchmarks.comparing.verdicts import rollups_of, study_verdicts
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, Study
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.units import Quantity, quantity_of
 from benchmarks.viewer import Viewer
 
@@ -194,7 +194,7 @@ def study_families(viewer: Viewer, study: Study) -> tuple[Family, ...]:
     families = (_family(firsts[it], it[1:], cells) for it, cells in groups.items())
 
     def place(family: Family) -> tuple[object, ...]:
-        metrics = [metric.name for metric in tools.get(family.tool).metrics]
+        metrics = [metric.name for metric in known_tool(family.tool).metrics]
         return (
             rank(COMPONENTS, family.component),
             family.tool,

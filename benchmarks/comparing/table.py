@@ -13,8 +13,8 @@ from itertools import groupby
 from statistics import median
 from typing import Any
 
-from benchmarks import tools
 from benchmarks.comparing.row import ComparisonRow
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.labels import case_details
 from benchmarks.platforms import NATIVE
 from benchmarks.units import quantity_of
@@ -379,7 +379,7 @@ def _group(
 
 def row_facts(row: ComparisonRow, named: Sequence[str]) -> dict[str, str]:
     """Return what a case's label leaves out: parameters, the circumstances named."""
-    details = case_details(tools.get(row.case.tool), row.case.parameters)
+    details = case_details(known_tool(row.case.tool), row.case.parameters)
     # One VM alone is the first of one: saying so tells nothing.
     alone = row.scenario == "single" and row.vms in (None, 1)
     telling = [name for name in named if not (alone and name in ("vms", "slot"))]
@@ -389,7 +389,7 @@ def row_facts(row: ComparisonRow, named: Sequence[str]) -> dict[str, str]:
 
 
 def _row_order(row: ComparisonRow) -> tuple[Any, ...]:
-    names = [metric.name for metric in tools.get(row.case.tool).metrics]
+    names = [metric.name for metric in known_tool(row.case.tool).metrics]
     # 64 KiB comes before 1 MiB, and names come after all sizes.
     parameters = []
     for name, value in sorted(row.case.parameters.items()):

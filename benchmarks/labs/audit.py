@@ -6,9 +6,18 @@ from benchmarks.models import AuditEntry, Lab
 
 
 def log_action(
-    *, lab: Lab, person: User, kind: AuditEntry.Kind, about: str
+    *,
+    lab: Lab,
+    person: User | None,
+    kind: AuditEntry.Kind,
+    about: str,
+    agent: str = "",
 ) -> AuditEntry:
-    """Note that a person did something; the caller's transaction keeps both or none."""
+    """Note who did something; the caller's transaction keeps both or none.
+
+    ``agent`` is the name of an agent, for where it was no person.
+    """
+    who = person.get_username() if person else agent
     return AuditEntry.objects.create(
-        lab=lab, kind=kind, person=person, who=person.get_username(), about=about[:300]
+        lab=lab, kind=kind, person=person, who=who, about=about[:300]
     )

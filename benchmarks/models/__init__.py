@@ -3,6 +3,7 @@
 from benchmarks.models.cell import Case, Cell, CellSession, Efficiency
 from benchmarks.models.flag import Decision, DueCheck, Flag
 from benchmarks.models.lab import Agent, AuditEntry, Invitation, Lab, Membership, Token
+from benchmarks.models.own_tool import OwnTool, OwnToolVersion
 from benchmarks.models.plan import Plan, PlanPart, PlanSlot, PlanStep
 from benchmarks.models.power import DueEnergy, Meter, PowerChunk, RunEnergy, RunWindow
 from benchmarks.models.run import OutboxItem, Reread, Run, RunOutput, Sample
@@ -35,6 +36,8 @@ __all__ = [
     "Membership",
     "Meter",
     "OutboxItem",
+    "OwnTool",
+    "OwnToolVersion",
     "Plan",
     "PlanPart",
     "PlanSlot",

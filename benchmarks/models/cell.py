@@ -27,7 +27,8 @@ class CaseQuerySet(models.QuerySet["Case"]):
 class Case(models.Model):
     """A metric with its parameters: one row of a comparison, shared by all labs."""
 
-    tool = models.SlugField(max_length=50)
+    tool = models.CharField(max_length=101, db_index=True)
+    """A tool's slug; ``lab:slug`` for one that a lab declared itself."""
     metric = models.CharField(max_length=100)
     parameters = models.JSONField(default=dict)
     unit = models.CharField(max_length=20, blank=True)

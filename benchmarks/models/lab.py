@@ -125,10 +125,11 @@ class Invitation(models.Model):
 
 
 class AuditEntry(models.Model):
-    """What a person did to a lab's people, tokens or sessions of runs. Never changed,
-    never deleted.
+    """What was done to a lab's people, tokens, tools or sessions of runs. Never
+    changed, never deleted.
 
-    ``who`` outlives the account; ``about`` names the person, the token or the role.
+    ``who`` outlives the account, and names an agent where no person did it; ``about``
+    names the person, the token, the role or the tool.
     """
 
     class Kind(models.TextChoices):
@@ -141,6 +142,11 @@ class AuditEntry(models.Model):
         ISSUED = "issued"
         REVOKED = "revoked"
         CORRECTED_SESSION = "corrected_session"
+        DECLARED_TOOL = "declared_tool"
+        CHANGED_TOOL = "changed_tool"
+        RETIRED_TOOL = "retired_tool"
+        REVIVED_TOOL = "revived_tool"
+        DELETED_TOOL = "deleted_tool"
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="audit_entries")
     kind = models.CharField(max_length=20, choices=Kind)

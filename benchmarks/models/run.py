@@ -40,9 +40,11 @@ class Run(models.Model):
     source = models.ForeignKey(
         "self", models.CASCADE, null=True, blank=True, related_name="others"
     )
-    tool = models.SlugField(max_length=50, blank=True)
+    tool = models.CharField(max_length=101, blank=True, db_index=True)
     tool_version = models.CharField(max_length=100, blank=True)
     parser_version = models.PositiveSmallIntegerField(null=True, blank=True)
+    declared_version = models.PositiveSmallIntegerField(null=True, blank=True)
+    """Which version of a lab's own tool its samples were read by."""
     scenario = models.CharField(max_length=50)
     vms = models.PositiveSmallIntegerField(null=True, blank=True)
     slot = models.CharField(max_length=20, blank=True)
@@ -202,7 +204,7 @@ class Reread(models.Model):
     study = models.ForeignKey(
         Study, models.CASCADE, null=True, blank=True, related_name="rereads"
     )
-    tool = models.SlugField(max_length=50, blank=True)
+    tool = models.CharField(max_length=101, blank=True)
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )

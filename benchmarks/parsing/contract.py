@@ -17,7 +17,8 @@ from benchmarks.text import collapse
 
 Better = Literal["higher", "lower", "neither"]
 Component = Literal["CPU", "memory", "disk", "network", "power", "application"]
-_SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
+# A lab's own tool has the lab's slug and a colon before its own.
+_SLUG = re.compile(r"(?:[-\w]+:)?[a-z0-9]+(?:[-_][a-z0-9]+)*", re.ASCII)
 # Sums of squares of larger numbers no longer fit into a double.
 LARGEST: Final = 1e150
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import orjson
 
-from benchmarks import tools
 from benchmarks.analysis.energy import (
     WORK_TIMES,
     EnergyRatio,
@@ -25,6 +24,7 @@ from benchmarks.analysis.server_time import Span, hull
 from benchmarks.comparing.table import natural
 from benchmarks.errors import ParseError
 from benchmarks.models import Meter, Run, RunEnergy, Sample, Study, System
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.power_logs import PowerLog, power_log
 from benchmarks.power.logs import power_of, window_of
 from benchmarks.power.meters import (
@@ -240,7 +240,7 @@ def _table(study: Study, works: Sequence[MeteredWork]) -> LoggedTable:
     base, *others = reference_first(study, systems)
     against = base.meter.facts
     first = works[0]
-    title = tools.get(first.lead.tool).title
+    title = known_tool(first.lead.tool).title
     return LoggedTable(
         workload=", ".join(filter(None, [title, _step(first)])),
         is_cpu_only=first.meter.is_cpu_only,

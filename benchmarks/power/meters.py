@@ -8,7 +8,6 @@ from typing import Any, Protocol, TypeVar
 
 from django.db.models import Q
 
-from benchmarks import tools
 from benchmarks.analysis.energy import (
     METERS,
     WORK_TIMES,
@@ -18,6 +17,7 @@ from benchmarks.analysis.energy import (
 )
 from benchmarks.comparing.table import natural
 from benchmarks.models import Case, Run, Sample, Study, System
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.sentences import Sentence
 
 METER_TOOLS = METERS | {"rapl"}
@@ -54,7 +54,7 @@ class MeterReading:
     @property
     def workload(self) -> str:
         """What ran meanwhile: as stated, else by the tools that did the work."""
-        titles = sorted({tools.get(run.tool).title for run in self.work.runs})
+        titles = sorted({known_tool(run.tool).title for run in self.work.runs})
         stated = self.case.parameters.get("workload", "")
         return stated or ", ".join(titles) or self.case.label
 

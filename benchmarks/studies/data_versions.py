@@ -22,6 +22,7 @@ from benchmarks.models import (
     Host,
     Lab,
     Meter,
+    OwnTool,
     Run,
     RunEnergy,
     Session,
@@ -48,6 +49,8 @@ _METERS = f"SELECT meter_id FROM {_ENERGY} WHERE {_MEASURED}"
 READ = (
     (Study._meta.db_table, "id", "id = %(study)s"),
     (Lab._meta.db_table, "id", "id = %(lab)s"),
+    # A changed declaration is a changed row of its tool.
+    (OwnTool._meta.db_table, "id", "lab_id = %(lab)s"),
     # Baselines may be cells of other studies.
     (_CELL, "id", f"{_OWN} OR id IN ({_BASELINES})"),
     (Efficiency._meta.db_table, "cell_id", f"cell_id IN ({_CELLS})"),

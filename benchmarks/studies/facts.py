@@ -8,10 +8,10 @@ from typing import Any, cast
 from django.db import connection
 from django.db.models import Q
 
-from benchmarks import tools
 from benchmarks.comparing.row import CIRCUMSTANCES
 from benchmarks.models import Cell, Efficiency, Run, Sample, Study
 from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER, PLACE_OF_RUN
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.platforms import cores, disk_bus_byte_per_s, line_rate_bit_per_s
 from benchmarks.plausibility.facts import (
     Better,
@@ -103,12 +103,12 @@ def _cell_fact(cell: Cell, means: tuple[float, ...]) -> CellFact:
         tool=case.tool,
         metric=case.metric,
         case=case.pk,
-        case_label=f"{tools.get(case.tool).title} {case.label}",
+        case_label=f"{known_tool(case.tool).title} {case.label}",
         parameters=case.parameters,
         component=case.component,
         unit=case.unit,
         better=cast(Better, case.better),
-        zero_allowed=tools.get(case.tool).metric(case.metric).zero_allowed,
+        zero_allowed=known_tool(case.tool).metric(case.metric).zero_allowed,
         **against,
         scenario=cell.scenario,
         vms=cell.vms,

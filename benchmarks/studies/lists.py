@@ -9,7 +9,6 @@ from django.db.models import Case as CaseOf
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
-from benchmarks import tools
 from benchmarks.comparing.table import (
     COMPONENTS,
     SCENARIOS,
@@ -32,6 +31,7 @@ from benchmarks.models import (
     Study,
     System,
 )
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
@@ -273,7 +273,7 @@ def _coverage(study: Study) -> tuple[tuple[str, ...], tuple[Coverage, ...]]:
         for of_component, scenario, tool, count in counted:
             if of_component == component:
                 sums[scenario] += count
-                titles.add(tools.get(tool).title)
+                titles.add(known_tool(tool).title)
         lines.append(Coverage(component, tuple(sorted(titles)), tuple(sums.items())))
     return tuple(scenarios), tuple(lines)
 

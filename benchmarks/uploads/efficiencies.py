@@ -6,7 +6,6 @@ from typing import Any, cast
 
 from django.db.models import Q, QuerySet
 
-from benchmarks import tools
 from benchmarks.analysis.baselines import (
     CellConditions,
     choose_baseline,
@@ -16,6 +15,7 @@ from benchmarks.analysis.baselines import (
 from benchmarks.analysis.near import MeasuredCase, nearest
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, Efficiency, Study
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence, joined
 
@@ -233,6 +233,6 @@ def _conditions_of(cell: Cell) -> CellConditions:
         vms=cell.vms,
         load=cell.load,
         setting=cell.setting,
-        case_label=f"{tools.get(cell.case.tool).title} {cell.case.label}",
+        case_label=f"{known_tool(cell.case.tool).title} {cell.case.label}",
         study=cell.study.slug,
     )

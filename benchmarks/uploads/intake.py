@@ -15,11 +15,12 @@ from uuid import UUID
 import orjson
 from django.db import transaction
 
-from benchmarks import tasks, tools
+from benchmarks import tasks
 from benchmarks.errors import (
     BatchRefusedError,
     BenchmarksError,
     KeyReusedError,
+    RetiredToolError,
     UnknownStudyError,
     UnknownSystemError,
 )
@@ -35,6 +36,8 @@ from benchmarks.models import (
     Study,
     System,
 )
+from benchmarks.own_tools.lookup import DeclaredTool, declared_tools, tool_named
+from benchmarks.parsing.contract import Tool
 from benchmarks.parsing.decoding import writes_comma
 from benchmarks.platforms import shows_emulation
 from benchmarks.simultaneous import despite_others
@@ -86,6 +89,7 @@ class Resolver:
     studies: dict[str, Study]
     hosts: dict[str, Host]
     systems: dict[int, System]
+    own_tools: tuple[DeclaredTool, ...]
 
     @classmethod
     def of(cls, lab: Lab, documents: Sequence[dict[str, Any]]) -> "Resolver":
@@ -100,6 +104,7 @@ class Resolver:
             studies={study.slug: study for study in studies},
             hosts=hosts_by_slug(lab, hosts),
             systems=System.objects.filter(lab=lab).in_bulk(ids),
+            own_tools=tuple(declared_tools(lab.slug).values()),
         )
 
     def draft(self, upload: Upload) -> RunDraft:
@@ -110,12 +115,12 @@ class Resolver:
             raise UnknownStudyError(document["study"])
         # Raw output is read after it was kept, for it must not get lost: here only the
         # names beside it are looked at, and its tool may still be unknown ("").
+        tool = self._tool(document["tool"]) if "tool" in document else None
         if "output" in document:
             writes_comma(document.get("locale"))
-        else:
+        elif tool:
             # For its errors alone: what is stored is read from the kept text, later.
-            read_samples(document["tool"], document["samples"])
-        tool = tools.get(document["tool"]).slug if "tool" in document else ""
+            read_samples(tool, document["samples"])
         described = document["system"]
         if isinstance(described, dict):
             system = describe_system(self.lab, self.hosts, described)
@@ -134,7 +139,7 @@ class Resolver:
             session=document.get("session", ""),
             corun=document.get("corun", ""),
             fields={
-                "tool": tool,
+                "tool": tool.slug if tool else "",
                 "scenario": scenario,
                 "vms": document.get("vms", 1 if alone else None),
                 "slot": document.get("slot", "1" if alone else ""),
@@ -143,6 +148,13 @@ class Resolver:
                 **{name: document.get(name, "") for name in COPIED},
             },
         )
+
+    def _tool(self, name: str) -> Tool:
+        """Return the tool that this lab calls so, if it takes uploads."""
+        tool, own = tool_named(self.own_tools, name)
+        if own and own.is_retired:
+            raise RetiredToolError(name)
+        return tool
 
 
 def submit_runs(

@@ -32,6 +32,13 @@ from benchmarks.models import (
     Run,
     RunWindow,
 )
+from benchmarks.own_tools.declaring import lock_tools
+from benchmarks.own_tools.lookup import (
+    DeclaredTool,
+    declared_tools,
+    is_own,
+    lab_of,
+)
 from benchmarks.sentences import Sentence, template
 from benchmarks.uploads.efficiencies import normalise
 from benchmarks.uploads.results import (
@@ -188,7 +195,11 @@ def process_runs(uploads: Sequence[Run]) -> None:
 
     Given are the first runs of each; one of raw output may hold several.
     """
-    read = {upload: read_upload(upload.output.text) for upload in uploads}
+    own = _own_tools(uploads)
+    read = {
+        upload: read_upload(upload.output.text, own.get(upload.tool))
+        for upload in uploads
+    }
     known = [*uploads, *Run.objects.filter(source__in=uploads).order_by("pk")]
     # Asked while the old samples still stand: cells that lose a run change as well.
     before = touched_cells(known)
@@ -213,6 +224,16 @@ def process_runs(uploads: Sequence[Run]) -> None:
     _note_due_work(touched, [run.pk for run in samples])
     # Last, for only now has every efficiency turned to another baseline.
     Cell.objects.filter(pk__in=[cell.pk for cell in touched], n=0).delete()
+
+
+def _own_tools(uploads: Sequence[Run]) -> dict[str, DeclaredTool]:
+    """Return what labs declare of their tools; it stays so until all is stored."""
+    names = {run.tool for run in uploads if is_own(run.tool)}
+    if not names:
+        return {}
+    lock_tools(names)
+    labs = {lab_of(name) for name in names}
+    return {name: it for lab in labs for name, it in declared_tools(lab).items()}
 
 
 def _note_due_work(cells: Sequence[Cell], run_ids: Sequence[int]) -> None:

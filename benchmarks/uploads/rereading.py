@@ -13,8 +13,8 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from benchmarks import tools
 from benchmarks.models import Case, OutboxItem, Reread, Run, Sample, Study
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.uploads.processing import process_runs
 
 logger = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ def begin_reread(
     if study and (begun := study.rereads.filter(tool=tool, finished_at=None).first()):
         return begun
     reread = Reread(
-        study=study, tool=tools.get(tool).slug if tool else "", person=person
+        study=study, tool=known_tool(tool).slug if tool else "", person=person
     )
     reread.total = _uploads(reread).count()
     reread.save()

@@ -15,8 +15,10 @@ from django.db.models import F
 from benchmarks import fingerprints, tools
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Case, Run, Sample
+from benchmarks.own_tools.lookup import DeclaredTool
+from benchmarks.own_tools.samples import read_table
 from benchmarks.parsing import reading
-from benchmarks.parsing.contract import check_value
+from benchmarks.parsing.contract import Tool, check_value
 from benchmarks.parsing.labels import case_label
 from benchmarks.parsing.reading import ReadRun
 from benchmarks.sentences import stored
@@ -62,12 +64,13 @@ class Result:
     """One run of an upload: its samples, or the reason why there are none.
 
     ``parser_version`` and the lines are None for an upload that brought its samples:
-    nothing was parsed.
+    nothing was parsed. ``declared_version`` is of a lab's own tool.
     """
 
     tool: str
     tool_version: str = ""
     parser_version: int | None = None
+    declared_version: int | None = None
     samples: tuple[ReadSample, ...] = ()
     warnings: tuple[Mapping[str, str], ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -79,12 +82,11 @@ class Result:
 Samples = dict[Run, tuple[ReadSample, ...]]
 
 
-def read_samples(tool_name: str, samples: Iterable[dict[str, Any]]) -> list[ReadSample]:
+def read_samples(tool: Tool, samples: Iterable[Mapping[str, Any]]) -> list[ReadSample]:
     """Return samples as they are sent; errors name the sample they are about.
 
     The cases are unsaved: their fingerprint says which row they are.
     """
-    tool = tools.get(tool_name)
     read = []
     for index, sample in enumerate(samples):
         try:
@@ -110,22 +112,27 @@ def read_samples(tool_name: str, samples: Iterable[dict[str, Any]]) -> list[Read
     return read
 
 
-def read_upload(text: str) -> tuple[Result, ...]:
+def read_upload(text: str, own: DeclaredTool | None = None) -> tuple[Result, ...]:
     """Return every run of an upload as it was kept, at least one.
 
-    What cannot be read is a result with a reason, never an error.
+    ``own`` is its tool, if its lab declared it. What cannot be read is a result with a
+    reason, never an error.
     """
     document = orjson.loads(text)
     name, facts = document.get("tool", ""), document.get("facts", {})
+    tool = own.tool if own else tools.get(name) if name else None
     stated = Result(
-        tool=tools.get(name).slug if name else "",
+        tool=tool.slug if tool else "",
+        declared_version=own.version if own else None,
         tool_version=document.get("tool_version", ""),
         facts=facts,
     )
     try:
-        if "output" not in document:
-            samples = read_samples(document["tool"], document["samples"])
+        if tool and "output" not in document:
+            samples = read_samples(tool, document["samples"])
             return (replace(stated, samples=tuple(samples)),)
+        if own:
+            return _table_results(stated, own, document)
         # The command that an agent says it started tells what a bare output may not.
         execution = facts.get("execution")
         argv = execution.get("argv") if isinstance(execution, dict) else None
@@ -136,6 +143,21 @@ def read_upload(text: str) -> tuple[Result, ...]:
     except BenchmarksError as error:
         return (replace(stated, reason=error.sentence),)
     return tuple(_result(run, document) for run in runs)
+
+
+def _table_results(
+    stated: Result, own: DeclaredTool, document: Mapping[str, Any]
+) -> tuple[Result, ...]:
+    """The runs of a file of samples: what one lab declared has no parser."""
+    results = []
+    for run in read_table(own.tool, document["output"], document.get("locale")):
+        result = replace(stated, first_line=run.first_line, last_line=run.last_line)
+        try:
+            samples = read_samples(own.tool, run.samples)
+            results.append(replace(result, samples=tuple(samples)))
+        except BenchmarksError as error:
+            results.append(replace(result, reason=error.sentence))
+    return tuple(results)
 
 
 def _result(run: ReadRun, document: Mapping[str, Any]) -> Result:
@@ -154,7 +176,7 @@ def _result(run: ReadRun, document: Mapping[str, Any]) -> Result:
     problem: BenchmarksError | None = run.problem
     if problem is None:
         try:
-            samples = read_samples(run.tool, printed)
+            samples = read_samples(tools.get(run.tool), printed)
         except BenchmarksError as error:
             problem = error
     command = {"command": run.command} if run.command else {}
@@ -212,6 +234,7 @@ def _changes(run: Run, result: Result) -> dict[str, Any]:
         "tool": result.tool,
         "tool_version": result.tool_version,
         "parser_version": result.parser_version,
+        "declared_version": result.declared_version,
         "status": Run.Status.REJECTED if result.reason else Run.Status.PARSED,
         "reason": result.reason,
         "warnings": [dict(warning) for warning in result.warnings],

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from django.utils.translation import gettext as _
 
-from benchmarks import tools
 from benchmarks.analysis.power_trace import GAP_STEPS
 from benchmarks.models import System
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.power.logged_energy import LoggedWindow, MeteredRun
 from benchmarks.power.meters import EnergyTable, SystemEnergy
 from dashboard import wording
@@ -152,7 +152,7 @@ def _power_line(times_s: Sequence[float], watts: Sequence[float]) -> Line:
 
 
 def _window_row(window: LoggedWindow, idle_w: float | None) -> tuple[str, ...]:
-    named = {"tool": tools.get(window.run.tool).title, "run": window.run.pk}
+    named = {"tool": known_tool(window.run.tool).title, "run": window.run.pk}
     energy, work = window.energy, window.per_work
     if energy is None:
         measured = wording.said(window.reason) or NONE

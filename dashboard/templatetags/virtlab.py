@@ -10,9 +10,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from benchmarks import tools
 from benchmarks.comparing.table import Fact
 from benchmarks.models import Case, System
+from benchmarks.own_tools.lookup import find_tool
 from benchmarks.parsing.labels import case_details
 from benchmarks.sentences import kept_words
 from dashboard import wording
@@ -152,7 +152,7 @@ def options_text(system: System) -> str:
 @register.filter
 def details(case: Case) -> list[Fact]:
     """Return the parameters that a case's label leaves out."""
-    tool = tools.TOOLS.get(case.tool)
+    tool = find_tool(case.tool)
     stated = case_details(tool, case.parameters) if tool else case.parameters
     return [Fact(name, str(value)) for name, value in stated.items()]
 
@@ -184,7 +184,7 @@ def in_brief(value: float | None, unit: str) -> str:
 @register.filter
 def tool_title(slug: str) -> str:
     """Return a tool's name; of one that is gone, its slug."""
-    tool = tools.TOOLS.get(slug)
+    tool = find_tool(slug)
     return tool.title if tool else slug or gettext("unknown tool")
 
 

@@ -17,6 +17,7 @@ from benchmarks.models import (
     Host,
     Lab,
     Membership,
+    OwnTool,
     Plan,
     Run,
     Study,
@@ -30,6 +31,7 @@ from benchmarks.uploads import intake, processing
 from tests import publishing
 from tests.api.conftest import Api
 from tests.documents import network_run
+from tests.own_tools import declare
 from tests.power_logs import piece, power
 from tests.standing import standing
 
@@ -46,6 +48,7 @@ DETAILS = {
     "plan-steps": lambda: f"plans/{Plan.objects.get().pk}/steps/",
     "case": lambda: f"cases/{Case.objects.get().pk}/",
     "version": lambda: f"versions/{Version.objects.get().pk}/",
+    "own-tool": lambda: f"own-tools/{OwnTool.objects.get().pk}/",
     "version-file": lambda: f"versions/{Version.objects.get().pk}/csv/",
 }
 MISSING = {
@@ -60,10 +63,11 @@ MISSING = {
     "plan-steps": "plans/999999/steps/",
     "case": "cases/999999/",
     "version": "versions/999999/",
+    "own-tool": "own-tools/999999/",
     "version-file": "versions/999999/csv/",
 }
-# What only agents ask, with a token of the plan's lab: tests/api/test_plans.py.
-AGENTS = {"plan-slots", "plan-next", "part-meet", "part-finish"}
+# What only agents ask, with a token of the lab: test_plans.py, test_own_tools.py.
+AGENTS = {"own-tool-versions", "plan-slots", "plan-next", "part-meet", "part-finish"}
 ANALYSES = [
     *("factor-effects", "coruns", "energy", "publishing"),
     *("sweeps", "network", "trend"),
@@ -78,7 +82,7 @@ FACTS = [
     "plans",
     "versions",
 ]
-LISTS = ["studies", "hosts", "power", *FACTS]
+LISTS = ["studies", "hosts", "power", "own-tools", *FACTS]
 BY_STUDY = [*FACTS, *ANALYSES]
 OF_ONES_LABS = ["agents"]
 WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "time", "unknown"}
@@ -114,6 +118,7 @@ def fill(lab, agent):
     intake.submit_runs(agent=agent, documents=[document])
     processing.drain()
     Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
+    declare(lab)
     keep_power(agent=agent, document=piece(power(range(3))))
     create_plan(
         study=study,

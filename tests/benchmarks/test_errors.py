@@ -8,7 +8,8 @@ def test_it_names_the_closest_known_tools():
 
     assert str(error) == (
         'There is no tool "linpak". Did you mean linpack? '
-        "The list of tools is in docs/tools.md."
+        "The list of tools is in docs/tools.md; a lab declares its own: "
+        "POST /api/v1/own-tools/."
     )
 
 

@@ -10,9 +10,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from django.utils.translation import gettext as _
 
-from benchmarks import tools
 from benchmarks.comparing.evidence import PrintedTable, PrintedValue
 from benchmarks.comparing.table import Fact
+from benchmarks.own_tools.lookup import find_tool
 from benchmarks.parsing.labels import case_details
 from dashboard import wording
 from dashboard.kit.document import Section, Table, line
@@ -98,7 +98,7 @@ def _is_alone(value: PrintedValue) -> bool:
 def _facts(value: PrintedValue) -> dict[str, str]:
     """Return all that is stated of a number but its system and its VM."""
     case, run = value.case, value.run
-    tool = tools.TOOLS.get(case.tool)
+    tool = find_tool(case.tool)
     vms = "" if _is_alone(value) else str(run.vms or "")
     facts = {
         "tool": tool.title if tool else case.tool,

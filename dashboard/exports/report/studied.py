@@ -4,10 +4,10 @@ from itertools import groupby
 
 from django.utils.translation import gettext as _
 
-from benchmarks import tools
 from benchmarks.comparing.coruns import study_coruns
 from benchmarks.comparing.factor_effects import Analysis, study_effects
 from benchmarks.models import Study
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.power.meters import study_energy
 from benchmarks.studies.flags import withheld_cells
 from benchmarks.viewer import Viewer
@@ -134,7 +134,7 @@ def corun_section(study: Study) -> Section | None:
             continue
         of_case = [corun for corun in coruns if corun.of.case.pk == case.pk]
         curves = [curve for curve in together.curves if curve.case.pk == case.pk]
-        title = f"{tools.get(case.tool).title}: {case.label}"
+        title = f"{known_tool(case.tool).title}: {case.label}"
         for drawing in drawings(of_case, curves):
             figures, table = drawn(drawing, title, len(tables))
             charts += figures

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from benchmarks import tools
 from benchmarks.comparing.coruns import ComparedCoRun, study_coruns
 from benchmarks.models import Case, Study
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.studies.flags import withheld_cells
 from dashboard.charts.coruns import drawings, row_names
 from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
@@ -82,7 +82,7 @@ def corun_page(study: Study, query: Mapping[str, str]) -> CoRunPage:
     return CoRunPage(
         parts=tuple(parts),
         chosen=chosen,
-        tool=tools.get(chosen.tool).title if chosen else "",
+        tool=known_tool(chosen.tool).title if chosen else "",
         drawings=drawn,
         unmet=unmet(query, {"case": chosen.pk}) if chosen else (),
     )
@@ -116,7 +116,7 @@ def _case_rows(
             )
         yield CaseRows(
             case=case,
-            tool=tools.get(case.tool).title,
+            tool=known_tool(case.tool).title,
             is_chosen=chosen is not None and chosen.pk == case_id,
             rows=tuple(rows),
         )

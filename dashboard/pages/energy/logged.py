@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks import tools
 from benchmarks.models import Study
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.power.logged_energy import (
     LoggedSystem,
     LoggedTable,
@@ -96,7 +96,7 @@ def logged_page(study: Study, query: Mapping[str, str]) -> LoggedPage:
 
 def _row(work: MeteredWork, names: Mapping[int, str], is_chosen: bool) -> WorkRow:
     energy, per_work = work.energy, work.energy.per_work
-    titles = dict.fromkeys(tools.get(run.tool).title for run in work.runs)
+    titles = dict.fromkeys(known_tool(run.tool).title for run in work.runs)
     runs = ", ".join(str(run.pk) for run in work.runs)
     systems = dict.fromkeys(
         names.get(run.system_id) or wording.system_name(run.system) for run in work.runs

@@ -9,13 +9,13 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks import tools
 from benchmarks.analysis.baselines import efficiency
 from benchmarks.analysis.paths import Asymmetry, Ends
 from benchmarks.comparing.network import Matrix, NetworkMetric, Path, study_network
 from benchmarks.comparing.row import NO_SINGLE_FIGURE
 from benchmarks.comparing.table import Fact
 from benchmarks.models import Flag, Study
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit import figures
@@ -218,7 +218,7 @@ def network_page(
 
 def metric_name(metric: NetworkMetric) -> str:
     """Return a metric with its tool; several differ in their parameters alone."""
-    tool = tools.get(metric.tool)
+    tool = known_tool(metric.tool)
     return f"{tool.title}: {tool.metric(metric.metric).title}"
 
 

@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
-from benchmarks import tools
 from benchmarks.comparing.sweeps import (
     Family,
     Parting,
@@ -20,6 +19,7 @@ from benchmarks.comparing.sweeps import (
 )
 from benchmarks.comparing.table import Fact
 from benchmarks.models import Study
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.units import Quantity
 from benchmarks.viewer import Viewer
 from dashboard import wording
@@ -63,7 +63,7 @@ class SweepPage:
         of one title do not state alike."""
         titles = []
         for family in self.families:
-            tool = tools.get(family.tool)
+            tool = known_tool(family.tool)
             names = ("access", "operation")
             work = " ".join(filter(None, (family.parameters.get(it) for it in names)))
             title = f"{tool.title}: {tool.metric(family.metric).title}"

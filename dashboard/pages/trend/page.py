@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks import tools
 from benchmarks.analysis.trend import LEAST_RUNS, ChangePoint
 from benchmarks.comparing.row import CIRCUMSTANCES
 from benchmarks.comparing.table import Fact, natural
@@ -25,6 +24,7 @@ from benchmarks.comparing.trend import (
     trend_subjects,
 )
 from benchmarks.models import Study
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.platforms import NATIVE
 from benchmarks.viewer import Viewer
 from dashboard import wording
@@ -65,7 +65,7 @@ class TrendPage:
 
     @property
     def title(self) -> str:
-        tool = tools.get(self.trend.case.tool).title
+        tool = known_tool(self.trend.case.tool).title
         case = f"{tool}: {self.trend.case.label}"
         return _("%(case)s on %(host)s") % {"case": case, "host": self.subject.host}
 
@@ -78,7 +78,7 @@ class TrendPage:
         has_several_hosts = len({it.host_id for it in self.subjects}) > 1
         chips = []
         for subject in shown:
-            label = [f"{tools.get(subject.tool).title}: {subject.label}"]
+            label = [f"{known_tool(subject.tool).title}: {subject.label}"]
             if has_several_hosts:
                 label.append(subject.host)
             # A case that ran alone needs no circumstances to be told from others.

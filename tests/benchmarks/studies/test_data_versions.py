@@ -15,6 +15,7 @@ from benchmarks.studies.data_versions import database_version, study_version
 from benchmarks.uploads import processing
 from running import embedded
 from running.errors import ServiceError
+from tests.own_tools import declare
 
 
 @pytest.fixture
@@ -42,6 +43,7 @@ def measured(study, submit, run_document, xen):
     RunEnergy.objects.create(
         lab=study.lab, run=run, meter=meter, lead=run, duration_s=1.0
     )
+    declare(study.lab)
     return study
 
 

@@ -1,0 +1,241 @@
+"""/own-tools/: benchmarks that a lab declares itself, and the versions of each."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.kit.fields import Choice, Slug, Text, TrueOrFalse
+from api.kit.queries import ListQuery
+from api.kit.shapes import ListOf, StrictSerializer, checked
+from api.kit.views import AddressedRow, ApiView
+from benchmarks.models import OwnTool
+from benchmarks.own_tools.declaration import (
+    BETTER,
+    COMPONENTS,
+    MAX_DESCRIPTION,
+    MAX_HOMEPAGE,
+    MAX_METRICS,
+    MAX_NAME,
+    declared,
+)
+from benchmarks.own_tools.declaring import change_tool, declare_tool, retire_tool
+from benchmarks.own_tools.lists import find_tool_of, visible_tools
+from benchmarks.work_classes import WORK_CLASSES
+
+LOOKUPS = {"lab": "lab__slug", "slug": "slug"}
+DECLARED = {
+    "title": "Boot stopwatch",
+    "description": "From power-on to the login prompt, timed by a camera.",
+    "metrics": [
+        {
+            "name": "boot time",
+            "unit": "s",
+            "better": "lower",
+            "component": "application",
+            "work_class": "system-process-creation",
+            "primary": True,
+        }
+    ],
+}
+EXAMPLE = OpenApiExample(
+    "A stopwatch", value={"slug": "boot-time", **DECLARED}, request_only=True
+)
+EXAMPLE_VERSION = OpenApiExample("What it is now", value=DECLARED, request_only=True)
+EXAMPLE_RETIRED = OpenApiExample(
+    "Take no more uploads", value={"is_retired": True}, request_only=True
+)
+
+
+class MetricInput(StrictSerializer):
+    """What one number of the tool means."""
+
+    name = Text(max_length=MAX_NAME)
+    title = Text(
+        required=False,
+        allow_blank=True,
+        max_length=MAX_NAME,
+        help_text="What tables call it; the name unless told.",
+    )
+    unit = Text(
+        max_length=20,
+        allow_blank=True,
+        help_text="Uploads may use any unit that converts; empty for a plain count.",
+    )
+    better = Choice(choices=BETTER)
+    component = Choice(choices=COMPONENTS)
+    work_class = Choice(
+        choices=["", *WORK_CLASSES],
+        required=False,
+        help_text="Empty or left out: work of no class, never pooled.",
+    )
+    fixed_by = Text(
+        required=False,
+        allow_blank=True,
+        max_length=64,
+        help_text="The parameter that fixes the value, as the length of a timed test: "
+        "such a metric has no speed.",
+    )
+    zero_allowed = TrueOrFalse(
+        required=False,
+        help_text="0 can be a reading. Else it is refused: a failed run.",
+    )
+    primary = TrueOrFalse(
+        required=False,
+        help_text="Only primary metrics enter profiles; at least one.",
+    )
+
+
+class DeclarationInput(StrictSerializer):
+    """All that a version says; what is left out is not said any more."""
+
+    title = Text(max_length=MAX_NAME)
+    homepage = Text(required=False, allow_blank=True, max_length=MAX_HOMEPAGE)
+    description = Text(
+        required=False, allow_blank=True, multiline=True, max_length=MAX_DESCRIPTION
+    )
+    metrics = ListOf(child=MetricInput(), min_length=1, max_length=MAX_METRICS)
+
+
+class OwnToolInput(DeclarationInput):
+    """A slug and its first version."""
+
+    slug = Slug(help_text="Unlike every name of a tool in docs/tools.md.")
+
+
+class OwnToolChange(StrictSerializer):
+    is_retired = TrueOrFalse(help_text="A retired tool takes no new uploads.")
+
+
+class MetricSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    title = serializers.CharField()
+    unit = serializers.CharField()
+    better = serializers.ChoiceField(choices=BETTER)
+    component = serializers.ChoiceField(choices=COMPONENTS)
+    work_class = serializers.CharField()
+    fixed_by = serializers.CharField()
+    zero_allowed = serializers.BooleanField()
+    primary = serializers.BooleanField()
+
+
+class OwnToolVersionSerializer(serializers.Serializer[Any]):
+    """What was declared on a day, and by whom."""
+
+    number = serializers.IntegerField()
+    title = serializers.CharField()
+    homepage = serializers.CharField()
+    description = serializers.CharField()
+    metrics = MetricSerializer(many=True)
+    who = serializers.CharField()
+    at = serializers.DateTimeField()
+
+
+class OwnToolSerializer(AddressedRow):
+    """A tool by its newest version; ``name`` is what runs and cases call it."""
+
+    address = "api:own-tool"
+
+    id = serializers.IntegerField()
+    url = serializers.SerializerMethodField()
+    lab = serializers.CharField(source="lab.slug")
+    slug = serializers.CharField()
+    name = serializers.CharField()
+    title = serializers.SerializerMethodField()
+    version = serializers.SerializerMethodField()
+    versions = serializers.SerializerMethodField(help_text="All, the newest first.")
+    created_at = serializers.DateTimeField()
+    retired_at = serializers.DateTimeField(allow_null=True)
+
+    def get_title(self, tool: OwnTool) -> str:
+        return str(tool.versions.all()[0].title)
+
+    def get_version(self, tool: OwnTool) -> int:
+        return int(tool.versions.all()[0].number)
+
+    @extend_schema_field(OwnToolVersionSerializer(many=True))
+    def get_versions(self, tool: OwnTool) -> Any:
+        return OwnToolVersionSerializer(tool.versions.all(), many=True).data
+
+
+class OwnToolQuery(ListQuery):
+    lab = Slug(required=False, help_text="A lab's slug.")
+    slug = Slug(required=False)
+
+
+class OwnToolsView(ApiView):
+    """Own tools of one's lab, and those that a public study measured with."""
+
+    query_class = OwnToolQuery
+
+    @extend_schema(
+        summary="List the tools that labs declared",
+        operation_id="own_tools_list",
+        responses=OwnToolSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        tools = visible_tools(self.viewer).filter(**self.looked_up(LOOKUPS))
+        return self.page_of(tools, OwnToolSerializer)
+
+    @extend_schema(
+        summary="Declare a tool of the token's lab, or find the same one",
+        request=OwnToolInput,
+        responses={201: OwnToolSerializer, 200: OwnToolSerializer},
+        examples=[EXAMPLE],
+    )
+    def post(self, request: Request) -> Response:
+        document = checked(OwnToolInput, request.data)
+        tool, created = declare_tool(
+            lab=self.lab,
+            slug=document["slug"],
+            declaration=declared(document),
+            by=self.agent,
+        )
+        shown = find_tool_of(self.lab_viewer, pk=tool.pk)
+        return self.created_or_known(OwnToolSerializer, shown, created)
+
+
+class OwnToolView(ApiView):
+    """One own tool; its lab retires it, and takes it into use again."""
+
+    @extend_schema(
+        summary="Read a tool that a lab declared", responses=OwnToolSerializer
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(self.shown(OwnToolSerializer, find_tool_of(self.viewer, pk=pk)))
+
+    @extend_schema(
+        summary="Retire a tool of the token's lab, or take it into use again",
+        request=OwnToolChange,
+        responses=OwnToolSerializer,
+        examples=[EXAMPLE_RETIRED],
+    )
+    def patch(self, request: Request, pk: int) -> Response:
+        change = checked(OwnToolChange, request.data)
+        tool = find_tool_of(self.lab_viewer, pk=pk)
+        self.require_own(tool, "tool", pk)
+        retire_tool(tool=tool, by=self.agent, is_retired=change["is_retired"])
+        shown = find_tool_of(self.lab_viewer, pk=pk)
+        return Response(self.shown(OwnToolSerializer, shown))
+
+
+class OwnToolVersionsView(ApiView):
+    """What a lab declares of its tool from now on."""
+
+    @extend_schema(
+        summary="Declare a new version of a tool, or find the same one",
+        request=DeclarationInput,
+        responses={201: OwnToolSerializer, 200: OwnToolSerializer},
+        examples=[EXAMPLE_VERSION],
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        document = checked(DeclarationInput, request.data)
+        tool = find_tool_of(self.lab_viewer, pk=pk)
+        self.require_own(tool, "tool", pk)
+        _, created = change_tool(
+            tool=tool, declaration=declared(document), by=self.agent
+        )
+        shown = find_tool_of(self.lab_viewer, pk=pk)
+        return self.created_or_known(OwnToolSerializer, shown, created)

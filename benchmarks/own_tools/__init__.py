@@ -1,0 +1,1 @@
+"""Tools that labs declare themselves: their metrics, versions, and who may use them."""

@@ -1,0 +1,148 @@
+"""Which tool a stored name means, whether everybody has it or a lab declared it.
+
+A page names the tool of thousands of cells, and asks the database once: what a lab
+declared is remembered for the rest of the request, and for a second at most. Whoever
+stores something by a declaration reads it afresh (`declared_tools`).
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from django.core.signals import request_started
+
+from benchmarks import tools
+from benchmarks.errors import UnknownToolError
+from benchmarks.models import OwnToolVersion
+from benchmarks.own_tools.declaration import (
+    BETWEEN,
+    Declaration,
+    stored_declaration,
+    tool_of,
+)
+from benchmarks.parsing.contract import Tool, folded
+
+REMEMBERED_S = 1.0
+
+
+@dataclass(frozen=True)
+class DeclaredTool:
+    """An own tool by its newest version."""
+
+    id: int
+    name: str
+    slug: str
+    version: int
+    is_retired: bool
+    declaration: Declaration
+    tool: Tool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What uploads of its lab may call it."""
+        return (self.name, self.slug, self.declaration.title)
+
+
+_remembered: dict[str, tuple[float, Mapping[str, DeclaredTool]]] = {}
+
+
+def forget(**_signal: Any) -> None:
+    """Ask the database again: a request begins, or something was declared."""
+    _remembered.clear()
+
+
+request_started.connect(forget, dispatch_uid="own tools are read once a request")
+
+
+def is_own(name: str) -> bool:
+    """Whether a stored name is that of a lab's own tool."""
+    return BETWEEN in name
+
+
+def lab_of(name: str) -> str:
+    """The slug of the lab whose tool has this stored name."""
+    return name.partition(BETWEEN)[0]
+
+
+def known_tool(name: str) -> Tool:
+    """Return the tool that a case, a cell or a run names; refuses an unknown one."""
+    return tools.get(name) if not is_own(name) else _own(name).tool
+
+
+def find_tool(name: str) -> Tool | None:
+    """Return the same, or None for one that is gone."""
+    try:
+        return known_tool(name)
+    except UnknownToolError:
+        return None
+
+
+def find_declared(name: str) -> DeclaredTool | None:
+    """Return what a lab declared of a tool of this stored name."""
+    try:
+        return _own(name) if is_own(name) else None
+    except UnknownToolError:
+        return None
+
+
+def _own(name: str) -> DeclaredTool:
+    lab = lab_of(name)
+    at, known = _remembered.get(lab, (0.0, {}))
+    if not known or monotonic() - at > REMEMBERED_S:
+        known = declared_tools(lab)
+        _remembered[lab] = (monotonic(), known)
+    if declared := known.get(name):
+        return declared
+    raise UnknownToolError(name, known)
+
+
+def declared_tools(lab: str) -> dict[str, DeclaredTool]:
+    """Return a lab's own tools as they are declared now, by stored name."""
+    newest = (
+        OwnToolVersion.objects.filter(tool__lab__slug=lab)
+        .select_related("tool")
+        .order_by("tool", "-number")
+        .distinct("tool")
+    )
+    return {row.tool.name: _declared(row) for row in newest}
+
+
+def _declared(row: OwnToolVersion) -> DeclaredTool:
+    stored = {
+        name: getattr(row, name)
+        for name in ("title", "homepage", "description", "metrics")
+    }
+    declaration = stored_declaration(stored)
+    return DeclaredTool(
+        id=row.tool_id,
+        name=row.tool.name,
+        slug=row.tool.slug,
+        version=row.number,
+        is_retired=row.tool.retired_at is not None,
+        declaration=declaration,
+        tool=tool_of(row.tool.name, declaration),
+    )
+
+
+def named(declared: Iterable[DeclaredTool], name: str) -> DeclaredTool | None:
+    """Return the one that a lab's upload means by a name, in any case."""
+    wanted = folded(name)
+    return next((each for each in declared if wanted in map(folded, each.names)), None)
+
+
+def tool_named(
+    own: Collection[DeclaredTool], name: str
+) -> tuple[Tool, DeclaredTool | None]:
+    """Return the tool that a lab of these tools calls so: its own, else everybody's.
+
+    Its own first: a release that learns a tool of that name changes no lab's uploads.
+    """
+    if found := named(own, name):
+        return found.tool, found
+    try:
+        return tools.get(name), None
+    except UnknownToolError:
+        known = [every for tool in tools.TOOLS.values() for every in tool.names]
+        mine = [each for tool in own for each in tool.names]
+        raise UnknownToolError(name, [*mine, *known]) from None

@@ -1,0 +1,152 @@
+import pytest
+
+from benchmarks.errors import BenchmarksError, DeclarationError
+from benchmarks.own_tools.declaration import (
+    checked_slug,
+    declared,
+    refuse_changes,
+    stored_declaration,
+    tool_of,
+)
+from benchmarks.tools import TOOLS
+from tests.own_tools import declaration, metric
+
+
+def refused(**changes):
+    with pytest.raises(BenchmarksError) as caught:
+        declared(declaration(**changes))
+    return caught.value.field, str(caught.value)
+
+
+def test_what_is_declared_is_kept_in_one_spelling():
+    kept = declared(
+        declaration(
+            title="  Boot   stopwatch ",
+            metrics=[
+                metric(
+                    unit="sec",
+                    work_class="System: Process creation",
+                    fixed_by="Run-Time",
+                )
+            ],
+        )
+    )
+
+    assert kept.title == "Boot stopwatch"
+    assert kept.metrics[0].unit == "s"
+    assert kept.metrics[0].work_class == "system-process-creation"
+    assert kept.metrics[0].fixed_by == "run_time"
+
+
+def test_what_is_stored_is_read_as_it_was_declared():
+    kept = declared(declaration(metrics=[metric(), metric(name="kernel time")]))
+
+    assert stored_declaration(kept.stored) == kept
+
+
+def test_a_version_of_before_lacks_nothing_that_came_later():
+    stored = declared(declaration()).stored
+    del stored["metrics"][0]["work_class"]
+
+    assert stored_declaration(stored).metrics[0].work_class == ""
+
+
+def test_the_tool_is_what_analyses_know():
+    tool = tool_of("alpha-lab:boot-time", declared(declaration()))
+
+    assert (tool.slug, tool.title) == ("alpha-lab:boot-time", "Boot stopwatch")
+    assert tool.metric("Boot Time").better == "lower"
+    assert tool.parser is None
+
+
+@pytest.mark.parametrize("name", ["fio", "FIO", "Iometer", "netperf"])
+def test_no_tool_is_called_like_one_that_everybody_has(name):
+    field, sentence = refused(title=name)
+
+    assert field == "title"
+    assert "that Virtlab knows" in sentence
+
+
+def test_no_slug_hides_a_name_of_a_known_tool():
+    for tool in TOOLS.values():
+        with pytest.raises(DeclarationError):
+            checked_slug(tool.slug)
+
+
+@pytest.mark.parametrize(
+    "slug", ["", "Boot", "boot time", "a:b", "-a", "a--b", "x" * 51]
+)
+def test_a_slug_fits_an_address_and_never_names_a_lab(slug):
+    with pytest.raises(DeclarationError, match="slug"):
+        checked_slug(slug)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"title": " "}, "title"),
+        ({"title": "alpha: boot"}, "title"),
+        ({"homepage": "javascript:alert(1)"}, "homepage"),
+        ({"metrics": []}, "metrics"),
+        ({"metrics": [metric(primary=False)]}, "metrics"),
+        ({"metrics": [metric(unit="parsec")]}, "metrics[0].unit"),
+        ({"metrics": [metric(better="best")]}, "metrics[0].better"),
+        ({"metrics": [metric(component="soul")]}, "metrics[0].component"),
+        ({"metrics": [metric(work_class="gaming")]}, "metrics[0].work_class"),
+        ({"metrics": [metric(name="")]}, "metrics[0].name"),
+        ({"metrics": [metric(), metric(name="Boot  Time")]}, "metrics[1].name"),
+        ({"metrics": [metric(name=f"m{n}") for n in range(51)]}, "metrics"),
+    ],
+)
+def test_what_cannot_be_declared_is_refused_at_its_place(changes, field):
+    assert refused(**changes)[0] == field
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"unit": "ms"}, "its unit cannot change"),
+        ({"better": "higher"}, "its direction cannot change"),
+        ({"fixed_by": "seconds"}, "its parameter that fixes it cannot change"),
+        ({"name": "boot duration"}, "it stays, under this name"),
+    ],
+)
+def test_a_metric_that_has_results_stays_what_it_is(change, word):
+    old = declared(declaration())
+    new = declared(declaration(metrics=[metric(**change)]))
+
+    with pytest.raises(DeclarationError, match=word):
+        refuse_changes(old, new, {"boot time"})
+
+
+def test_zero_stays_allowed_where_it_may_have_been_read():
+    old = declared(declaration(metrics=[metric(zero_allowed=True)]))
+    new = declared(declaration())
+
+    with pytest.raises(DeclarationError, match="it stays allowed"):
+        refuse_changes(old, new, {"boot time"})
+
+
+@pytest.mark.parametrize(
+    "change", [{"unit": "ms"}, {"better": "higher"}, {"name": "boot duration"}]
+)
+def test_a_metric_without_results_may_become_anything(change):
+    old = declared(declaration())
+    new = declared(declaration(metrics=[metric(**change)]))
+
+    refuse_changes(old, new, set())
+
+
+def test_everything_else_may_change_at_any_time():
+    old = declared(declaration())
+    new = declared(
+        declaration(
+            title="Boot watch",
+            metrics=[
+                metric(title="Time to boot", component="disk", work_class=""),
+                metric(name="kernel time"),
+            ],
+        )
+    )
+
+    refuse_changes(old, new, {"boot time"})

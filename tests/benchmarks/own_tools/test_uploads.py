@@ -1,0 +1,191 @@
+"""Uploads of a lab's own tool go where all others go."""
+
+import pytest
+
+from benchmarks.comparing.rows import facets
+from benchmarks.errors import BatchRefusedError
+from benchmarks.models import Case, Cell, Efficiency, OwnTool, Run
+from benchmarks.own_tools import lookup
+from benchmarks.own_tools.declaration import declared
+from benchmarks.own_tools.declaring import change_tool, retire_tool
+from benchmarks.own_tools.lookup import find_declared, find_tool, known_tool
+from benchmarks.uploads.processing import process_runs
+from benchmarks.viewer import ANYONE, Viewer
+from tests.own_tools import boot_sample, declaration, declare, metric
+
+NAME = "alpha-lab:boot-time"
+
+
+@pytest.fixture
+def tool(lab, agent):
+    return declare(lab)
+
+
+@pytest.fixture
+def boot_run(run_document):
+    def document(value=3.2, **changes):
+        samples = [boot_sample(value)]
+        return run_document(**{"tool": "boot-time", "samples": samples, **changes})
+
+    return document
+
+
+@pytest.mark.parametrize("name", ["boot-time", "Boot Stopwatch", NAME])
+def test_a_lab_may_name_its_tool_by_slug_title_or_in_full(tool, submit, boot_run, name):
+    submit(boot_run(tool=name))
+
+    run = Run.objects.get()
+    assert (run.tool, run.status, run.declared_version) == (NAME, "parsed", 1)
+    assert run.parser_version is None
+
+
+def test_a_guest_is_set_against_native_as_with_every_tool(tool, submit, boot_run, xen):
+    submit(boot_run(2.0), boot_run(4.0, system=xen))
+
+    found = Efficiency.objects.get(cell__system__hypervisor="Xen")
+    assert (found.state, found.ratio) == ("paired", 0.5)
+    case = Case.objects.get()
+    assert (case.tool, case.label, case.unit) == (NAME, "Boot time", "s")
+
+
+def test_samples_are_converted_and_checked_by_what_is_declared(tool, submit, boot_run):
+    submit(boot_run(samples=[boot_sample(3200, unit="ms")]))
+
+    assert Cell.objects.get().mean == 3.2
+    with pytest.raises(BatchRefusedError, match="never reads zero"):
+        submit(boot_run(0))
+    with pytest.raises(BatchRefusedError, match="no metric of Boot stopwatch"):
+        submit(boot_run(samples=[boot_sample(metric="boots")]))
+
+
+@pytest.mark.parametrize("name", ["boot-time", NAME])
+def test_another_labs_tool_is_unknown(other_lab, other_agent, submit, boot_run, name):
+    declare(other_lab)
+
+    with pytest.raises(BatchRefusedError, match="There is no tool"):
+        submit(boot_run(tool=name))
+
+
+def test_two_labs_share_no_case_of_one_slug(tool, other_lab, other_agent):
+    theirs = declare(other_lab)
+
+    assert theirs.name == "beta-lab:boot-time"
+    assert find_tool(tool.name) != find_tool(theirs.name)
+
+
+def test_a_retired_tool_takes_no_uploads_and_keeps_its_results(
+    tool, submit, boot_run, person
+):
+    first = boot_run()
+    submit(first)
+    retire_tool(tool=tool, by=person)
+
+    with pytest.raises(BatchRefusedError, match="has retired the tool"):
+        submit(boot_run())
+    [again] = submit(first)
+    assert again.repeated
+    assert Cell.objects.get().n == 1
+
+
+def test_an_upload_says_which_version_it_was_read_by(tool, submit, boot_run, person):
+    submit(boot_run())
+    metrics = [metric(), metric(name="shutdown time")]
+    change_tool(
+        tool=tool, declaration=declared(declaration(metrics=metrics)), by=person
+    )
+    submit(boot_run(3.3))
+
+    versions = Run.objects.order_by("pk").values_list("declared_version", flat=True)
+    assert list(versions) == [1, 2]
+
+
+def test_an_upload_is_read_again_after_its_tool_was_renamed(
+    tool, submit, boot_run, person
+):
+    submit(boot_run(tool="Boot stopwatch"))
+    renamed = declared(declaration(title="Boot watch"))
+    change_tool(tool=tool, declaration=renamed, by=person)
+
+    process_runs(list(Run.objects.select_related("output")))
+
+    run = Run.objects.get()
+    assert (run.status, run.tool, run.declared_version) == ("parsed", NAME, 2)
+
+
+def test_a_file_of_samples_is_a_run_for_each_execution(tool, submit, run_document):
+    document = run_document(
+        tool="boot-time", output="run,metric,value\n1,boot time,3.2\n2,boot time,3.4\n"
+    )
+    del document["samples"]
+
+    submit(document)
+
+    runs = Run.objects.order_by("part")
+    assert [(run.tool, run.status, run.first_line) for run in runs] == [
+        (NAME, "parsed", 2),
+        (NAME, "parsed", 3),
+    ]
+    assert Cell.objects.get().n == 2
+
+
+def test_a_file_that_cannot_be_read_is_kept_with_the_reason(tool, submit, run_document):
+    document = run_document(tool="boot-time", output="metric,value\nboot time,fast\n")
+    del document["samples"]
+
+    submit(document)
+
+    run = Run.objects.get()
+    assert (run.status, run.tool) == ("rejected", NAME)
+    assert 'Line 2 "boot time,fast"' in run.reason
+
+
+def test_a_study_lists_the_tool_by_its_title(tool, submit, boot_run, study):
+    submit(boot_run())
+
+    assert facets(study).tools == ((NAME, "Boot stopwatch"),)
+
+
+def test_the_tools_of_a_lab_are_read_once_for_many_cells(
+    tool, lab, django_assert_num_queries
+):
+    declare(lab, slug="other", title="Other")
+    lookup.forget()
+
+    with django_assert_num_queries(1):
+        titles = {
+            known_tool(f"alpha-lab:{slug}").title for slug in ("boot-time", "other")
+        }
+        for _ in range(100):
+            known_tool(NAME)
+
+    assert titles == {"Boot stopwatch", "Other"}
+
+
+def test_what_was_remembered_is_asked_again_a_second_later(tool, monkeypatch):
+    assert known_tool(NAME).title == "Boot stopwatch"
+    tool.versions.update(title="Renamed elsewhere")
+    assert known_tool(NAME).title == "Boot stopwatch"
+
+    monkeypatch.setattr(lookup, "REMEMBERED_S", -1.0)
+
+    assert known_tool(NAME).title == "Renamed elsewhere"
+
+
+def test_a_name_that_is_gone_is_no_tool(tool):
+    assert find_tool("alpha-lab:gone") is None
+    assert find_declared("alpha-lab:gone") is None
+    assert find_declared("fio") is None
+
+
+def test_others_see_a_tool_by_a_public_study_alone(
+    tool, lab, submit, boot_run, private_study, study
+):
+    def seen(viewer):
+        return OwnTool.objects.visible_to(viewer).exists()
+
+    submit(boot_run(study=private_study.slug))
+    assert seen(Viewer(frozenset({lab.pk})))
+    assert not seen(ANYONE)
+
+    submit(boot_run(study=study.slug))
+    assert seen(ANYONE)
