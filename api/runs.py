@@ -30,7 +30,7 @@ from benchmarks.uploads.intake import Submission, submit_runs
 MAX_SAMPLES = 10_000
 MAX_VMS = 10_000
 CLOCKS = ("external", "client", "meter", "guest", "local")
-LOOKUPS = {"tool": "tool", "status": "status", "system": "system", "key": "key"}
+LOOKUPS = {name: name for name in ("tool", "status", "system", "sitting", "key")}
 
 RUN = {
     "key": "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b",
@@ -190,7 +190,15 @@ class RunSerializer(AddressedRow):
     slot = serializers.CharField()
     load = serializers.CharField()
     corun = serializers.CharField(source="corun.name", default="")
-    session = serializers.CharField(source="session.name", default="")
+    session = serializers.CharField(
+        source="session.name", default="", help_text="What its uploader named."
+    )
+    sitting = serializers.CharField(
+        source="sitting.name",
+        default="",
+        help_text="The session it counts in; empty where no time is stated.",
+    )
+    sitting_id = serializers.IntegerField(allow_null=True)
     clock = serializers.CharField()
     started_at = serializers.DateTimeField(allow_null=True)
     received_at = serializers.DateTimeField()
@@ -222,6 +230,7 @@ class RunQuery(ListQuery):
     tool = ToolParameter(required=False, help_text="A tool's slug or title.")
     status = Choice(choices=Run.Status.values, required=False)
     system = WholeParameter(required=False, help_text="A system's id.")
+    sitting = WholeParameter(required=False, help_text="A session's id.")
     key = UUIDText(required=False, help_text="An upload's key: all runs read from it.")
 
 

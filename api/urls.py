@@ -29,6 +29,7 @@ from api.profile import ProfileView
 from api.publishing import PublishingView
 from api.runs import RunsView, RunView
 from api.samples import SamplesView
+from api.sessions import SessionsView
 from api.studies import StudiesView, StudyView
 from api.sweeps import SweepsView
 from api.systems import SystemsView, SystemView
@@ -73,6 +74,7 @@ urlpatterns = [
     path("runs/bulk/", BulkView.as_view(), name="bulk"),
     path("runs/<int:pk>/", RunView.as_view(), name="run"),
     path("runs/<int:pk>/samples/", SamplesView.as_view(), name="samples"),
+    path("sessions/", SessionsView.as_view(), name="sessions"),
     path("parse/", PreviewView.as_view(), name="parse"),
     path("cells/", CellsView.as_view(), name="cells"),
     path("comparisons/", ComparisonsView.as_view(), name="comparisons"),

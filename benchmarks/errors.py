@@ -286,6 +286,12 @@ class BatchRefusedError(BenchmarksError):
         )
 
 
+class SessionError(BenchmarksError):
+    """Runs that cannot be put into a session, or a session without a name."""
+
+    code = "session"
+
+
 class PlaceError(BenchmarksError):
     """A change of a lab's people that the lab or the person's role does not allow."""
 

@@ -8,6 +8,7 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
+from benchmarks.analysis.designs import UNKNOWN_TIME, SessionRollups
 from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.sessions import lag_one
 from benchmarks.analysis.summary import summarise
@@ -26,8 +27,6 @@ MEANS = f"""
           GROUP BY cell.id, run.id) AS runs
     GROUP BY id, sitting_id
 """
-UNKNOWN = -1
-"""Stands for the session of runs whose time is unknown."""
 
 
 def store_cell_sessions(cell_ids: Collection[int]) -> None:
@@ -69,8 +68,8 @@ def store_cell_sessions(cell_ids: Collection[int]) -> None:
 class SessionColumns:
     """What sessions say of cells, a column each, in the order of ``cell``.
 
-    ``session`` is `UNKNOWN` where the time of the runs is, ``rho`` NaN where no lag was
-    found.
+    ``session`` is `UNKNOWN_TIME` where nobody knows when they ran, ``rho`` NaN where no
+    lag was found.
     """
 
     cell: NDArray[np.int64]
@@ -95,6 +94,26 @@ class SessionColumns:
         before = np.cumsum(counts) - counts
         entries = np.arange(len(row)) + np.repeat(first - before, counts)
         return row, SessionColumns(*(column[entries] for column in vars(self).values()))
+
+    def rollups(
+        self, cell_ids: NDArray[np.int64], resolution: Floats
+    ) -> SessionRollups:
+        """Return the sessions of one side's cells, as intervals by design take them.
+
+        ``resolution`` is that of each cell, NaN if unknown.
+        """
+        row, entries = self.of_cells(cell_ids)
+        return SessionRollups.of(
+            row,
+            entries.session,
+            entries.n,
+            entries.mean,
+            entries.m2,
+            entries.minimum,
+            entries.maximum,
+            entries.rho,
+            resolution[row],
+        )
 
 
 # One row: each column is one array as PostgreSQL sends them (`comparing.verdicts`).
@@ -149,7 +168,7 @@ def _columns(query: str, named: dict[str, Any]) -> SessionColumns:
     order = np.lexsort((session, cell))
     return SessionColumns(
         cell[order].astype(np.int64),
-        np.nan_to_num(session[order], nan=UNKNOWN).astype(np.int64),
+        np.nan_to_num(session[order], nan=UNKNOWN_TIME).astype(np.int64),
         n[order].astype(np.int64),
         *(column[order].astype(float) for column in statistics),
     )

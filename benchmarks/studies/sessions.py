@@ -4,10 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Exists, OuterRef
+from django.db.models import Count, Exists, Max, Min, OuterRef, QuerySet, Subquery
 
 from benchmarks.analysis.sessions import (
     BOOT,
@@ -22,6 +22,7 @@ from benchmarks.analysis.sessions import (
 )
 from benchmarks.models import Cell, Host, Run, Session, Study
 from benchmarks.models.run import CELL_SAMPLES
+from benchmarks.viewer import Viewer
 
 Origin = Session.Origin
 STATES = (*MACHINE, BOOT)
@@ -106,6 +107,21 @@ def look_again(run_ids: Collection[int]) -> None:
     if run_ids:
         with connection.cursor() as cursor:
             cursor.execute(LOOK_AGAIN, [list(run_ids)])
+
+
+def visible_sessions(viewer: Viewer, **filters: Any) -> QuerySet[Session]:
+    """Return the sessions that runs count in, with their number, first and last start.
+
+    Names that were uploaded but hold no run (any more) are left out.
+    """
+    held = Run.objects.filter(sitting=OuterRef("pk")).order_by().values("sitting")
+    sessions = Session.objects.visible_to(viewer).filter(**filters)
+    sittings = sessions.annotate(
+        run_count=Subquery(held.values(count=Count("pk"))),
+        first_at=Subquery(held.values(first=Min("started_at"))),
+        last_at=Subquery(held.values(last=Max("started_at"))),
+    )
+    return sittings.filter(run_count__gt=0).select_related("study", "host")
 
 
 def _rows(study: Study) -> list[RunRow]:

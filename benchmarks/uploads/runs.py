@@ -15,7 +15,7 @@ SHOWN_INLINE = 100
 
 def visible_runs(viewer: Viewer, **filters: Any) -> QuerySet[Run]:
     """Return the runs a viewer may see, with all that belongs to them."""
-    related = ("study__lab", "system__host", "agent", "corun", "session")
+    related = ("study__lab", "system__host", "agent", "corun", "session", "sitting")
     return listed_runs(viewer, **filters).select_related(*related)
 
 

@@ -26,6 +26,7 @@ ACTIONS: dict[str, Text] = {
     "left": gettext_lazy("left the lab"),
     "issued": gettext_lazy("created the token %(about)s"),
     "revoked": gettext_lazy("revoked the token %(about)s"),
+    "corrected_session": gettext_lazy("put runs into a session: %(about)s"),
     "declared_tool": gettext_lazy("declared the tool %(about)s"),
     "changed_tool": gettext_lazy("changed the tool %(about)s"),
     "retired_tool": gettext_lazy("retired the tool %(about)s"),

@@ -80,6 +80,7 @@ FACTS = [
     "comparisons",
     "flags",
     "plans",
+    "sessions",
     "versions",
 ]
 LISTS = ["studies", "hosts", "power", "own-tools", *FACTS]
@@ -114,7 +115,7 @@ def fill(lab, agent):
     """Keep a run, its flag, a power log, a plan and a version of a private study."""
     study = Study.objects.create(lab=lab, slug="secret-study", title="A secret")
     Host.objects.create(lab=lab, slug="alpha")
-    document = network_run(host="alpha", study=study.slug)
+    document = network_run(host="alpha", study=study.slug, session="secret day")
     intake.submit_runs(agent=agent, documents=[document])
     processing.drain()
     Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
