@@ -5,7 +5,8 @@ from typing import Any
 
 from django.urls import get_resolver
 
-worker_class = "gthread"
+# Slow clients keep no thread.
+worker_class = "config.buffering.BufferingWorker"
 workers = 2
 threads = 4
 

@@ -7,7 +7,6 @@ from typing import IO, BinaryIO, cast
 
 from django.conf import settings
 from django.http import HttpRequest
-from gunicorn.http.errors import ParseException
 
 from api.kit.refusals import EncodingRefusedError, MalformedError, TooLargeError
 
@@ -83,11 +82,9 @@ def _read_bounded(stream: IO[bytes]) -> bytes:
             body += chunk
             if len(body) > limit:
                 raise _too_large()
-    # gunicorn reads chunks as they are asked for, so its errors rise here.
-    except (OSError, ParseException):
-        raise MalformedError(
-            "The body broke off or its chunks are damaged. Send it again."
-        ) from None
+    # Our own server hands over whole bodies; another one may read as it is asked.
+    except OSError:
+        raise MalformedError("The body broke off. Send it again.") from None
     return bytes(body)
 
 

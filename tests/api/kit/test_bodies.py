@@ -7,7 +7,6 @@ import zlib
 
 import pytest
 from django.test import RequestFactory
-from gunicorn.http.errors import InvalidChunkSize
 
 from api.kit.bodies import open_body, read_body, unpack
 from api.kit.refusals import EncodingRefusedError, MalformedError, TooLargeError
@@ -88,11 +87,10 @@ def test_it_refuses_a_content_length_that_is_no_length(stated):
         read_body(io.BytesIO(b"{}"), made)
 
 
-@pytest.mark.parametrize("error", [ConnectionResetError(), InvalidChunkSize(b"zz")])
-def test_it_notices_a_body_that_breaks_off(error):
+def test_it_notices_a_body_that_breaks_off():
     class Broken(io.BytesIO):
         def read(self, size=-1):
-            raise error
+            raise ConnectionResetError
 
     with pytest.raises(MalformedError, match="Send it again"):
         read_body(Broken(), request(b"{}"))

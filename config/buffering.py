@@ -1,0 +1,102 @@
+"""gunicorn's worker that reads whole requests before a thread begins with them.
+
+gunicorn's own threads read from the connection themselves: sixteen clients that send a
+byte in three seconds are all the threads there are, and nobody else is answered. Here
+waitress reads all connections in one loop, keeps what has come of each, and hands a
+request to a thread when it is complete; it takes responses from the thread in the same
+way. What is gunicorn's own stays: loaded once, forked, killed children back at once.
+"""
+
+import os
+import resource
+import time
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+from django.conf import settings
+from gunicorn.workers.base import Worker
+from waitress import wasyncore
+from waitress.server import TcpWSGIServer, create_server
+
+Environ = dict[str, Any]
+StartResponse = Callable[..., Any]
+
+# A connection takes a descriptor and, while it is slow, what has come of its request.
+CONNECTIONS = 4000
+# Without a byte for so long a connection is closed.
+SILENT_S = 60
+LOOK_S = 1.0
+# The API answers what is too large with a sentence; what is larger still is not read.
+LARGEST_UPLOADS = 4
+
+
+class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
+    """One process: a loop that reads and writes, and threads that answer."""
+
+    def run(self) -> None:
+        """Serve until gunicorn says stop or is no more; then finish what was begun."""
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        server = create_server(
+            self.logged,
+            sockets=[listener.sock for listener in self.sockets],
+            threads=self.cfg.threads,
+            connection_limit=CONNECTIONS,
+            channel_timeout=SILENT_S,
+            max_request_body_size=LARGEST_UPLOADS * settings.UPLOAD_LIMIT_BYTES,
+            max_request_header_size=64 * 1024,
+            asyncore_use_poll=True,
+            backlog=self.cfg.backlog,
+            # Which of them count is Django's to say (HTTPS in config/settings.py).
+            clear_untrusted_proxy_headers=False,
+            ident=None,
+        )
+        while self.alive and self.ppid == os.getppid():
+            self.notify()
+            self._look(server)
+        self._finish(server)
+
+    def _look(self, server: TcpWSGIServer, wait_s: float = LOOK_S) -> None:
+        wasyncore.loop(timeout=wait_s, use_poll=True, map=server._map, count=1)
+
+    def _finish(self, server: TcpWSGIServer) -> None:
+        """Take no more connections, and answer the requests that are in hand."""
+        server.accepting = False
+        end = time.monotonic() + self.cfg.graceful_timeout
+        while time.monotonic() < end and _is_busy(server):
+            self.notify()
+            self._look(server, wait_s=0.05)
+        server.task_dispatcher.shutdown(cancel_pending=True, timeout=1)
+
+    def logged(
+        self, environ: Environ, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        """Answer a request and write its line in the access log."""
+        begun = time.monotonic()
+        # What gunicorn's log asks an environment, a request and a response for.
+        environ["RAW_URI"] = environ["REQUEST_URI"]
+        response = SimpleNamespace(status="", headers=[], sent=None)
+
+        def start(
+            status: str, headers: list[tuple[str, str]], *more: Any
+        ) -> Callable[[bytes], None]:
+            response.status, response.headers = status, headers
+            length = dict(headers).get("Content-Length")
+            response.sent = int(length) if length else None
+            write: Callable[[bytes], None] = start_response(status, headers, *more)
+            return write
+
+        try:
+            body: Iterable[bytes] = self.wsgi(environ, start)
+            return body
+        finally:
+            took = timedelta(seconds=time.monotonic() - begun)
+            self.log.access(response, SimpleNamespace(headers=[]), environ, took)
+
+
+def _is_busy(server: TcpWSGIServer) -> bool:
+    """Whether a request is answered, or an answer still on its way."""
+    channels = server.active_channels.values()
+    return any(channel.requests or channel.total_outbufs_len for channel in channels)
