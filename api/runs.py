@@ -174,6 +174,11 @@ class RunSerializer(AddressedRow):
     part = serializers.IntegerField(help_text="Its place among the runs of the upload.")
     lab = serializers.CharField(source="study.lab.slug")
     study = serializers.CharField(source="study.slug")
+    duplicate_of = serializers.IntegerField(
+        source="duplicate_of_id",
+        allow_null=True,
+        help_text="The run that said all this before; this one is not counted again.",
+    )
     system_id = serializers.IntegerField()
     system = serializers.CharField(source="system.label")
     agent = serializers.CharField(source="agent.name")

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.random import Generator
 
-from bench.studies import readings_like
-from benchmarks.plausibility.facts import CellFact, Id, RunFact, StudyFacts
+from bench.studies import NOON, readings_like
+from benchmarks.plausibility.facts import CellFact, Id, RunFact, SampleFact, StudyFacts
 
 T = TypeVar("T")
 Mistake = tuple[StudyFacts, set[Id]]
@@ -282,6 +282,42 @@ def other_reference(rng: Generator, study: StudyFacts) -> Mistake:
     return with_cells(study, moved)
 
 
+def uploaded_twice(rng: Generator, study: StudyFacts) -> Mistake | None:
+    """All runs of one tool on one system once more: with their starts, or, where there
+    are enough to tell, without."""
+    system = str(_one_of(rng, _guests(study)))
+    column = _column(study, system).values()
+    tool = _one_of(rng, sorted({cell.tool for cell in column if not cell.is_share}))
+    cells = [cell for cell in column if cell.tool == tool and not cell.is_share]
+    has_starts = len(cells) * cells[0].n < 8 or rng.random() < 0.5
+    first = [
+        RunFact(
+            id=f"first {run}",
+            study="here",
+            upload=f"key {run}",
+            system=system,
+            tool=tool,
+            started_at=NOON + timedelta(minutes=run) if has_starts else None,
+            samples=tuple(
+                SampleFact(
+                    metric=cell.metric,
+                    value=cell.means[run],
+                    unit=cell.unit,
+                    parameters=cell.parameters,
+                    cell=cell.id,
+                )
+                for cell in cells
+            ),
+        )
+        for run in range(cells[0].n)
+    ]
+    again = [replace(run, id=f"{run.id} again", upload="again") for run in first]
+    runs = (*study.runs, *first, *again)
+    doubled = [replace(cell, n=2 * cell.n, means=2 * cell.means) for cell in cells]
+    changed, _ = with_cells(study, doubled)
+    return replace(changed, runs=runs), {run.id for run in again}
+
+
 def marked(rng: Generator, study: StudyFacts) -> Mistake:
     run = _one_of(rng, study.runs)
     return _with_runs(study, [replace(run, marks=(("cut", "The output is cut."),))])
@@ -317,5 +353,6 @@ CLASSES: dict[str, tuple[Inject, set[str]]] = {
     ),
     "slots run apart": (apart, {"corun-overlap"}),
     "reference differs": (other_reference, {"corun-reference"}),
+    "uploaded twice": (uploaded_twice, {"uploaded-twice"}),
     "parser's mark": (marked, {"tool-mark"}),
 }

@@ -173,6 +173,7 @@ class PrintedTable:
 def samples_of_cell(cell: Cell) -> QuerySet[Sample]:
     """Return the samples that a cell was summarised from."""
     same_run: dict[str, Any] = {f"run__{name}": getattr(cell, name) for name in KEY}
+    same_run["run__duplicate_of"] = None
     return Sample.objects.filter(lab_id=cell.lab_id, case_id=cell.case_id, **same_run)
 
 

@@ -210,6 +210,7 @@ def trend_of(viewer: Viewer, subject: TrendSubject) -> Trend:
         Q(visible_studies(viewer, "study__")),
         Exists(samples.filter(lab=OuterRef("lab"), run=OuterRef("pk"))),
         system__host_id=subject.host_id,
+        duplicate_of=None,
         **circumstances,
     )
     # PostgreSQL takes null for the latest; runs without a date are the first to go.

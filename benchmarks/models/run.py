@@ -40,6 +40,10 @@ class Run(models.Model):
     source = models.ForeignKey(
         "self", models.CASCADE, null=True, blank=True, related_name="others"
     )
+    # What an earlier upload had said already: no cell counts it a second time.
+    duplicate_of = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, related_name="duplicates"
+    )
     tool = models.CharField(max_length=101, blank=True, db_index=True)
     tool_version = models.CharField(max_length=100, blank=True)
     parser_version = models.PositiveSmallIntegerField(null=True, blank=True)
@@ -150,14 +154,16 @@ class MeanInOrder(OrderableAggMixin, models.Avg):  # type: ignore[misc]
         super().__init__("value", order_by="sequence")
 
 
-# Every sample of every cell; what it is joined for stands around it. `vms` may be null
-# on both sides; the lab is named because the key of a sample begins with it.
+# Every sample of every cell; what it is joined for stands around it. A run that was
+# uploaded twice counts once. `vms` may be null on both sides; the lab is named because
+# the key of a sample begins with it.
 CELL_SAMPLES = f"""
     FROM {Cell._meta.db_table} AS cell
     JOIN {Run._meta.db_table} AS run
       ON run.study_id = cell.study_id AND run.system_id = cell.system_id
      AND run.scenario = cell.scenario AND run.vms IS NOT DISTINCT FROM cell.vms
      AND run.slot = cell.slot AND run.load = cell.load
+     AND run.duplicate_of_id IS NULL
     JOIN {Sample._meta.db_table} AS sample
       ON sample.lab_id = cell.lab_id AND sample.run_id = run.id
      AND sample.case_id = cell.case_id

@@ -192,11 +192,12 @@ class RunFact:
 
     ``corun`` names the group of runs that ran together. ``duration_s`` is how long the
     run took by the clock named in ``clock``; ``requested_s`` how long it was told to
-    take. ``marks`` are (code, sentence).
+    take. ``marks`` are (code, sentence). ``upload`` is the key that it came with.
     """
 
     id: Id
     study: Id
+    upload: str = ""
     host: str = ""
     system: Id
     system_label: str = ""

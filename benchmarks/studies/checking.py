@@ -24,6 +24,7 @@ from benchmarks.plausibility.checking import check
 from benchmarks.plausibility.findings import Finding
 from benchmarks.sentences import stored
 from benchmarks.studies.cell_sessions import store_cell_sessions
+from benchmarks.studies.duplicates import count_once
 from benchmarks.studies.facts import PLACE, study_facts
 from benchmarks.studies.sessions import derive_study_sessions
 
@@ -113,11 +114,18 @@ def _check_noted(study_id: int) -> bool:
 
 @transaction.atomic
 def check_study(study: Study) -> None:
-    """Bring the sessions, shapes and flags of a study up to date."""
-    # First: cells whose runs count in another session now are looked at again.
+    """Bring the sessions, shapes and flags of a study up to date.
+
+    What was uploaded twice counts once from here on.
+    """
+    # First of all, for it takes cells in the order in which uploads take them.
+    facts = study_facts(study)
+    if count_once(study, facts):
+        facts = study_facts(study)  # the cells are others now
+    # Then: cells whose runs count in another session now are looked at again.
     derive_study_sessions(study)
     shape_cells(study)
-    findings = {finding.fingerprint: finding for finding in check(study_facts(study))}
+    findings = {finding.fingerprint: finding for finding in check(facts)}
     # Flags that are no longer found go; a person's decision is kept all the same.
     gone = study.flags.exclude(fingerprint__in=findings)
     gone.filter(status=Flag.Status.OPEN).delete()

@@ -158,6 +158,7 @@ def _run_facts(
         yield RunFact(
             id=run.pk,
             study=run.study_id,
+            upload=str(run.key),
             host=system.host.slug,
             system=system.pk,
             system_label=system.label,

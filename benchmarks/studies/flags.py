@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.db.models import Model, QuerySet
 
 from benchmarks.errors import DecisionError, NotFoundError
-from benchmarks.models import Decision, Flag, Study
+from benchmarks.models import Decision, DueCheck, Flag, Study
 from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text
 from benchmarks.viewer import Viewer
@@ -97,4 +97,6 @@ def decide_flag(
     )
     locked.status = status
     locked.save(update_fields=["status"])
+    # Runs of a dismissed "uploaded twice" count again, those of a reopened one do not.
+    DueCheck.objects.create(study_id=locked.study_id)
     return locked

@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from benchmarks.models import OutboxItem, Run, RunOutput
+from benchmarks.studies.checking import check_study
 from benchmarks.uploads import processing
 
 KEY = "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"
@@ -245,3 +246,17 @@ def test_an_empty_body_is_400(api, db):
         400,
         "The body is empty. Send a JSON object.",
     )
+
+
+def test_a_run_that_was_uploaded_twice_names_the_first(
+    client, submit, run_document, study
+):
+    start = "2026-05-01T12:00:00Z"
+    first, again = (
+        submit(run_document(52.97, started_at=start))[0].run_id for _ in range(2)
+    )
+
+    check_study(study)
+
+    assert client.get(f"/api/v1/runs/{first}/").json()["duplicate_of"] is None
+    assert client.get(f"/api/v1/runs/{again}/").json()["duplicate_of"] == first

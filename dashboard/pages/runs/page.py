@@ -16,6 +16,7 @@ from dashboard.kit.upload_text import UploadText, upload_text
 
 PAGE = 50
 SAMPLES_SHOWN = 500
+DUPLICATES_SHOWN = 12
 FILTERS = ("tool", "status", "scenario")
 
 
@@ -53,6 +54,8 @@ class RunPage:
     upload: UploadText
     others: tuple[Run, ...]
     """The other runs that were read from the same upload."""
+    duplicates: tuple[Run, ...]
+    """Runs that said the same once more, and are not counted."""
     trust: TimeTrust | None
     """How far the clock that timed the run is to be trusted."""
     is_uncorrected: bool = False
@@ -113,6 +116,7 @@ def run_page(run: Run) -> RunPage:
         upload=upload_text(run.upload.text, run.first_line, run.last_line),
         # Only what was read out of a raw output has lines, and others beside it.
         others=tuple(runs_of_upload(run)) if run.first_line else (),
+        duplicates=tuple(run.duplicates.order_by("pk")[:DUPLICATES_SHOWN]),
         trust=trust,
         is_uncorrected=trust is not None and trust.state != printed,
     )

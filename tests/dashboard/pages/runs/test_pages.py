@@ -6,6 +6,7 @@ import re
 import pytest
 
 from benchmarks.models import Run, RunOutput, Study
+from benchmarks.studies.checking import check_study
 from dashboard.kit import upload_text
 from dashboard.pages.runs import page as run_pages
 
@@ -182,7 +183,7 @@ def test_queries_are_fixed(
 
     with django_assert_num_queries(4):
         client.get(LIST)
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):
         client.get(f"/runs/{run.pk}/")
 
 
@@ -219,3 +220,15 @@ def test_a_corrected_time_does_not_correct_what_the_tool_printed(
 
     assert "<b>corrected</b>" in page
     assert "not assessed" in page
+
+
+def test_a_run_that_was_uploaded_twice_leads_to_the_first(
+    text, submit, run_document, study
+):
+    start = "2026-11-21T11:33:00Z"
+    first, again = (submit(run_document(started_at=start))[0].run_id for _ in range(2))
+    check_study(study)
+
+    assert f'href="/runs/{first}/">run {first}</a>' in text(f"/runs/{again}/")
+    assert f'href="/runs/{again}/"' in text(f"/runs/{first}/")
+    assert text(LIST).count("uploaded twice") == 1

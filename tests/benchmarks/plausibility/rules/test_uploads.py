@@ -1,0 +1,125 @@
+from datetime import UTC, datetime, timedelta
+
+from tests.benchmarks.plausibility.cast import cell, findings, run, sample
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+VALUES = [2711.43, 2698.07, 2735.92, 2722.51, 2689.66]
+
+
+def uploads(values, *, starts=None, **facts):
+    """One run a value, each with a key of its own."""
+    return [
+        run(
+            "ramspeed",
+            (sample("bandwidth", value, "MB/s", cell="read"),),
+            started_at=starts and NOON + timedelta(minutes=starts[place]),
+            **{"upload": f"key {place}", **facts},
+        )
+        for place, value in enumerate(values)
+    ]
+
+
+def again(runs, **changes):
+    """The same runs under other keys."""
+    return [
+        run(
+            each.tool,
+            each.samples,
+            **{
+                "started_at": each.started_at,
+                "upload": f"again {place}",
+                "system": each.system,
+                **changes,
+            },
+        )
+        for place, each in enumerate(runs)
+    ]
+
+
+def pairs(*runs):
+    found = findings("uploaded-twice", cell(*VALUES, id="read"), *runs)
+    return [
+        pair
+        for finding in found
+        for pair in zip(
+            finding.evidence["again"], finding.evidence["first"], strict=True
+        )
+    ]
+
+
+def said_of(runs, copies):
+    return [(two.id, one.id) for one, two in zip(runs, copies, strict=True)]
+
+
+def test_runs_of_the_same_starts_are_uploaded_twice():
+    runs = uploads(VALUES, starts=range(5))
+    copies = again(runs[1:3])
+
+    assert pairs(*runs, *copies) == said_of(runs[1:3], copies)
+
+
+def test_runs_without_starts_are_known_by_all_they_read():
+    runs = uploads(VALUES)
+    copies = again(runs)
+
+    assert pairs(*runs, *copies) == said_of(runs, copies)
+
+
+def test_starts_that_the_second_upload_leaves_out_do_not_hide_it():
+    runs = uploads(VALUES, starts=range(5))
+    copies = again(runs, started_at=None)
+
+    assert pairs(*runs, *copies) == said_of(runs, copies)
+
+
+def test_the_statistics_of_cells_that_count_them_once_change_nothing():
+    runs = uploads(VALUES)
+    members = [*runs, *again(runs)]
+
+    twice = findings("uploaded-twice", cell(*VALUES, *VALUES, id="read"), *members)
+    once = findings("uploaded-twice", cell(*VALUES, id="read"), *members)
+
+    assert [finding.fingerprint for finding in twice] == [
+        finding.fingerprint for finding in once
+    ]
+
+
+def test_other_starts_are_other_runs():
+    runs = uploads(VALUES, starts=range(5))
+
+    assert pairs(*runs, *again(runs, started_at=NOON + timedelta(days=1))) == []
+
+
+def test_another_system_is_another_measurement():
+    runs = uploads(VALUES, starts=range(5))
+
+    assert pairs(*runs, *again(runs, system="xen")) == []
+
+
+def test_one_output_that_holds_a_result_twice_holds_two_runs():
+    runs = uploads(VALUES[:1] * 2, starts=[0, 0], upload="one")
+
+    assert pairs(*runs) == []
+
+
+def test_a_single_equal_reading_is_chance():
+    runs = uploads(VALUES)
+
+    assert pairs(*runs, *again(runs[:1])) == []
+
+
+def test_a_series_that_states_its_start_alone_may_repeat_a_coarse_reading():
+    runs = uploads([0.02, 0.02, 0.02, 0.03, 0.02], starts=[0] * 5)
+
+    assert pairs(*runs) == []
+
+
+def test_coarse_readings_repeat_themselves():
+    assert pairs(*uploads([473.0, 509.0, 509.0, 473.0, 509.0])) == []
+
+
+def test_runs_that_read_nothing_or_nonsense_are_no_error():
+    values = [0.0, -1.0, 1e308, 1.0, 5e-324]
+    runs = uploads([*values, *values])
+
+    assert len(pairs(run("fio"), *runs)) in {0, 5}
