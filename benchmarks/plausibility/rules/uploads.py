@@ -52,9 +52,8 @@ def uploaded_twice(study: StudyFacts) -> Iterator[Doubt]:
     the same start, and it is a start of their own; or, if one of them or both state
     none, where so many agree to the last digit that chance is ruled out (less than 1 in
     1,000, by the measure of `pasted-values`, with the scatter of these runs). Readings
-    that stand more often than others repeat themselves, and are not doubted.
-
-    The runs that came later are counted once, with the first: no cell's statistics hold
+    that stand more often than others repeat themselves, and are not doubted. The runs
+    that came later are counted once, with the first: no cell's statistics hold
     them, and every page of such a run says of which one it is the duplicate.
 
     Why: a run counted twice looks like a second measurement. The interval becomes
