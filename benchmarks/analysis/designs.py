@@ -17,10 +17,6 @@ sessions its two sides share and how many each has, chooses the interval:
 Several levels of noise and what their repetition tells: Kalibera and Jones, "Rigorous
 benchmarking in reasonable time", ISMM 2013. Effective number of dependent runs,
 n (1 - rho) / (1 + rho): Bayley and Hammersley, JRSS Supplement 8 (1946).
-
-**Complete separation**: where every run of one side lies beyond every run of the other,
-its direction needs no figure. Under equal sides each assignment of the runs to the
-sides is as likely, so the chance is 2 in all assignments (Fisher's permutation test).
 """
 
 from __future__ import annotations
@@ -31,7 +27,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
 
 from benchmarks.analysis.intervals import (
     LEAST_G,
@@ -74,6 +69,8 @@ class Design(IntEnum):
 OF_SESSIONS: Final = (Design.SHARED, Design.REPEATED, Design.BORROWED)
 # What two days do to two sides is part of these ratios.
 ACROSS_DAYS: Final = (Design.REPEATED, Design.BORROWED, Design.UNREPEATED)
+# Only runs of the same session are set against each other.
+PAIRED: Final = (Design.SHARED, Design.TWO_SHARED, Design.ONE_SHARED)
 BY_SESSION: Final = (*OF_SESSIONS, Design.TWO_SHARED)
 
 
@@ -175,21 +172,6 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
-    """The range of a log ratio, from the least and greatest runs of both sides.
-
-    ``chance`` is that of so complete a separation between equal sides, were there one:
-    over runs within a session (or, where days differ, over sessions); ``of_runs`` over
-    all runs, whatever their days.
-    """
-
-    low: Floats
-    high: Floats
-    chance: Floats
-    of_runs: Floats
-
-
-@dataclass(frozen=True, slots=True)
 class Twice:
     """Cells of two shared sessions: ``row``, and a column for each session."""
 
@@ -227,7 +209,7 @@ class Designed:
     shared: Places
     between_sd: Floats
     within_sd: Floats
-    ends: Ends
+    pairs: Pairs
     is_time_unknown: NDArray[np.bool_]
 
     def is_of(self, *designs: Design) -> NDArray[np.bool_]:
@@ -337,7 +319,7 @@ def designed_intervals(
         shared=shared,
         between_sd=by_session.between_sd,
         within_sd=np.sqrt(within),
-        ends=_ends(design, cell, baseline, sessions, pairs, sign),
+        pairs=pairs,
         is_time_unknown=unknown[0] | unknown[1],
     )
 
@@ -607,61 +589,3 @@ def _with_sessions(
         column[rows] = values
         columns[name] = column
     return Intervals(**columns)
-
-
-def _ends(
-    design: NDArray[np.int8],
-    cell: Rollups,
-    baseline: Rollups,
-    sessions: tuple[SessionRollups, SessionRollups],
-    pairs: Pairs,
-    sign: Floats,
-) -> Ends:
-    """Return the ranges of the ratios, and the chance of a complete separation.
-
-    Where sessions are shared only runs of one session are set against each other.
-    """
-    own, other = sessions
-    size = design.size
-    is_paired = np.isin(design, (Design.SHARED, Design.TWO_SHARED, Design.ONE_SHARED))
-
-    def least(row: Places, values: Floats) -> Floats:
-        ends = np.full(size, np.inf)
-        np.minimum.at(ends, row, values)
-        return np.where(np.isfinite(ends), ends, np.nan)
-
-    def range_of(a: Floats, b: Floats, c: Floats, d: Floats, up: Floats) -> Floats:
-        """Return the least ratio of a..b and c..d; the greatest is its reciprocal's."""
-        return np.where(up > 0, np.log(a) - np.log(d), np.log(c) - np.log(b))
-
-    mine = own.minimum[pairs.own], own.maximum[pairs.own]
-    theirs = other.minimum[pairs.other], other.maximum[pairs.other]
-    up = sign[pairs.row]
-    pair_low = least(pairs.row, range_of(*mine, *theirs, up))
-    pair_high = -least(pairs.row, range_of(*theirs, *mine, up))
-    all_mine = least(own.row, own.minimum), -least(own.row, -own.maximum)
-    all_theirs = least(other.row, other.minimum), -least(other.row, -other.maximum)
-    low = np.where(is_paired, pair_low, range_of(*all_mine, *all_theirs, sign))
-    high = np.where(is_paired, pair_high, -range_of(*all_theirs, *all_mine, sign))
-
-    arrangements = _count(
-        pairs.row,
-        size,
-        _log_choose(own.n[pairs.own], other.n[pairs.other]),
-    )
-    of_runs = _log_choose(cell.n, baseline.n)
-    counts = [np.bincount(side.row, minlength=size) for side in sessions]
-    logs = np.select(
-        [is_paired, np.isin(design, ACROSS_DAYS)],
-        [arrangements, _log_choose(*counts)],
-        of_runs,
-    )
-    return Ends(
-        low, high, *(np.minimum(2 * np.exp(-each), 1) for each in (logs, of_runs))
-    )
-
-
-def _log_choose(one: Places, other: Places) -> Floats:
-    """Return the log of the ways to choose which of all runs are one side's."""
-    whole = gammaln(one + other + 1.0)
-    return np.asarray(whole - gammaln(one + 1.0) - gammaln(other + 1.0), dtype=float)

@@ -55,6 +55,8 @@ class Gate(IntFlag):
     FIRST_RUN = auto()
     SCALING = auto()
     OTHER_HOST = auto()
+    UNREPEATED = auto()
+    FEW_INDEPENDENT = auto()
 
     @property
     def code(self) -> str:
@@ -70,6 +72,20 @@ CURABLE: Final = (
     | Gate.NOISY_BASELINE
     | Gate.NO_INTERVAL
 )
+
+# These say that no single figure describes the runs: neither does a ratio of such.
+SHAPELESS: Final = Gate.BIMODAL | Gate.PERIODIC | Gate.DRIFT | Gate.FIRST_RUN
+
+# What forbids a figure does not forbid to say that every run is slower.
+LIFTED: Final = (
+    SHAPELESS
+    | Gate.NOISY_BASELINE
+    | Gate.NO_INTERVAL
+    | Gate.NO_SPREAD
+    | Gate.FEW_INDEPENDENT
+)
+# Nor does what another day may have done, where no day does as much.
+LIFTED_BEYOND_DAYS: Final = LIFTED | Gate.UNREPEATED | Gate.STALE_BASELINE
 
 # These say why there is no other side.
 NO_PARTNER: Final = (
@@ -163,6 +179,13 @@ SENTENCES: Final[Mapping[Gate, str]] = {
         "The two sides ran on different hosts: only ratios to each host's own native "
         "runs can be compared."
     ),
+    Gate.UNREPEATED: template(
+        "Measured on different days, and nobody knows how much days differ here."
+    ),
+    Gate.FEW_INDEPENDENT: template(
+        "Each run depends on the one before: {n} runs are worth {worth:.1f}, and a "
+        "verdict needs 5."
+    ),
     Gate.WITHIN_METER_ERROR: template(
         "The difference is within what two power meters may disagree by."
     ),
@@ -170,9 +193,12 @@ SENTENCES: Final[Mapping[Gate, str]] = {
 
 
 def found_gates(
-    cell: Rollups, baseline: Rollups, intervals: Intervals
+    cell: Rollups, baseline: Rollups, intervals: Intervals, *, is_direct: bool = False
 ) -> NDArray[np.int64]:
-    """Return the reasons that the runs themselves give."""
+    """Return the reasons that the runs themselves give.
+
+    ``is_direct``: neither side is a baseline, so that either may be the noisy one.
+    """
     n = np.minimum(cell.n, baseline.n)
     too_few = (Gate.NO_RUNS, Gate.SINGLE_RUN, Gate.TWO_RUNS, Gate.FEW_RUNS)
     # `select` takes the first that holds: the narrowest limit comes first.
@@ -184,7 +210,8 @@ def found_gates(
     # it says why.
     no_spread = several & ~(np.minimum(intervals.g, intervals.own_g) > LEAST_G)
     no_interval = several & ~no_spread & (intervals.method == Method.NONE)
-    noisy = several & ~no_interval & (intervals.g >= NOISY_G)
+    g = np.maximum(intervals.g, intervals.own_g) if is_direct else intervals.g
+    noisy = several & ~no_interval & (g >= NOISY_G)
     gates = gates | is_zero * int(Gate.ZERO) | no_spread * int(Gate.NO_SPREAD)
     gates |= no_interval * int(Gate.NO_INTERVAL) | noisy * int(Gate.NOISY_BASELINE)
     return np.asarray(gates, dtype=np.int64)

@@ -6,31 +6,31 @@ ratio is one of joules, own / baseline, as it is shown: above the margin is more
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from statistics import fmean
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from benchmarks.analysis.designs import BY_SESSION, Design
 from benchmarks.analysis.energy import MeterFacts, gain_log_variance
 from benchmarks.analysis.gates import CURABLE, SENTENCES, Gate, codes_of, reasons_of
 from benchmarks.analysis.intervals import NO_WARNINGS, Rollups
 from benchmarks.analysis.verdicts import (
-    MOST_RUNS,
     EvidenceLevel,
     Judgements,
     Verdict,
     correct,
     judge,
 )
-from benchmarks.sentences import Sentence, template
+from benchmarks.analysis.widths import MOST_RUNS, MOST_SESSIONS
+from benchmarks.sentences import Sentence, joined, template
 
-# No single figure describes the runs: neither does a ratio of such figures.
-SHAPELESS: Final = int(Gate.BIMODAL | Gate.PERIODIC | Gate.DRIFT | Gate.FIRST_RUN)
 INCURABLE: Final = ~int(CURABLE)
 SINGLE_RUN: Final = int(Gate.SINGLE_RUN)
+UNREPEATED: Final = int(Gate.UNREPEATED)
 FEW_RUNS: Final = int(Gate.FEW_RUNS)
 
 NO_VERDICT: Final = tuple(
@@ -46,11 +46,42 @@ WORDS: Final = {
     Verdict.UNDETERMINED: template("The interval reaches over {below:g} or {above:g}."),
 }
 
+# Of two sessions that both sides share.
+TWICE: Final = {
+    Verdict.SLOWER: template("Each session's interval lies wholly below {below:g}."),
+    Verdict.FASTER: template("Each session's interval lies wholly above {above:g}."),
+    Verdict.EQUIVALENT: template(
+        "Each session's interval lies wholly between {below:g} and {above:g}."
+    ),
+    Verdict.UNDETERMINED: template(
+        "The two sessions do not both lie on one side of {below:g} and {above:g}."
+    ),
+}
+EVERY_RUN: Final = {
+    Verdict.SLOWER: template("Every run is slower: {low:.3g} to {high:.3g}."),
+    Verdict.FASTER: template("Every run is faster: {low:.3g} to {high:.3g}."),
+}
+
 ALLOWS: Final = template(
     "{n} runs a side allow a verdict; there are {own} and {other}."
 )
 DECIDES: Final = template(
     "About {n} runs a side would decide it; there are {own} and {other}."
+)
+
+SESSIONS_DECIDE: Final = template(
+    "About {n} sessions with both sides would decide it; there are {there}."
+)
+SESSIONS_APART_DECIDE: Final = template(
+    "About {n} sessions a side would decide it, fewer if both sides run in each; there "
+    "are {own} and {other}."
+)
+DAYS_DIFFER: Final = template(
+    "More runs in each would not: sessions differ by ±{sd:.2g} %."
+)
+SESSIONS_ALLOW: Final = template(
+    "Run both sides in the same session, best in {n} of them: more runs on different "
+    "days would not help."
 )
 
 OF_ENERGY: Final = {"slower": "less", "faster": "more"}
@@ -60,10 +91,20 @@ OF_ENERGY: Final = {"slower": "less", "faster": "more"}
 class Judgement:
     """What a page says of one cell. None: the number does not exist.
 
+    ``ratio`` is None where no single figure describes the runs, ``range`` then says all
+    there is: the ratios of the extremes, least and greatest.
+
     ``label`` is the words beside the number ("single run", "indicative: slower",
     "equivalent", "not_assessed"), ``codes`` what stands against a verdict for
     programs and ``sentences`` the same, or what decided, for people. ``advice`` may be
     empty.
+
+    ``design`` says what was repeated (`designs.Design`) and ``scope`` of what the
+    statement speaks ("across 5 sessions"); both are empty where nothing is known of
+    sessions. ``sessions`` are those of the cell, of its baseline, and shared.
+    ``between_sd`` is the relative standard deviation between sessions, and
+    ``wanted_sessions`` how many in all would decide (None: not known, or not what is
+    missing). ``is_weak``: it rests on an assumption about when the runs were made.
     """
 
     ratio: float | None
@@ -77,6 +118,13 @@ class Judgement:
     codes: tuple[str, ...]
     sentences: tuple[str, ...]
     advice: str
+    design: str = ""
+    scope: str = ""
+    sessions: tuple[int, int, int] | None = None
+    between_sd: float | None = None
+    range: tuple[float, float] | None = None
+    is_weak: bool = False
+    wanted_sessions: int | None = None
 
     @property
     def is_assessed(self) -> bool:
@@ -98,12 +146,14 @@ class EnergyPair:
 
 
 @NO_WARNINGS
-def judgement_of(judgements: Judgements, row: int) -> Judgement:
-    """Return one row of the judgements in words."""
+def judgement_of(
+    judgements: Judgements, row: int, days: Mapping[int, str] | None = None
+) -> Judgement:
+    """Return one row of the judgements in words; ``days`` says when sessions were."""
     ratio = judgements.intervals.ratio[row]
     log_half_width = judgements.intervals.log_half_width[row]
     gates = int(judgements.gates[row])
-    if gates & SHAPELESS:
+    if judgements.shapeless[row]:
         ratio = log_half_width = np.float64(np.nan)
     verdict = label = Verdict(judgements.verdict[row]).name.lower()
     direction = Verdict(judgements.direction[row]).name.lower()
@@ -124,7 +174,61 @@ def judgement_of(judgements: Judgements, row: int) -> Judgement:
         codes=codes_of(gates),
         sentences=_what_decided(judgements, row),
         advice=_advice(judgements, row),
+        **_of_sessions(judgements, row, days or {}),
     )
+
+
+def _of_sessions(
+    judgements: Judgements, row: int, days: Mapping[int, str]
+) -> dict[str, Any]:
+    """Return what sessions add to a judgement."""
+    designed, ends = judgements.designed, judgements.ends
+    if designed is None or ends is None:
+        return {}
+    design = Design(designed.design[row])
+    if design == Design.NONE:
+        return {}
+    low, high = (_number(np.exp(each[row])) for each in (ends.low, ends.high))
+    own, other, shared = (
+        int(each[row])
+        for each in (designed.own_sessions, designed.other_sessions, designed.shared)
+    )
+    day = days.get(int(designed.session[row]), "")
+    if design == Design.ONE_SHARED and day:
+        scope: str = Sentence("in this session of {day}", day=day)
+    else:
+        scope = _scope(design, own, other, shared)
+    return {
+        "design": design.slug,
+        "scope": scope,
+        "sessions": (own, other, shared),
+        "between_sd": _number(designed.between_sd[row]),
+        "range": None if low is None or high is None else (low, high),
+        "is_weak": design == Design.ASSUMED_ONE
+        or (design == Design.BORROWED and bool(designed.is_time_unknown[row])),
+        "wanted_sessions": int(judgements.wanted_sessions[row]) or None,
+    }
+
+
+def _scope(design: Design, own: int, other: int, shared: int) -> str:
+    """Return of what a statement speaks, to be put behind it."""
+    if design == Design.ONE_SHARED:
+        return Sentence("in one session")
+    if design == Design.TWO_SHARED:
+        return Sentence("in both sessions")
+    if design == Design.SHARED:
+        return Sentence("across {n} sessions", n=shared)
+    if design == Design.REPEATED:
+        return Sentence(
+            "across {own} sessions and {other} of the baseline", own=own, other=other
+        )
+    if design == Design.BORROWED:
+        return Sentence("assuming that the days of one side vary as those of the other")
+    if design == Design.UNREPEATED:
+        return Sentence("on different days")
+    if design == Design.ASSUMED_ONE:
+        return Sentence("assuming one sitting: start times are not stated")
+    return ""
 
 
 def _number(value: np.float64) -> float | None:
@@ -138,6 +242,7 @@ def _what_decided(judgements: Judgements, row: int) -> tuple[str, ...]:
         facts = {
             "n": int(min(judgements.n[row], judgements.baseline_n[row])),
             "baseline_percent": 100 * float(np.sqrt(judgements.intervals.g[row])),
+            "worth": _worth(judgements, row),
         }
         return tuple(Sentence(SENTENCES[gate], **facts) for gate in reasons_of(gates))
     if verdict != judgements.direction[row]:
@@ -148,16 +253,42 @@ def _what_decided(judgements: Judgements, row: int) -> tuple[str, ...]:
                 n=judgements.tested,
             ),
         )
+    if judgements.is_separated[row] and judgements.ends is not None:
+        low, high = judgements.ends.low[row], judgements.ends.high[row]
+        ends = {"low": float(np.exp(low)), "high": float(np.exp(high))}
+        return (Sentence(EVERY_RUN[verdict], **ends),)
     edges = {"below": 1 - judgements.margin, "above": 1 + judgements.margin}
+    if _design(judgements, row) == Design.TWO_SHARED:
+        return (Sentence(TWICE[verdict], **edges),)
     return (Sentence(WORDS[verdict], **edges),)
+
+
+def _design(judgements: Judgements, row: int) -> Design:
+    """Return a row's design; none where nothing is known of sessions."""
+    designed = judgements.designed
+    return Design.NONE if designed is None else Design(designed.design[row])
+
+
+def _worth(judgements: Judgements, row: int) -> float:
+    """Return how many independent runs the side that has fewer is worth."""
+    if judgements.designed is None:
+        return 0.0
+    sides = judgements.designed.cell.worth[row], judgements.designed.baseline.worth[row]
+    return float(min(sides))
 
 
 def _advice(judgements: Judgements, row: int) -> str:
     """Say how many runs would decide, where runs are all that is missing."""
     gates, wanted = int(judgements.gates[row]), int(judgements.wanted_runs[row])
     is_decided = not gates and judgements.direction[row] != Verdict.UNDETERMINED
-    if gates & INCURABLE or is_decided:
+    if is_decided:
         return ""
+    if gates & UNREPEATED and judgements.wanted_sessions[row]:
+        return Sentence(SESSIONS_ALLOW, n=int(judgements.wanted_sessions[row]))
+    if gates & INCURABLE:
+        return ""
+    if not gates and _design(judgements, row) in BY_SESSION:
+        return _advice_of_sessions(judgements, row)
     if not wanted:
         return Sentence(
             "Not even {n} runs a side would decide it as things stand.", n=MOST_RUNS
@@ -168,6 +299,31 @@ def _advice(judgements: Judgements, row: int) -> str:
         "other": int(judgements.baseline_n[row]),
     }
     return Sentence(ALLOWS if gates & SINGLE_RUN else DECIDES, **facts)
+
+
+def _advice_of_sessions(judgements: Judgements, row: int) -> str:
+    """Say how many sessions would decide, and whether runs would."""
+    designed, wanted = judgements.designed, int(judgements.wanted_sessions[row])
+    if designed is None:
+        return ""
+    if not wanted:
+        return Sentence(
+            "Not even {n} sessions would decide it as things stand.", n=MOST_SESSIONS
+        )
+    own, other, shared = (
+        int(each[row])
+        for each in (designed.own_sessions, designed.other_sessions, designed.shared)
+    )
+    if _design(judgements, row) in (Design.SHARED, Design.TWO_SHARED):
+        advice = Sentence(SESSIONS_DECIDE, n=wanted, there=shared)
+    else:
+        advice = Sentence(SESSIONS_APART_DECIDE, n=wanted, own=own, other=other)
+    between, within = designed.between_sd[row], designed.within_sd[row]
+    # Of the variance between sessions runs explain less than half.
+    if not 2 * within**2 < between**2:
+        return advice
+    differ = Sentence(DAYS_DIFFER, sd=100 * float(between))
+    return joined((advice, differ))
 
 
 def energy_judgements(pairs: Sequence[EnergyPair], margin: float) -> list[Judgement]:

@@ -6,10 +6,11 @@ one-sided tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15
 each at half the level. Where gates stand against a verdict the cell is not assessed,
 with all of them as reasons; a cell that others are compared with is a baseline.
 
-How many runs would help: the formula of the interval is solved for the number of runs,
-as if mean and spread stayed what they are, an expectation and no promise. Runs stop
-when the interval is narrow enough, never when a difference becomes significant: looking
-after every run and stopping at the first difference finds one in 19 % of equal systems.
+With the sessions of both sides the interval follows what was repeated (``designs``).
+Where every run of one side lies beyond every run of the other by more than the margin,
+that decides, too, whatever forbids a single figure (**complete separation**): where
+chance would separate equal sides in at most one of a hundred cases, or by more than a
+quarter, for no day makes such a difference.
 
 Many cells at once: some of many true nulls look decided by chance. Benjamini and
 Hochberg, "Controlling the false discovery rate", Journal of the Royal Statistical
@@ -23,33 +24,50 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmarks.analysis.gates import CURABLE, NO_PARTNER, Gate, found_gates
+from benchmarks.analysis.designs import (
+    BY_SESSION,
+    REPEATED_SESSIONS,
+    Design,
+    Designed,
+    SessionRollups,
+    Twice,
+    designed_intervals,
+)
+from benchmarks.analysis.gates import (
+    CURABLE,
+    LIFTED,
+    LIFTED_BEYOND_DAYS,
+    NO_PARTNER,
+    SHAPELESS,
+    Gate,
+    found_gates,
+)
 from benchmarks.analysis.intervals import (
     NO_WARNINGS,
-    NOISY_G,
     WELCH_RUNS,
     Floats,
     Intervals,
     Rollups,
     log_ratio_intervals,
-    t_of_runs,
-    t_quantiles,
     tail,
-    welch_df,
 )
-from benchmarks.sentences import Sentence, counted
+from benchmarks.analysis.separation import Ends, ends_of
+from benchmarks.analysis.widths import runs_for_width, sessions_for_width
+
+RULE_SET: Final = 2
+"""Which rules say what a ratio is called: docs/method.md tells how they changed."""
 
 MARGIN: Final = 0.02
 CONFIDENCE: Final = 0.95
 
 EVIDENCE_LEVEL_RUNS: Final = (2, 3, 5, 10)
-
-MOST_RUNS: Final = 200  # more than this nobody runs: say so instead
+FEWEST_WORTH: Final = 3  # independent runs: fewer decide nothing
+INCURABLE_BY_SESSIONS: Final = ~int(CURABLE | Gate.UNREPEATED)
 
 RATE: Final = 0.05
 
@@ -83,8 +101,12 @@ class Judgements:
     ``direction`` is where the interval lies, also where there is no verdict; a page
     may call it indicative where ``evidence_level`` says so. ``gates`` are bits of Gate.
     ``wanted_runs`` is how many runs a side, in all, would decide (0: no number is
-    known that would). ``n`` and ``baseline_n`` are the runs there are. ``tested`` is of
+    known that would), ``wanted_sessions`` how many sessions where they are what is
+    missing. ``n`` and ``baseline_n`` are the runs that this rests on. ``tested`` is of
     how many cells this is a part if the verdicts were corrected for that, else 0.
+    ``is_separated``: complete separation decided, and no interval. ``shapeless`` are
+    the gates of runs that no single figure describes, whatever decided. ``designed``
+    and ``ends`` are None where nothing is known of sessions.
     """
 
     intervals: Intervals
@@ -93,10 +115,15 @@ class Judgements:
     evidence_level: NDArray[np.int8]
     gates: NDArray[np.int64]
     wanted_runs: NDArray[np.int64]
+    wanted_sessions: NDArray[np.int64]
     n: NDArray[np.int64]
     baseline_n: NDArray[np.int64]
     margin: float
     confidence: float
+    is_separated: NDArray[np.bool_]
+    shapeless: NDArray[np.int64]
+    designed: Designed | None = None
+    ends: Ends | None = None
     tested: int = 0
 
     def __len__(self) -> int:
@@ -114,9 +141,26 @@ class Judgements:
             _distance(self.intervals, self.margin) / self.intervals.standard_error
         )
         p = np.full(self.verdict.shape, np.nan)
-        # Where a verdict is allowed the interval is Welch's: only that has a df.
+        # Where a verdict is allowed the interval has degrees of freedom: not MOVER's.
         p[allowed] = 2 * tail(statistic[allowed], self.intervals.df[allowed])
+        if self.designed is not None and self.ends is not None:
+            both = self._p_of_both(self.designed.twice)
+            p[self.designed.twice.row] = np.where(
+                allowed[self.designed.twice.row], both, np.nan
+            )
+            p = np.where(allowed & self.is_separated, self.ends.p_values, p)
         return p
+
+    def _p_of_both(self, twice: Twice) -> Floats:
+        """Return the larger p of two sessions; 1 where they do not say the same."""
+        below, above = np.log1p(-self.margin), np.log1p(self.margin)
+        nearest = np.minimum(
+            np.abs(twice.log_ratio - below), np.abs(twice.log_ratio - above)
+        )
+        p = 2 * tail(nearest / twice.error, twice.df)
+        claims = np.digitize(twice.log_ratio, [below, above])
+        agree = claims[:, 0] == claims[:, 1]
+        return np.where(agree, p.max(axis=1), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,32 +185,53 @@ def judge(
     extra_log_variance: ArrayLike = 0.0,
     margin: float = MARGIN,
     confidence: float = CONFIDENCE,
+    sessions: tuple[SessionRollups, SessionRollups] | None = None,
+    is_direct: bool = False,
 ) -> Judgements:
     """Judge cells against their baselines, all at once.
 
     ``gates`` are the bits of Gate that the runs' statistics cannot show: the state of
     the baseline (``gates_of_states``), shape, open flags, units. Those that they can
     show are added here.
-    """
-    intervals = log_ratio_intervals(
-        cell,
-        baseline,
-        higher_is_better,
-        extra_log_variance=extra_log_variance,
-        confidence=confidence,
-    )
-    given = np.asarray(gates, dtype=np.int64)
-    # What explains why there is no baseline stands for its lack of runs.
-    lacks = np.where(given & int(NO_PARTNER), int(Gate.NO_RUNS), 0)
-    bits = found_gates(cell, baseline, intervals) & ~lacks | given
 
-    low, high = intervals.low, intervals.high
-    is_within = (low > 1 - margin) & (high < 1 + margin)
+    ``sessions`` are those of the cells and of the baselines: the interval then follows
+    what was repeated, which replaces the gate of another session. Without them all runs
+    count as of one sitting. ``is_direct``: see `compare_directly`.
+    """
+    options: dict[str, Any] = {
+        "extra_log_variance": extra_log_variance,
+        "confidence": confidence,
+    }
+    designed = ends = None
+    if sessions is None:
+        intervals = log_ratio_intervals(cell, baseline, higher_is_better, **options)
+        low, high = np.log(intervals.low), np.log(intervals.high)
+    else:
+        designed = designed_intervals(
+            cell, baseline, sessions, higher_is_better, **options
+        )
+        ends = ends_of(designed, sessions, higher_is_better)
+        intervals, cell, baseline = designed.intervals, designed.cell, designed.baseline
+        low, high = designed.deciding_low, designed.deciding_high
+    is_within = (low > np.log1p(-margin)) & (high < np.log1p(margin))
     direction = np.select(
-        [high < 1 - margin, low > 1 + margin, is_within],
+        [high < np.log1p(-margin), low > np.log1p(margin), is_within],
         [Verdict.SLOWER, Verdict.FASTER, Verdict.EQUIVALENT],
         Verdict.UNDETERMINED,
     ).astype(np.int8)
+
+    given = np.asarray(gates, dtype=np.int64)
+    found = found_gates(cell, baseline, intervals, is_direct=is_direct)
+    if designed is not None:
+        found = _of_design(found, designed, direction)
+        given = given & ~int(Gate.OTHER_SESSION)
+    # What explains why there is no baseline stands for its lack of runs.
+    lacks = np.where(given & int(NO_PARTNER), int(Gate.NO_RUNS), 0)
+    bits = found & ~lacks | given
+    is_separated = np.zeros(bits.shape, dtype=np.bool_)
+    shapeless = bits & int(SHAPELESS)
+    if ends is not None:
+        bits, direction, is_separated = _by_separation(bits, direction, ends, margin)
     is_baseline = (bits & int(Gate.NATIVE)) != 0
     verdict = np.select(
         [is_baseline, bits != 0], [Verdict.BASELINE, Verdict.NOT_ASSESSED], direction
@@ -174,6 +239,9 @@ def judge(
 
     n = np.minimum(cell.n, baseline.n)
     level = np.searchsorted(EVIDENCE_LEVEL_RUNS, n, side="right").astype(np.int8)
+    if designed is not None:
+        of_sessions = designed.is_of(Design.SHARED, Design.REPEATED)
+        level = np.maximum(level, of_sessions * np.int8(EvidenceLevel.VERDICT))
     judged = Judgements(
         intervals=intervals,
         verdict=verdict,
@@ -181,13 +249,24 @@ def judge(
         evidence_level=level,
         gates=bits,
         wanted_runs=np.zeros(n.shape, dtype=np.int64),
+        wanted_sessions=np.zeros(n.shape, dtype=np.int64),
         n=cell.n,
         baseline_n=baseline.n,
         margin=margin,
         confidence=confidence,
+        is_separated=is_separated,
+        shapeless=shapeless,
+        designed=designed,
+        ends=ends,
     )
+    wanted_runs = _wanted_runs(judged, cell, baseline, extra_log_variance)
+    if designed is None:
+        return replace(judged, wanted_runs=wanted_runs)
+    by_session = designed.is_of(*BY_SESSION, Design.UNREPEATED)
     return replace(
-        judged, wanted_runs=_wanted_runs(judged, cell, baseline, extra_log_variance)
+        judged,
+        wanted_runs=np.where(by_session, 0, wanted_runs),
+        wanted_sessions=_wanted_sessions(judged, designed),
     )
 
 
@@ -200,6 +279,7 @@ def compare_directly(
     extra_log_variance: ArrayLike = 0.0,
     margin: float = MARGIN,
     confidence: float = CONFIDENCE,
+    sessions: tuple[SessionRollups, SessionRollups] | None = None,
 ) -> Judgements:
     """Judge virtual machines against each other: ``one`` / ``other``, from their runs.
 
@@ -207,18 +287,56 @@ def compare_directly(
     ratio, and going through both would count its noise twice. Gates of the baseline's
     state do not apply; either side may be the noisy one.
     """
-    swapped = log_ratio_intervals(other, one, higher_is_better, confidence=confidence)
-    # `judge` looks at the noise of its baseline only: here the sides change places.
-    noisy = found_gates(other, one, swapped) & int(Gate.NOISY_BASELINE)
     return judge(
         one,
         other,
         higher_is_better,
-        gates=np.asarray(gates, dtype=np.int64) | noisy,
+        gates=gates,
         extra_log_variance=extra_log_variance,
         margin=margin,
         confidence=confidence,
+        sessions=sessions,
+        is_direct=True,
     )
+
+
+def _of_design(
+    found: NDArray[np.int64], designed: Designed, direction: NDArray[np.int8]
+) -> NDArray[np.int64]:
+    """Return the reasons that the runs give, as their design lets them count."""
+    # Sessions are the units: it takes three of them, and not many runs in each.
+    of_sessions = designed.is_of(Design.SHARED, Design.REPEATED)
+    few = int(Gate.TWO_RUNS | Gate.FEW_RUNS)
+    found = np.where(of_sessions, found & ~few, found)
+    found |= designed.is_of(Design.UNREPEATED) * int(Gate.UNREPEATED)
+    # Five runs that depend on each other are fewer. Where the interval of what they are
+    # worth decides all the same, with three at least, it may.
+    n = np.minimum(designed.cell.n, designed.baseline.n)
+    worth = np.minimum(designed.cell.worth, designed.baseline.worth)
+    is_few = (n >= WELCH_RUNS) & (worth < WELCH_RUNS) & ~designed.is_of(*BY_SESSION)
+    is_few &= (worth < FEWEST_WORTH) | (direction == Verdict.UNDETERMINED)
+    return np.asarray(found | is_few * int(Gate.FEW_INDEPENDENT), dtype=np.int64)
+
+
+def _by_separation(
+    bits: NDArray[np.int64], direction: NDArray[np.int8], ends: Ends, margin: float
+) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.bool_]]:
+    """Return gates and directions where complete separation decides, and where it does.
+
+    Where it cannot lift every reason it lifts none; that runs are few stays a reason
+    and leaves the direction as indicative.
+    """
+    side = ends.side(margin)
+    lifted = np.where(ends.is_beyond_days, int(LIFTED_BEYOND_DAYS), int(LIFTED))
+    few = int(Gate.TWO_RUNS | Gate.FEW_RUNS)
+    is_free = (bits & ~lifted & ~few) == 0
+    is_needed = ((bits & lifted) != 0) | (direction == Verdict.UNDETERMINED)
+    is_few = (bits & few) != 0
+    decides = (side != 0) & is_free & is_needed & (ends.decides | is_few)
+    bits = np.where(decides, bits & ~lifted, bits)
+    said = np.where(side < 0, Verdict.SLOWER, Verdict.FASTER)
+    direction = np.where(decides, said, direction).astype(np.int8)
+    return bits, direction, decides
 
 
 def _distance(intervals: Intervals, margin: float) -> Floats:
@@ -253,97 +371,19 @@ def _wanted_runs(
     return wanted
 
 
-def runs_for_width(
-    cell: Rollups,
-    baseline: Rollups,
-    half_width: ArrayLike,
-    *,
-    extra_log_variance: ArrayLike = 0.0,
-    confidence: float = 0.95,
-) -> NDArray[np.int64]:
-    """Return how many runs a side make the interval this narrow, counted in all.
-
-    ``half_width`` is a part of the ratio: 0.01 for 1 %. A side that has more runs keeps
-    them. At least 5, which a verdict needs; 0 where MOST_RUNS are not enough or where
-    the spread of a side is not known.
-    """
-    wanted = np.broadcast_to(np.arcsinh(half_width), cell.n.shape)
-    extra = np.broadcast_to(np.asarray(extra_log_variance, dtype=float), cell.n.shape)
-    probability = (1 + confidence) / 2
-    too_few = np.full(cell.n.shape, WELCH_RUNS - 1)
-    enough = np.full(cell.n.shape, MOST_RUNS + 1)
-    # Halving finds the least: a run more never widens the interval.
-    while np.any(enough - too_few > 1):
-        middle = (too_few + enough + 1) // 2
-        is_enough = _is_enough(cell, baseline, middle, wanted, extra, probability)
-        enough = np.where(is_enough, middle, enough)
-        too_few = np.where(is_enough, too_few, middle)
-    return np.where(enough > MOST_RUNS, 0, enough)
-
-
-def _is_enough(
-    cell: Rollups,
-    baseline: Rollups,
-    runs: NDArray[np.int64],
-    wanted: Floats,
-    extra: Floats,
-    probability: float,
-) -> NDArray[np.bool_]:
-    """Whether so many runs a side make the interval narrow and both sides calm."""
-    own_n, other_n = np.maximum(cell.n, runs), np.maximum(baseline.n, runs)
-    own, other = cell.log_variance(own_n), baseline.log_variance(other_n)
-    own_g = t_of_runs(own_n, probability) ** 2 * own
-    other_g = t_of_runs(other_n, probability) ** 2 * other
-    df = welch_df(own, own_n, other, other_n, extra)
-    half_width = t_quantiles(df, probability) * np.sqrt(own + other + extra)
-    is_calm = np.maximum(own_g, other_g) < NOISY_G
-    return np.asarray((half_width < wanted) & is_calm, dtype=bool)
-
-
-def runs_for_mean(cell: Rollups, half_width: ArrayLike) -> NDArray[np.int64]:
-    """Return how many runs make the interval of a mean itself this narrow.
-
-    As `runs_for_width` against a side that is known without error.
-    """
-    certain = Rollups.of(np.full(cell.n.shape, MOST_RUNS + 1), 1.0, 0.0, 0.0)
-    return runs_for_width(cell, certain, half_width)
-
-
-def width_sentence(
-    runs: int, wanted: int, half_width: float, *, sides: int = 2
-) -> Sentence:
-    """Say how many more runs (of both sides, or of one) narrow an interval to a width.
-
-    A mean's own interval has one side, that of a ratio two.
-    """
-    percent = half_width * 100
-    if wanted and wanted <= runs:
-        return Sentence("The interval is below {percent:g} %.", percent=percent)
-    if not wanted and sides == 2:
-        return Sentence(
-            "{n} runs a side do not bring the interval below {percent:g} %.",
-            n=MOST_RUNS,
-            percent=percent,
-        )
-    if not wanted:
-        return Sentence(
-            "{n} runs do not bring the interval below {percent:g} %.",
-            n=MOST_RUNS,
-            percent=percent,
-        )
-    if sides == 2:
-        return counted(
-            "{n} more run a side brings the interval below {percent:g} %.",
-            "{n} more runs a side bring the interval below {percent:g} %.",
-            n=wanted - runs,
-            percent=percent,
-        )
-    return counted(
-        "{n} more run brings the interval below {percent:g} %.",
-        "{n} more runs bring the interval below {percent:g} %.",
-        n=wanted - runs,
-        percent=percent,
+def _wanted_sessions(judged: Judgements, designed: Designed) -> NDArray[np.int64]:
+    """Return how many sessions would decide where they are what is missing."""
+    undecided = judged.direction == Verdict.UNDETERMINED
+    by_session = designed.is_of(*BY_SESSION) & (judged.gates == 0) & undecided
+    wanted = sessions_for_width(
+        designed.between_sd,
+        designed.is_of(Design.SHARED, Design.TWO_SHARED),
+        _distance(judged.intervals, judged.margin),
     )
+    # Different days that were never repeated: the least that allows a verdict.
+    unrepeated = (judged.gates & int(Gate.UNREPEATED)) != 0
+    unrepeated &= (judged.gates & INCURABLE_BY_SESSIONS) == 0
+    return np.select([by_session, unrepeated], [wanted, REPEATED_SESSIONS], 0)
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> Correction:

@@ -20,7 +20,7 @@ from benchmarks.analysis.planning import (
     shared_part,
     spread_us,
 )
-from benchmarks.analysis.verdicts import runs_for_mean, runs_for_width, width_sentence
+from benchmarks.analysis.widths import runs_for_mean, runs_for_width, width_sentence
 from benchmarks.comparing.verdicts import rollups_of
 from benchmarks.models import Cell, Plan, PlanPart, PlanSlot, PlanStep, Run
 from benchmarks.models.run import CELL_SAMPLES

@@ -12,37 +12,19 @@ from benchmarks.analysis.designs import (
     session_ratios,
 )
 from benchmarks.analysis.intervals import Method, Rollups, log_ratio_intervals
-
-UNKNOWN = float("nan")
-
-
-def rolled(*cells):
-    values = [np.concatenate([np.asarray(s, float) for s in c.values()]) for c in cells]
-    return Rollups.of(
-        [v.size for v in values],
-        [v.mean() for v in values],
-        [((v - v.mean()) ** 2).sum() for v in values],
-        UNKNOWN,
-    )
-
-
-def in_sessions(*cells, rho=UNKNOWN, resolution=UNKNOWN):
-    rows = [
-        (row, session, np.asarray(runs, dtype=float))
-        for row, cell in enumerate(cells)
-        for session, runs in cell.items()
-    ]
-    return SessionRollups.of(
-        [row for row, _, _ in rows],
-        [session for _, session, _ in rows],
-        [runs.size for *_, runs in rows],
-        [runs.mean() for *_, runs in rows],
-        [((runs - runs.mean()) ** 2).sum() for *_, runs in rows],
-        [runs.min() for *_, runs in rows],
-        [runs.max() for *_, runs in rows],
-        rho,
-        resolution,
-    )
+from tests.benchmarks.analysis.sittings import (
+    UNKNOWN,
+    A,
+    B,
+    C,
+    D,
+    E,
+    F,
+    days,
+    in_sessions,
+    rolled,
+    runs,
+)
 
 
 def designed(own, other, higher_is_better=True, **options):
@@ -51,17 +33,6 @@ def designed(own, other, higher_is_better=True, **options):
     return designed_intervals(
         rolled(own), rolled(other), sessions, [higher_is_better], **options
     )
-
-
-def runs(level, n=5):
-    return [level * (1 + 0.004 * (k - (n - 1) / 2)) for k in range(n)]
-
-
-A, B, C, D, E, F = range(6)
-
-
-def days(*sessions, n=5, level=100.0):
-    return {session: runs(level + session, n) for session in sessions}
 
 
 def made(own, other):
@@ -243,43 +214,6 @@ def test_a_sign_against_dependence_adds_no_runs():
     assert side.independent.tolist() == [10]
 
 
-# --- Extremes.
-
-
-def test_the_range_of_ratios_is_that_of_the_extremes():
-    own, native = {UNKNOWN_TIME: [10.0, 12.0]}, {UNKNOWN_TIME: [20.0, 25.0]}
-
-    up, down = (designed(own, native, higher).ends for higher in (True, False))
-
-    assert np.exp([up.low[0], up.high[0]]) == pytest.approx([10 / 25, 12 / 20])
-    assert np.exp([down.low[0], down.high[0]]) == pytest.approx([20 / 12, 25 / 10])
-
-
-def test_runs_of_shared_sessions_are_set_against_those_of_their_day():
-    own = {A: [90.0, 92.0], B: [180.0, 184.0], C: [45.0, 46.0]}
-    native = {A: [100.0, 102.0], B: [200.0, 202.0], C: [50.0, 51.0]}
-
-    ends = designed(own, native).ends
-
-    lows = [90 / 102, 180 / 202, 45 / 51]
-    assert np.exp(ends.low[0]) == pytest.approx(min(lows))
-    assert np.exp(ends.high[0]) == pytest.approx(0.92)
-    assert ends.chance[0] == pytest.approx(2 / 6**3)
-
-
-@pytest.mark.parametrize(
-    ("own", "native", "chance"),
-    [
-        (days(A), days(A), 2 / 252),
-        ({UNKNOWN_TIME: runs(9, 3)}, {UNKNOWN_TIME: runs(9, 4)}, 2 / 35),
-        (days(A), days(B), 1),  # two days: one of two is the greater
-        (days(A, B, C), days(D, E, F), 2 / 20),
-    ],
-)
-def test_the_chance_of_a_separation_counts_what_may_be_exchanged(own, native, chance):
-    assert designed(own, native).ends.chance[0] == pytest.approx(chance)
-
-
 # --- Many cells, and what must not matter.
 
 
@@ -301,7 +235,6 @@ def test_cells_judged_together_are_judged_as_alone():
             here, there = (getattr(each.intervals, name) for each in (together, alone))
             np.testing.assert_allclose(here[row], there[0])
         np.testing.assert_allclose(together.deciding_low[row], alone.deciding_low[0])
-        np.testing.assert_allclose(together.ends.low[row], alone.ends.low[0])
 
 
 level = st.floats(50.0, 200.0)
@@ -328,7 +261,6 @@ def test_units_order_and_direction_do_not_matter(own, other, unit, chance):
     np.testing.assert_allclose(
         reciprocal.deciding_low, -plain.deciding_high, rtol=1e-6, atol=1e-9
     )
-    np.testing.assert_allclose(reciprocal.ends.low, -plain.ends.high)
 
 
 def test_each_shared_session_has_its_own_ratio():

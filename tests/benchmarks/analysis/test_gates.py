@@ -55,7 +55,7 @@ def test_the_runs_themselves_give_reasons(cell, baseline, gates):
 def test_every_gate_has_a_code_and_a_sentence():
     assert set(SENTENCES) == set(Gate)
     for gate, sentence in SENTENCES.items():
-        text = sentence.format(n=3, baseline_percent=50.4)
+        text = sentence.format(n=3, baseline_percent=50.4, worth=2.5)
         assert text[0].isupper()
         assert text.endswith(".")
         assert codes_of(gate) == (gate.code,)
@@ -121,6 +121,8 @@ def test_reasons_are_said_in_one_order_and_a_new_one_last():
         "first_run",
         "scaling",
         "other_host",
+        "unrepeated",
+        "few_independent",
     ]
 
 

@@ -3,11 +3,24 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
+from benchmarks.analysis.designs import UNKNOWN_TIME
 from benchmarks.analysis.energy import MeterFacts, energy_ratio
 from benchmarks.analysis.gates import Gate
 from benchmarks.analysis.intervals import Rollups
 from benchmarks.analysis.judgement import EnergyPair, energy_judgements, judgement_of
 from benchmarks.analysis.verdicts import correct, judge
+from tests.benchmarks.analysis.sittings import (
+    A,
+    B,
+    C,
+    D,
+    E,
+    F,
+    days,
+    in_sessions,
+    rolled,
+    runs,
+)
 
 
 def cells(*rows):
@@ -122,6 +135,117 @@ def test_a_verdict_lost_among_many_says_so():
 def test_a_judgement_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         said_of((5, 90.0, 0.5)).label = "faster"
+
+
+def of_sessions(own, native, *, gates=0, rho=float("nan"), **words):
+    sessions = in_sessions(own, rho=rho), in_sessions(native)
+    judged = judge(
+        rolled(own), rolled(native), [True], gates=[int(gates)], sessions=sessions
+    )
+    return judgement_of(judged, 0, **words)
+
+
+UNTIMED = {UNKNOWN_TIME: runs(90)}
+
+
+@pytest.mark.parametrize(
+    ("own", "native", "design", "scope"),
+    [
+        (days(A, B, C), days(A, B, C), "shared", "across 3 sessions"),
+        (days(A, B), days(A, B), "two_shared", "in both sessions"),
+        (days(A), days(A), "one_shared", "in this session of 2021-05-03"),
+        (days(B), days(B), "one_shared", "in one session"),
+        (
+            days(A, B, C),
+            days(D, E, F),
+            "repeated",
+            "across 3 sessions and 3 of the baseline",
+        ),
+        (
+            days(A),
+            days(D, E, F),
+            "borrowed",
+            "assuming that the days of one side vary as those of the other",
+        ),
+        (days(A), days(B), "unrepeated", "on different days"),
+        (
+            UNTIMED,
+            UNTIMED,
+            "assumed_one",
+            "assuming one sitting: start times are not stated",
+        ),
+    ],
+)
+def test_a_statement_names_what_it_speaks_of(own, native, design, scope):
+    judgement = of_sessions(own, native, days={A: "2021-05-03"})
+
+    assert (judgement.design, judgement.scope) == (design, scope)
+    assert judgement.is_weak == (design == "assumed_one")
+
+
+def test_without_sessions_no_scope_is_claimed():
+    judgement = said_of((5, 90.0, 0.5))
+
+    assert (judgement.design, judgement.scope, judgement.range) == ("", "", None)
+
+
+def test_sessions_are_counted_and_their_spread_is_told():
+    own = {A: runs(95), B: runs(99), C: runs(92)}
+
+    judgement = of_sessions(own, days(A, B, C, D, level=100))
+
+    logs = np.log([95 / 100, 99 / 101, 92 / 102])
+    assert judgement.sessions == (3, 4, 3)
+    assert judgement.between_sd == pytest.approx(logs.std(ddof=1))
+    assert judgement.range[0] == pytest.approx(92 * 0.992 / (102 * 1.008))
+
+
+def test_days_that_differ_want_sessions_not_runs():
+    own = {A: runs(95), B: runs(99), C: runs(97)}
+
+    judgement = of_sessions(own, days(A, B, C))
+
+    assert judgement.verdict == "undetermined"
+    assert judgement.wanted_sessions > 3
+    assert f"About {judgement.wanted_sessions} sessions" in judgement.advice
+    assert "More runs in each would not" in judgement.advice
+
+
+def test_different_days_are_refused_with_what_would_help():
+    judgement = of_sessions(days(A, level=90), days(B))
+
+    assert judgement.codes == ("unrepeated",)
+    assert "nobody knows how much days differ" in judgement.sentences[0]
+    assert "same session" in judgement.advice
+    assert judgement.ratio == pytest.approx(90 / 101)
+
+
+def test_two_sessions_that_disagree_say_so():
+    judgement = of_sessions({A: runs(90), B: runs(101)}, days(A, B))
+
+    assert judgement.verdict == "undetermined"
+    assert "two sessions do not both" in judgement.sentences[0]
+
+
+def test_no_figure_but_every_run_slower():
+    own, native = {A: [1.2, 1.5, 1.4, 1.3, 1.25]}, {A: runs(100)}
+
+    judgement = of_sessions(own, native, gates=Gate.DRIFT)
+
+    assert (judgement.verdict, judgement.ratio) == ("slower", None)
+    assert judgement.sentences == ("Every run is slower: 0.0119 to 0.0151.",)
+    assert judgement.range == (
+        pytest.approx(1.2 / 100.8),
+        pytest.approx(1.5 / 99.2),
+    )
+    assert judgement.codes == ()
+
+
+def test_dependent_runs_say_what_they_are_worth():
+    judgement = of_sessions({A: runs(96, 10)}, {A: runs(100, 10)}, rho=0.5)
+
+    assert judgement.codes == ("few_independent",)
+    assert "10 runs are worth 3.3" in judgement.sentences[0]
 
 
 ONE = MeterFacts("meter 1", 0.015)

@@ -7,13 +7,15 @@ from scipy import stats
 from benchmarks.analysis.gates import Gate
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
 from benchmarks.analysis.verdicts import (
-    MOST_RUNS,
     EvidenceLevel,
     Verdict,
     benjamini_hochberg,
     compare_directly,
     correct,
     judge,
+)
+from benchmarks.analysis.widths import (
+    MOST_RUNS,
     runs_for_width,
     width_sentence,
 )

@@ -1,0 +1,239 @@
+"""What may be said where it is known which runs were of one session."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.analysis.designs import UNKNOWN_TIME
+from benchmarks.analysis.gates import Gate
+from benchmarks.analysis.verdicts import (
+    EvidenceLevel,
+    Verdict,
+    compare_directly,
+    correct,
+    judge,
+)
+from tests.benchmarks.analysis.sittings import (
+    A,
+    B,
+    C,
+    D,
+    E,
+    F,
+    days,
+    in_sessions,
+    rolled,
+    runs,
+)
+
+
+def judged(own, other, *, gates=0, rho=float("nan"), how=judge, **options):
+    sessions = in_sessions(own, rho=rho), in_sessions(other)
+    cells = rolled(own), rolled(other)
+    return how(*cells, [True], gates=[int(gates)], sessions=sessions, **options)
+
+
+def verdict_of(own, other, **options):
+    return Verdict(judged(own, other, **options).verdict[0])
+
+
+UNTIMED = {UNKNOWN_TIME: runs(90)}
+OWN_DAYS = {A: runs(100.3), B: runs(101), C: runs(101.8)}
+
+
+@pytest.mark.parametrize(
+    ("own", "native", "verdict"),
+    [
+        (days(A, B, C, level=90), days(A, B, C), Verdict.SLOWER),
+        (OWN_DAYS, days(A, B, C), Verdict.EQUIVALENT),
+        (days(A, B, C, n=1, level=90), days(A, B, C, n=1), Verdict.SLOWER),
+        (days(A, B, level=90), days(A, B), Verdict.SLOWER),
+        (days(A, level=90), days(A), Verdict.SLOWER),
+        (days(A, B, C, level=90), days(D, E, F), Verdict.SLOWER),
+        (days(A, level=80), days(D, E, F), Verdict.SLOWER),
+        (days(A, level=90), days(B), Verdict.NOT_ASSESSED),
+        (days(A, B, level=90), days(C, D), Verdict.NOT_ASSESSED),
+        (UNTIMED, {UNKNOWN_TIME: runs(100)}, Verdict.SLOWER),
+        (UNTIMED, days(A), Verdict.SLOWER),
+        (days(A, n=1, level=90), days(A), Verdict.NOT_ASSESSED),
+        (days(A, n=3, level=90), days(A), Verdict.NOT_ASSESSED),
+    ],
+)
+def test_the_design_allows_a_verdict_or_refuses_one(own, native, verdict):
+    assert verdict_of(own, native) == verdict
+
+
+def test_days_that_were_never_repeated_are_the_reason():
+    assert judged(days(A, level=90), days(B)).gates.tolist() == [Gate.UNREPEATED]
+
+
+def test_sessions_say_what_the_gate_of_another_session_said():
+    own, native = days(A, level=90), days(A)
+
+    assert verdict_of(own, native, gates=Gate.OTHER_SESSION) == Verdict.SLOWER
+    alone = judge(rolled(own), rolled(native), [True], gates=[Gate.OTHER_SESSION])
+    assert alone.gates.tolist() == [Gate.OTHER_SESSION]
+
+
+def test_of_two_sessions_both_have_to_say_so():
+    native = days(A, B)
+    one_says_so = {A: runs(90), B: runs(100)}
+
+    both = judged(days(A, B, level=90), native)
+    one = judged(one_says_so, native)
+
+    assert both.verdict[0] == Verdict.SLOWER
+    assert both.p_values()[0] < 0.05
+    assert one.verdict[0] == Verdict.UNDETERMINED
+    assert one.p_values()[0] == 1
+
+
+def test_three_sessions_of_single_runs_are_enough():
+    three = judged(days(A, B, C, n=1, level=90), days(A, B, C, n=1))
+
+    assert three.gates[0] == 0
+    assert three.evidence_level[0] == EvidenceLevel.VERDICT
+
+
+# --- Complete separation.
+
+APART = {A: [80.0, 70.0, 90.0, 75.0, 96.0]}
+NATIVE = days(A)
+
+
+@pytest.mark.parametrize(
+    "gate", [Gate.BIMODAL, Gate.PERIODIC, Gate.DRIFT, Gate.FIRST_RUN]
+)
+def test_every_run_slower_is_slower_whatever_their_order(gate):
+    said = judged(APART, NATIVE, gates=gate)
+
+    assert said.verdict[0] == Verdict.SLOWER
+    assert said.is_separated[0]
+    assert said.shapeless[0] == gate
+    assert said.p_values()[0] == pytest.approx(2 / 252)
+
+
+@pytest.mark.parametrize(
+    "gate", [Gate.FLAGGED, Gate.CLOCK_SUSPECT, Gate.WITHIN_METER_ERROR, Gate.SCALING]
+)
+def test_it_lifts_no_doubt_about_the_numbers_themselves(gate):
+    said = judged(APART, NATIVE, gates=Gate.BIMODAL | gate)
+
+    assert said.gates[0] == Gate.BIMODAL | gate
+    assert said.verdict[0] == Verdict.NOT_ASSESSED
+
+
+def test_a_noisy_baseline_whose_every_run_is_faster_decides():
+    noisy = {A: [200.0, 900.0, 300.0, 180.0, 220.0]}
+
+    assert judged({A: runs(100)}, noisy).verdict[0] == Verdict.SLOWER
+
+
+def test_separation_of_few_runs_is_indicative():
+    few = {A: [80.0, 70.0, 90.0]}
+
+    said = judged(few, NATIVE, gates=Gate.BIMODAL)
+
+    assert said.gates[0] == Gate.FEW_RUNS
+    assert said.direction[0] == Verdict.SLOWER
+
+
+@pytest.mark.parametrize(
+    ("level", "gates"), [(90, Gate.UNREPEATED | Gate.DRIFT), (70, Gate(0))]
+)
+def test_on_different_days_only_more_than_a_quarter_decides(level, gates):
+    said = judged(days(A, level=level), days(B), gates=Gate.DRIFT)
+
+    assert said.gates[0] == gates
+
+
+def test_a_stale_baseline_decides_only_beyond_what_days_do():
+    for level, verdict in ((90, Verdict.NOT_ASSESSED), (70, Verdict.SLOWER)):
+        own = {UNKNOWN_TIME: runs(level)}
+        said = verdict_of(own, {UNKNOWN_TIME: runs(100)}, gates=Gate.STALE_BASELINE)
+        assert said == verdict
+
+
+def test_one_overlapping_session_takes_separation_back():
+    own = {A: runs(80), B: runs(80), C: runs(101)}
+
+    said = judged(own, days(A, B, C), gates=Gate.BIMODAL)
+
+    assert said.gates[0] == Gate.BIMODAL
+
+
+# --- Dependent runs.
+
+
+def test_dependent_runs_that_are_worth_few_decide_nothing_near():
+    own, native = {A: runs(96, 10)}, {A: runs(100, 10)}
+
+    assert verdict_of(own, native) == Verdict.SLOWER
+    said = judged(own, native, rho=0.5)
+    assert said.gates[0] == Gate.FEW_INDEPENDENT
+    assert verdict_of({A: runs(70, 10)}, native, rho=0.5) == Verdict.SLOWER
+
+
+def test_many_dependent_runs_are_enough():
+    assert verdict_of({A: runs(90, 50)}, {A: runs(100, 50)}, rho=0.5) == Verdict.SLOWER
+
+
+# --- Sessions that would help.
+
+
+def test_it_says_how_many_shared_sessions_would_decide():
+    native = days(A, B, C)
+    own = {A: runs(99), B: runs(95), C: runs(97)}
+    undecided = judged(own, native)
+    wanted = int(undecided.wanted_sessions[0])
+
+    assert undecided.verdict[0] == Verdict.UNDETERMINED
+    assert undecided.wanted_runs[0] == 0
+    assert wanted > 3
+
+    def after(sessions):
+        # Repeating what was seen keeps the spread about what it is.
+        sides = [{s: side[s % 3] for s in range(sessions)} for side in (own, native)]
+        return verdict_of(*sides)
+
+    assert after(3 * ((wanted + 5) // 3)) == Verdict.SLOWER
+
+
+def test_different_days_want_sessions_and_not_runs():
+    said = judged(days(A, level=90), days(B))
+
+    assert (said.wanted_sessions[0], said.wanted_runs[0]) == (3, 0)
+
+
+def test_two_machines_follow_their_design_as_well():
+    said = judged(days(A, level=90), days(B), how=compare_directly)
+
+    assert said.gates.tolist() == [Gate.UNREPEATED]
+
+
+def test_a_wild_day_of_both_sides_is_no_noisy_side():
+    own = {A: runs(90), B: runs(300), C: runs(20)}
+    native = {A: runs(100), B: runs(330), C: runs(22)}
+
+    assert verdict_of(own, native, how=compare_directly) == Verdict.SLOWER
+
+
+# --- p and verdict.
+
+a_session = st.lists(st.floats(90.0, 110.0), min_size=2, max_size=7)
+a_side = st.dictionaries(st.integers(-1, 3), a_session, min_size=1, max_size=4)
+
+
+@given(st.lists(st.tuples(a_side, a_side), min_size=1, max_size=5))
+def test_p_and_verdict_say_the_same(pairs):
+    own, other = zip(*pairs, strict=True)
+    sessions = in_sessions(*own), in_sessions(*other)
+    said = judge(rolled(*own), rolled(*other), True, sessions=sessions)
+
+    p = said.p_values()
+
+    decided = (said.verdict != Verdict.UNDETERMINED) & ~np.isnan(p)
+    np.testing.assert_array_equal(p < 0.05, decided)
+    np.testing.assert_array_equal(np.isnan(p), said.verdict == Verdict.NOT_ASSESSED)
+    assert correct(said).tested == np.sum(~np.isnan(p))
