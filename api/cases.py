@@ -1,6 +1,8 @@
 """/cases/: metrics with their parameters, the rows of comparisons."""
 
-from drf_spectacular.utils import extend_schema
+from typing import get_args
+
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,12 +12,22 @@ from api.kit.queries import ListQuery, ToolParameter, study_parameter
 from api.kit.views import AddressedRow, ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Case
+from benchmarks.own_tools.lookup import known_tool
+from benchmarks.parsing.contract import Kind
+from benchmarks.work_classes import WORK_CLASSES
 
 LOOKUPS = {"tool": "tool", "metric": "metric", "component": "component"}
 
 
 class CaseSerializer(AddressedRow):
-    """A metric of a tool with canonical parameters, in the metric's unit."""
+    """A metric of a tool with canonical parameters, in the metric's unit.
+
+    ``kind`` is what the metric tells of: only a ``speed`` and an ``energy`` have an
+    efficiency. ``stands_for`` is ``test`` for a primary metric, ``implied`` for one
+    that follows from others (it stands for its test where none of these was measured)
+    and ``detail`` for all others. ``work_class`` is the slug of the kind of work, empty
+    where none is declared.
+    """
 
     address = "api:case"
 
@@ -27,7 +39,25 @@ class CaseSerializer(AddressedRow):
     unit = serializers.CharField()
     better = serializers.CharField()
     component = serializers.CharField()
+    kind = serializers.SerializerMethodField()
+    stands_for = serializers.SerializerMethodField()
+    work_class = serializers.SerializerMethodField()
     label = serializers.CharField()  # type: ignore[assignment]  # a field has one too
+
+    @extend_schema_field(serializers.ChoiceField(choices=get_args(Kind)))
+    def get_kind(self, case: Case) -> str:
+        return str(known_tool(case.tool).metric(case.metric).kind)
+
+    @extend_schema_field(serializers.ChoiceField(choices=("test", "implied", "detail")))
+    def get_stands_for(self, case: Case) -> str:
+        tool = known_tool(case.tool)
+        if case.metric in tool.primary:
+            return "test"
+        return "implied" if case.metric in tool.implied else "detail"
+
+    @extend_schema_field(serializers.ChoiceField(choices=("", *WORK_CLASSES)))
+    def get_work_class(self, case: Case) -> str:
+        return known_tool(case.tool).work_of(case.metric, case.parameters)
 
 
 class CaseQuery(ListQuery):

@@ -70,7 +70,9 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     ``efficiency`` is against the machine without a hypervisor: 1 is native speed.
     ``relative`` is the same ratio against a reference system instead. Both are null
     where there is nothing to compare with, and ``reason`` says why. ``scaling`` is the
-    ratio of a sum over several VMs to one machine alone.
+    ratio of a sum over several VMs to one machine alone, ``slowdown`` that of one of
+    several VMs to the same system with one VM alone (1 is its speed alone). What has no
+    speed (``no_speed``: a set length, a count, a share, an amount) has no ratio at all.
 
     ``value`` and all ratios are null, too, where no single figure describes the runs:
     ``doubts`` has the codes, ``shape`` the sentence, ``speeds`` both speeds where there
@@ -146,6 +148,7 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     efficiency = serializers.FloatField(allow_null=True, source="shown.efficiency")
     relative = serializers.FloatField(allow_null=True, source="shown.relative")
     scaling = serializers.FloatField(allow_null=True, source="shown.scaling")
+    slowdown = serializers.FloatField(allow_null=True, source="shown.slowdown")
     low = serializers.FloatField(source="shown.judgement.low", **NONE_YET)
     high = serializers.FloatField(source="shown.judgement.high", **NONE_YET)
     verdict = serializers.ChoiceField(

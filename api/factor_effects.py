@@ -207,7 +207,8 @@ class AnalysisSerializer(serializers.Serializer[Any]):
     """A component as a whole (the mean of its ``cases``), or one case of it.
 
     ``left_out`` counts the cells that had no response, by reason: ``no_ratio``,
-    ``not_positive``, ``implausible`` (an efficiency beyond 100 or below 1/100).
+    ``no_speed`` (a set length, a share, an amount), ``not_positive``, ``implausible``
+    (an efficiency beyond 100 or below 1/100).
     """
 
     component = serializers.ChoiceField(choices=COMPONENTS)

@@ -57,6 +57,8 @@ class Gate(IntFlag):
     OTHER_HOST = auto()
     UNREPEATED = auto()
     FEW_INDEPENDENT = auto()
+    SLOWDOWN = auto()
+    NO_SPEED = auto()
 
     @property
     def code(self) -> str:
@@ -95,6 +97,7 @@ NO_PARTNER: Final = (
     | Gate.UNDIRECTED
     | Gate.OTHER_PARAMETERS
     | Gate.UNIT_MISMATCH
+    | Gate.NO_SPEED
 )
 
 # The state of a baseline (see baselines.py and the model Efficiency) -> its gate.
@@ -112,6 +115,8 @@ GATES_OF_STATES: Final[Mapping[str, Gate]] = {
     "other_parameters": Gate.OTHER_PARAMETERS,
     "unit_mismatch": Gate.UNIT_MISMATCH,
     "other_host": Gate.OTHER_HOST,
+    "slowdown": Gate.SLOWDOWN,
+    "no_speed": Gate.NO_SPEED,
 }
 GATES_OF_DOUBTS: Final[Mapping[str, Gate]] = {
     "bimodal": Gate.BIMODAL,
@@ -186,6 +191,11 @@ SENTENCES: Final[Mapping[Gate, str]] = {
         "Each run depends on the one before: {n} runs are worth {worth:.1f}, and a "
         "verdict needs 5."
     ),
+    Gate.SLOWDOWN: template(
+        "One virtual machine of several beside the same system with one alone is "
+        "slowdown, not efficiency."
+    ),
+    Gate.NO_SPEED: template("This is no speed: it has no efficiency."),
     Gate.WITHIN_METER_ERROR: template(
         "The difference is within what two power meters may disagree by."
     ),

@@ -401,15 +401,24 @@ def benjamini_hochberg(p_values: ArrayLike) -> Correction:
     return Correction(adjusted, adjusted <= RATE, tested.size)
 
 
-def correct(judgements: Judgements) -> Judgements:
+def correct(judgements: Judgements, is_primary: ArrayLike | None = None) -> Judgements:
     """Return the judgements of cells that are looked at together.
 
     A verdict that does not survive becomes undetermined; ``direction`` still says where
     its interval lies and ``tested`` among how many it was lost. Cells that are not
     assessed are not tested.
+
+    Only ``is_primary`` cells count as tests: MiB/s that follow from operations/s are no
+    second one. The others are held to the p that the primary ones are held to; where
+    there is no primary test at all they are tests themselves.
     """
-    correction = benjamini_hochberg(judgements.p_values())
-    is_lost = ~correction.counts & (judgements.verdict < Verdict.NOT_ASSESSED)
+    p = judgements.p_values()
+    primary = np.full(p.shape, True) if is_primary is None else np.asarray(is_primary)
+    if not np.any(primary & ~np.isnan(p)):
+        primary = np.full(p.shape, True)
+    correction = benjamini_hochberg(np.where(primary, p, np.nan))
+    limit = np.max(p, where=correction.counts, initial=0.0)
+    is_lost = ~(p <= limit) & (judgements.verdict < Verdict.NOT_ASSESSED)
     verdict = np.where(is_lost, Verdict.UNDETERMINED, judgements.verdict)
     return replace(
         judgements, verdict=verdict.astype(np.int8), tested=correction.tested

@@ -171,7 +171,8 @@ class StudyCoRuns:
 def study_coruns(
     study: Study, *, filters: Mapping[str, Any] | None = None
 ) -> StudyCoRuns:
-    """Return a study's co-runs, in seven queries.
+    """Return a study's co-runs, in at most eight
+    queries.
 
     ``filters`` are look-ups on Cell. They narrow what is returned; a co-run under load
     is set against the one without it whether that is asked for or not.
@@ -209,7 +210,8 @@ class MeasuredCells:
     did with one VM alone by system and case, ``natives`` the cell of the bare machine
     that each cell is set against. ``means`` are those of cells that were repeated, by
     the co-run they are of; a run of no co-run has the negative of its own id instead:
-    it has no partners. Read in seven queries.
+    it has no partners. Read in at most eight
+    queries.
     """
 
     groups: Mapping[GroupKey, Mapping[str, Cell]]
@@ -243,8 +245,11 @@ class MeasuredCells:
         worst_first = sorted(alone, key=lambda cell: -ALONE.index(cell.slot))
         singles = {(cell.system_id, cell.case_id): cell for cell in worst_first}
 
+        # A slot is set against the system alone: what that is set against in turn
+        # is the machine itself. A sum is set against it directly.
+        leaning = {cell.pk for cell in (*grouped, *singles.values())}
         against = Efficiency.objects.filter(
-            cell__in=[cell.pk for cell in grouped],
+            cell__in=leaning,
             state__in=OF_NATIVE,
             baseline__system__hypervisor=platforms.NATIVE,
         )
@@ -252,6 +257,7 @@ class MeasuredCells:
         bare = Cell.objects.only(*BRIEF).in_bulk(set(pairs.values()))
         # One may be taken away since its pair was read.
         natives = {pk: bare[base] for pk, base in pairs.items() if base in bare}
+        natives |= _natives_of([cell for cell in grouped if cell.pk not in natives])
 
         means: dict[int, dict[int, float]] = defaultdict(dict)
         several = [cell.pk for cell in (*grouped, *singles.values()) if cell.n > 1]
@@ -281,7 +287,9 @@ class MeasuredCells:
                 rows = (tuple(cells[name].mean or 0.0 for name in names),)
 
         single = self.singles.get((first.system_id, first.case_id))
-        native = self.natives.get((cells.get("sum") or cells.get("mean") or first).pk)
+        leaning = (cells.get("sum"), single, first)
+        found = (self.natives.get(cell.pk) for cell in leaning if cell)
+        native = next((cell for cell in found if cell), None)
         return CoRunSlots(
             id=first.pk,
             case=first.case,
@@ -329,6 +337,39 @@ class MeasuredCells:
                 names = sorted(cell.slot for cell in vm_cells)
                 without = None if _missing(vm_cells[0], names) else total
         return without if scenario == COMBINED else None, times
+
+
+def _natives_of(cells: Sequence[Cell]) -> dict[int, Cell]:
+    """Return the bare machine's cell for slots, where one alone fits.
+
+    A slot leans on its own system, and what was measured only together has nothing to
+    lean on; its sum still stands beside the machine.
+    """
+    if not cells:
+        return {}
+    bare = Cell.objects.filter(
+        lab__in={cell.system.lab_id for cell in cells},
+        case__in={cell.case_id for cell in cells},
+        system__host__in={cell.system.host_id for cell in cells},
+        system__hypervisor=platforms.NATIVE,
+        scenario=SINGLE,
+        n__gt=0,
+    )
+    by_machine: dict[tuple[Any, ...], list[Cell]] = defaultdict(list)
+    for cell in bare.select_related("system"):
+        by_machine[_machine(cell)].append(cell)
+    natives = {}
+    for cell in cells:
+        fitting = by_machine[_machine(cell)]
+        guest_os = cell.system.guest_os.casefold()
+        same = [it for it in fitting if it.system.guest_os.casefold() == guest_os]
+        if len(same or fitting) == 1:
+            natives[cell.pk] = (same or fitting)[0]
+    return natives
+
+
+def _machine(cell: Cell) -> tuple[Any, ...]:
+    return (cell.system.host_id, cell.system.guest_bits, cell.case_id)
 
 
 def _is_vm(slot: str) -> bool:

@@ -15,7 +15,8 @@ from benchmarks.analysis.factor_effects.effects import (
     factor_effects,
     pictures,
 )
-from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.primaries import primary_rows
+from benchmarks.comparing.row import ComparisonRow, State
 from benchmarks.comparing.rows import Facets, comparison_rows, facets
 from benchmarks.comparing.table import (
     OPTIONS,
@@ -29,7 +30,7 @@ from benchmarks.platforms import NATIVE
 from benchmarks.viewer import Viewer
 
 Response = Literal["efficiency", "value"]
-LeftOut = Literal["no_ratio", "not_positive", "implausible"]
+LeftOut = Literal["no_ratio", "not_positive", "implausible", "no_speed"]
 RESPONSES: tuple[Response, ...] = ("efficiency", "value")
 DIRECTED = ("higher", "lower")
 SCATTER = ("m2", "efficiency__baseline_id", "efficiency__baseline__m2")
@@ -157,6 +158,8 @@ def _components(
 ) -> Iterator[ComponentEffects]:
     by_id = {cell.row.id: cell for cell in measured}
     table = comparison_table([cell.row for cell in measured])
+    # One number of each test: what follows from another has no say of its own.
+    primary = primary_rows(cell.row for cell in measured)
     for component, groups in groupby(table.groups, key=lambda group: group.component):
         cases = []
         for row in (row for group in groups for row in group.rows):
@@ -174,7 +177,9 @@ def _components(
             cases.append((subject, responses))
         yield ComponentEffects(
             component=component,
-            whole=_whole(component, cases),
+            whole=_whole(
+                component, [case for case in cases if case[0].case_id in primary]
+            ),
             cases=tuple(
                 Analysis(
                     component,
@@ -277,6 +282,8 @@ def _observation(
     cell: MeasuredRow, response: Response, options: Sequence[str]
 ) -> Observation | LeftOut:
     row = cell.row
+    if row.shown.state == State.NO_SPEED:
+        return "no_speed"
     levels = levels_of(row, options)
     if row.shown.value is None or row.shown.value <= 0:
         return "not_positive"

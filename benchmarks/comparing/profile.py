@@ -19,6 +19,7 @@ from django.db.models import Count, F, Max, Min, Q
 from django.db.models.functions import Floor, Ln
 
 from benchmarks.analysis.aggregation import overall
+from benchmarks.comparing.primaries import primary_rows
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.table import COMPONENTS, Column, column_head, rank
@@ -29,8 +30,6 @@ from benchmarks.viewer import Viewer
 # Lines closer than one part in this many are drawn as one: their number, and so the
 # answer of the database, stays small however many cells there are.
 STEPS_PER_E = 50
-# A share of CPU time is no speed, however well it can be compared.
-NO_SPEED = ("%",)
 # What a band is of.
 BAND = ("study", "case__component", "platform", "version")
 
@@ -146,7 +145,7 @@ def _binned_pairs(viewer: Viewer) -> Any:
     pairs = pairs.exclude(system__is_emulated=True)
     # Not rounded: PostgreSQL would make decimals of a thousand digits of them first.
     step = Floor(Ln("efficiency__ratio") * STEPS_PER_E + 0.5)
-    named = pairs.exclude(case__unit__in=NO_SPEED).annotate(
+    named = pairs.annotate(
         platform=F("system__hypervisor"),
         version=F("system__hypervisor_version"),
         step=step,
@@ -202,7 +201,9 @@ def profile(
     ``log_variances`` has the squared standard errors of the cells' log ratios; NaN or
     nothing where they are not known. ``doubted`` are cells that a flag stands against.
     """
-    compared = [row for row in rows if _ratio(row) and row.shown.unit not in NO_SPEED]
+    with_ratios = [row for row in rows if _ratio(row)]
+    primary = primary_rows(with_ratios)
+    compared = [row for row in with_ratios if row.case.id in primary]
     columns = column_head(compared).columns
     components = sorted(
         {row.case.component for row in compared},

@@ -19,6 +19,12 @@ from benchmarks.sentences import Sentence, in_unit, kept_words
 
 State = Efficiency.State
 NOT_YET = "waiting"
+KINDS: Mapping[str, str] = {
+    State.RELATIVE: "relative",
+    State.SCALING: "scaling",
+    State.SLOWDOWN: "slowdown",
+}
+"""Whose ratio is no efficiency, and what it is."""
 # The state of a row whose runs, or those of its baseline, no single figure describes.
 NO_SINGLE_FIGURE = "no_single_figure"
 CIRCUMSTANCES = ("scenario", "vms", "slot", "load")
@@ -153,8 +159,9 @@ class Compared:
     is every ratio, where no single figure describes the runs: ``doubts`` then says why,
     ``shape`` in words, ``speeds`` has the two speeds and ``range`` the least and the
     greatest run. ``efficiency`` is set against a native baseline only (1 = native
-    speed); ``relative`` is the same ratio against a reference system, and ``scaling``
-    that of a sum over several VMs against one machine alone.
+    speed); ``relative`` is the same ratio against a reference system, ``scaling`` that
+    of a sum over several VMs against one machine alone, and ``slowdown`` that of one of
+    several VMs against the same system with one alone.
 
     Of an energy ``value`` is J for a unit of work, and ``efficiency`` the work for a
     joule against the baseline's: 1 is the baseline and less is worse, as everywhere.
@@ -174,6 +181,7 @@ class Compared:
     state: str
     reason: str
     judgement: Judgement | None
+    slowdown: float | None = None
     doubts: tuple[str, ...] = ()
     baseline_doubts: tuple[str, ...] = ()
     shape: str = ""
@@ -189,10 +197,9 @@ class Compared:
 
     @property
     def ratio(self) -> float | None:
-        """The efficiency, the ratio to a reference system, or the scaling."""
-        if self.efficiency is not None:
-            return self.efficiency
-        return self.scaling if self.relative is None else self.relative
+        """The one of the four kinds that there is."""
+        kinds = (self.efficiency, self.relative, self.scaling, self.slowdown)
+        return next((ratio for ratio in kinds if ratio is not None), None)
 
     @property
     def joules(self) -> EnergyRatio | None:
@@ -307,8 +314,7 @@ def speed(
     # Last: the cell's own doubts go before those of its baseline.
     if doubts:
         reason = _no_single_figure(in_unit(instead["shape"], case.unit))
-    is_relative = against.state == State.RELATIVE
-    is_scaling = against.state == State.SCALING
+    kind = KINDS.get(against.state, "efficiency")
     return Compared(
         value=None if doubts else own["mean"],
         unit=case.unit,
@@ -317,9 +323,10 @@ def speed(
         baseline_value=None if baseline_doubts else against.baseline_value,
         baseline_n=against.baseline_n,
         baseline_system_id=against.baseline_system_id,
-        efficiency=None if is_relative or is_scaling else ratio,
-        relative=ratio if is_relative else None,
-        scaling=ratio if is_scaling else None,
+        efficiency=ratio if kind == "efficiency" else None,
+        relative=ratio if kind == "relative" else None,
+        scaling=ratio if kind == "scaling" else None,
+        slowdown=ratio if kind == "slowdown" else None,
         state=against.state,
         reason=reason,
         judgement=judgement,

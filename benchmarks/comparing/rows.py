@@ -123,7 +123,10 @@ def comparison_rows(
         # Not strict: behind these stand the values of `STORED`.
         own = dict(zip((*OWN, "shape"), values, strict=False))
         case, (*stored, doubts) = cases[own["case_id"]], values[len(OWN) + 1 :]
-        if reference is not None:
+        if reference is not None and stored[0] == State.NO_SPEED:
+            # Whatever it is set against.
+            against = Against(State.NO_SPEED, reason=stored[-1])
+        elif reference is not None:
             against = reference.against(own, case.better)
         elif stored[0]:
             against = Against(*(*stored, doubts or ""))
@@ -178,7 +181,9 @@ def comparison_row(
     own = {name: getattr(cell, name) for name in (*OWN, "shape")}
     against = Against()
     stored = getattr(cell, "efficiency", None)
-    if reference is not None:
+    if reference is not None and stored and stored.state == State.NO_SPEED:
+        against = Against(State.NO_SPEED, reason=stored.reason)
+    elif reference is not None:
         against = reference.against(own, cell.case.better)
     elif stored is not None:
         annotated = cast(AnnotatedCell, cell)

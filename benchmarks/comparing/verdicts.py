@@ -19,6 +19,7 @@ from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
 from benchmarks.analysis.intervals import Floats, Rollups
 from benchmarks.analysis.judgement import Judgement, judgement_of
 from benchmarks.analysis.verdicts import Judgements, Verdict, correct, judge
+from benchmarks.comparing.primaries import primary_ids
 from benchmarks.models import Case, Cell, Efficiency, Study, System
 from benchmarks.studies.flags import withheld_cells
 
@@ -78,6 +79,7 @@ class CellColumns:
     """All cells of a study beside their baselines, a column each."""
 
     ids: NDArray[np.int64]
+    case_ids: NDArray[np.int64]
     baseline_ids: NDArray[np.int64]
     is_higher_better: NDArray[np.bool_]
     cells: Rollups
@@ -119,7 +121,7 @@ def _select(baseline: str, state: str) -> str:
         f"COALESCE(({meters})::int, 0)",
     ]
     # All as float8, so that one format reads every column; ids are exact up to 2^53.
-    numbers = ["cell.id", "baseline.id", *flags, *sides]
+    numbers = ["cell.id", "cell.case_id", "baseline.id", *flags, *sides]
     texts = [state, _doubts("cell"), _doubts("baseline")]
     # NaN for null: the format has another width where an array holds nulls.
     arrays = (
@@ -173,8 +175,11 @@ AGAINST = _select(
          AND baseline.system_id = %(reference)s AND baseline.case_id = cell.case_id
          AND baseline.scenario = cell.scenario AND baseline.load = cell.load
          AND baseline.slot = cell.slot AND baseline.vms IS NOT DISTINCT FROM cell.vms
-         AND cell.system_id <> %(reference)s""",
-    f"""CASE WHEN cell.system_id = %(reference)s THEN 'reference'
+         AND cell.system_id <> %(reference)s
+        LEFT JOIN {Efficiency._meta.db_table} AS against
+          ON against.cell_id = cell.id""",
+    f"""CASE WHEN against.state = 'no_speed' THEN 'no_speed'
+             WHEN cell.system_id = %(reference)s THEN 'reference'
              WHEN benchmark_case.better = 'neither' THEN 'undirected'
              WHEN baseline.id IS NULL THEN 'missing'
              WHEN {STALE} THEN 'stale'
@@ -184,7 +189,7 @@ AGAINST = _select(
 
 
 def study_verdicts(study: Study, reference: System | None = None) -> Verdicts:
-    """Judge all cells of a study together, in two queries.
+    """Judge all cells of a study together, in three queries.
 
     Against their own baselines, or directly against those of a chosen system: then
     the noise of a shared native baseline is not in it.
@@ -213,7 +218,14 @@ def study_verdicts(study: Study, reference: System | None = None) -> Verdicts:
         margin=study.equivalence_margin_percent / 100,
     )
     places = {pk: row for row, pk in enumerate(columns.ids.tolist())}
-    return Verdicts(places, correct(judgements))
+    return Verdicts(places, correct(judgements, _is_primary(columns)))
+
+
+def _is_primary(columns: CellColumns) -> NDArray[np.bool_]:
+    """Whether each cell is of a case that stands for its test."""
+    is_speed = gates_of_states(columns.states) & int(Gate.NO_SPEED | Gate.UNDIRECTED)
+    cases = Case.objects.in_bulk(np.unique(columns.case_ids[is_speed == 0]).tolist())
+    return np.isin(columns.case_ids, list(primary_ids(cases)))
 
 
 def _columns(study: Study, reference: System | None) -> CellColumns | None:
@@ -232,13 +244,14 @@ def _columns(study: Study, reference: System | None) -> CellColumns | None:
     if row[0] is None:
         return None
     # One-dimensional arrays of float8 without nulls, in PostgreSQL's binary format.
-    ids, baseline_ids, higher, meters, *sides = (
+    ids, case_ids, baseline_ids, higher, meters, *sides = (
         np.frombuffer(array, NUMBER, offset=ARRAY_HEAD_BYTES)["value"].astype(float)
         for array in row[:-3]
     )
     states, doubts, baseline_doubts = (text.split(BETWEEN) for text in row[-3:])
     return CellColumns(
         ids=ids.astype(np.int64),
+        case_ids=case_ids.astype(np.int64),
         baseline_ids=np.nan_to_num(baseline_ids).astype(np.int64),
         is_higher_better=higher == 1,
         cells=_rollups(*sides[: len(STATISTICS)]),

@@ -197,6 +197,8 @@ class Efficiency(models.Model):
         OTHER_PARAMETERS = "other_parameters"
         UNIT_MISMATCH = "unit_mismatch"
         OTHER_HOST = "other_host"
+        SLOWDOWN = "slowdown"
+        NO_SPEED = "no_speed"
 
     cell = models.OneToOneField(
         Cell, models.CASCADE, primary_key=True, related_name="efficiency"

@@ -23,6 +23,15 @@ class StudyQuerySet(models.QuerySet["Study"]):
         return self.filter(visible_studies(viewer))
 
 
+EFFICIENCY_RULES = 2
+"""Raised when cells are set against others by other rules: `manage.py prepare` then
+sets the cells of all studies against theirs once more."""
+
+
+def efficiency_rules() -> int:
+    return EFFICIENCY_RULES
+
+
 class Study(models.Model):
     """A study of a lab: its systems, runs, text and visibility."""
 
@@ -47,6 +56,8 @@ class Study(models.Model):
     reference_system = models.ForeignKey(
         "System", models.SET_NULL, null=True, blank=True, related_name="+"
     )
+    efficiency_rules = models.PositiveSmallIntegerField(default=efficiency_rules)
+    """Which rules its stored efficiencies are of."""
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = StudyQuerySet.as_manager()

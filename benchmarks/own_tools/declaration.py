@@ -15,6 +15,7 @@ from benchmarks import tools, units
 from benchmarks.errors import BenchmarksError, DeclarationError
 from benchmarks.fingerprints import display_parameters
 from benchmarks.parsing.contract import Better, Component, Metric, Tool, folded
+from benchmarks.parsing.work import NO_CLASS, always
 from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text, collapse
 from benchmarks.work_classes import work_class
@@ -189,9 +190,15 @@ def tool_of(name: str, declaration: Declaration) -> Tool:
                 component=cast(Component, metric.component),
                 title=metric.title,
                 zero_allowed=metric.zero_allowed,
+                fixed_by=(metric.fixed_by,) if metric.fixed_by else (),
             )
             for metric in declaration.metrics
         ),
+        primary={
+            metric.name: always(metric.work_class) if metric.work_class else NO_CLASS
+            for metric in declaration.metrics
+            if metric.primary
+        },
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from sys import float_info
 from typing import Final, Literal, get_args
@@ -12,6 +12,7 @@ from typing import Final, Literal, get_args
 from benchmarks import units
 from benchmarks.errors import UnknownMetricError, ValueRefusedError
 from benchmarks.parsing.drafts import Parser
+from benchmarks.parsing.work import NO_CLASS, Work
 from benchmarks.sentences import Sentence
 from benchmarks.text import collapse
 
@@ -19,6 +20,28 @@ Better = Literal["higher", "lower", "neither"]
 Component = Literal["CPU", "memory", "disk", "network", "power", "application"]
 # A lab's own tool has the lab's slug and a colon before its own.
 _SLUG = re.compile(r"(?:[-\w]+:)?[a-z0-9]+(?:[-_][a-z0-9]+)*", re.ASCII)
+Kind = Literal["speed", "energy", "cost", "share", "count", "amount", "setting"]
+_OF_CPU = re.compile(r"\bCPU\b")
+# What a metric is follows from its unit where nothing else is said.
+_KINDS: Final[Mapping[str, Kind]] = {
+    "": "count",
+    "%": "share",
+    "W": "energy",
+    "J": "energy",
+    "B": "amount",
+    "KiB": "amount",
+    "MiB": "amount",
+}
+# How tools, and people, call the option that ends a test after so many seconds, and
+# the one that ends it after so much work.
+SET_LENGTHS: Final = (
+    *("time", "seconds", "duration", "max_time", "runtime", "run_time", "timeout"),
+    *("timelimit", "time_limit", "test_duration"),
+)
+SET_AMOUNTS: Final = (
+    *("events", "max_events", "requests", "max_requests", "num_requests"),
+    *("transactions", "iterations", "loops"),
+)
 # Sums of squares of larger numbers no longer fit into a double.
 LARGEST: Final = 1e150
 
@@ -30,6 +53,13 @@ class Metric:
     ``component`` is the part of the machine that the test loads: the CPU utilization
     of a network test belongs to the network. ``zero_allowed``: 0 can be a reading (a
     count, a share), not the sign of a failed run.
+
+    ``kind``: a speed (of which times are a sort), the energy or the CPU time that work
+    cost, a share, a count, an amount, a setting. Only speeds and energies have an
+    efficiency; CPU time has one where no hypervisor hides a part of it
+    (``parsing/speedless``). A time is no speed where one of the options ``fixed_by``
+    sets it, unless one of ``unless`` sets the amount of work; a rate is none where it
+    is the one that an option of ``capped_by`` asks for.
     """
 
     name: str
@@ -38,10 +68,20 @@ class Metric:
     component: Component
     title: str = ""
     zero_allowed: bool = False
+    kind: Kind | None = None
+    fixed_by: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+    capped_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.kind is None:
+            kind = _KINDS.get(self.unit, "speed")
+            # A score has no unit either, and the more of a peak was reached the better.
+            is_reached = self.better == "higher" and kind in ("count", "share")
+            object.__setattr__(self, "kind", "speed" if is_reached else kind)
         for what, word, known in (
             ("better", self.better, get_args(Better)),
+            ("kind", self.kind, get_args(Kind)),
             ("component", self.component, get_args(Component)),
         ):
             if word not in known:
@@ -52,6 +92,11 @@ class Metric:
             title = self.name[:1].upper() + self.name[1:]
             object.__setattr__(self, "title", title)
 
+    @property
+    def is_of_cpu(self) -> bool:
+        """Whether it tells of the time of processors, by its name."""
+        return _OF_CPU.search(self.name) is not None
+
 
 def metrics(
     names: Iterable[str],
@@ -60,6 +105,8 @@ def metrics(
     better: Better,
     component: Component,
     zero_allowed: bool = False,
+    kind: Kind | None = None,
+    capped_by: tuple[str, ...] = (),
 ) -> tuple[Metric, ...]:
     """Metrics that differ in nothing but their names."""
     return tuple(
@@ -69,6 +116,8 @@ def metrics(
             better=better,
             component=component,
             zero_allowed=zero_allowed,
+            kind=kind,
+            capped_by=capped_by,
         )
         for name in names
     )
@@ -81,6 +130,11 @@ class Tool:
     ``labels`` are the parameters that tell its cases apart at a glance, as patterns
     over their names (``"n={n}"``); a pattern whose parameters a case lacks is left out.
     ``parser`` reads its output; without one its samples come as numbers only.
+
+    ``primary`` are the metrics that stand for its tests, each with its class of work:
+    they alone enter profiles, corrections for many tests and pooling. ``implied`` are
+    those that follow from others (MiB/s from operations/s): one of them stands for its
+    test where none of these was measured. All others are details.
     """
 
     slug: str
@@ -90,6 +144,8 @@ class Tool:
     aliases: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     parser: Parser | None = None
+    primary: Mapping[str, Work] = field(default_factory=dict, hash=False)
+    implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     _by_name: dict[str, Metric] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -99,6 +155,12 @@ class Tool:
         if len(by_name) != len(self.metrics):
             raise ValueError(f"{self.slug} has two metrics of one name")
         object.__setattr__(self, "_by_name", by_name)
+        sources = (name for names in self.implied.values() for name in names)
+        for name in (*self.primary, *self.implied, *sources):
+            if folded(name) not in by_name:
+                raise ValueError(f'{self.slug} has no metric "{name}"')
+        if both := self.primary.keys() & self.implied.keys():
+            raise ValueError(f"{self.slug}: {min(both)} is primary and implied")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -112,6 +174,15 @@ class Tool:
         raise UnknownMetricError(
             name, self.title, [metric.name for metric in self.metrics]
         )
+
+    def work_of(self, metric: str, parameters: Mapping[str, str]) -> str:
+        """The slug of a case's class of work, "" where it has none.
+
+        One that is implied does the work of what implies it.
+        """
+        sources = (metric, *self.implied.get(metric, ()))
+        works = (self.primary.get(name, NO_CLASS).of(parameters) for name in sources)
+        return next(filter(None, works), "")
 
 
 def folded(name: str) -> str:

@@ -24,6 +24,7 @@ from benchmarks.sentences import kept_words
 
 # A case of a hundred labs must not fill the memory of who checks one study.
 OTHERS_AT_MOST = 50_000
+NOT_OF_NATIVE = (Efficiency.State.RELATIVE, Efficiency.State.SLOWDOWN)
 PLACE = ("system_id", *CIRCUMSTANCES)
 RUN_MEANS = f"""
     SELECT id, array_agg(mean ORDER BY place)
@@ -75,14 +76,15 @@ def _cell_fact(cell: Cell, means: tuple[float, ...]) -> CellFact:
     efficiency = getattr(cell, "efficiency", None)
     against: dict[str, Any] = {}
     if efficiency is not None and (baseline := efficiency.baseline) is not None:
-        is_native = efficiency.state != Efficiency.State.RELATIVE
+        is_native = efficiency.state not in NOT_OF_NATIVE
         several = baseline.n > 1
         against = {
             "baseline": baseline.pk,
             "baseline_mean": baseline.mean,
             "baseline_n": baseline.n,
             "baseline_variance": baseline.m2 / (baseline.n - 1) if several else None,
-            # Against a reference system it is no efficiency: no rule takes it for one.
+            # Against a reference system, or the same one alone, it is no efficiency:
+            # no rule takes it for one.
             "efficiency": efficiency.ratio if is_native else None,
         }
     return CellFact(

@@ -13,9 +13,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Better, Metric, Tool
+from benchmarks.parsing.contract import (
+    SET_AMOUNTS,
+    SET_LENGTHS,
+    Better,
+    Metric,
+    Tool,
+)
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import WEB
 from benchmarks.sentences import Sentence, template
 
 LINES = Scanner(
@@ -240,7 +247,14 @@ TOOL = Tool(
             for phase in PHASES
             for which in ("min", "mean", "median", "max")
         ),
-        _metric("test duration", "s", "lower"),
+        Metric(
+            name="test duration",
+            unit="s",
+            better="lower",
+            component="application",
+            fixed_by=SET_LENGTHS,
+            unless=SET_AMOUNTS,
+        ),
         *(
             _metric(name, unit, "neither")
             for name, unit in NUMBERS.values()
@@ -249,6 +263,18 @@ TOOL = Tool(
     ),
     aliases=("ApacheBench", "Apache Bench"),
     labels=("concurrency {concurrency}", "p{percentile}"),
+    primary={
+        "request rate": WEB,
+    },
+    implied={
+        "transfer rate": ("request rate",),
+        "time per request": ("request rate",),
+        "time per request overall": ("request rate",),
+        "test duration": (
+            "request rate",
+            "time per request",
+        ),
+    },
     parser=Parser(
         version=2,
         parse=parse,

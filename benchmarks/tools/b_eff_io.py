@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import DISK
 from benchmarks.sentences import Sentence
 
 _RESULT = (
@@ -140,6 +141,12 @@ TOOL = Tool(
     ),
     aliases=("beffio", "b-eff-io"),
     labels=("{processes} processes",),
+    primary={
+        "weighted bandwidth": DISK,
+    },
+    implied={
+        "b_eff_io": ("weighted bandwidth",),
+    },
     parser=Parser(
         version=1,
         parse=parse,

@@ -23,6 +23,7 @@ from benchmarks.parsing.drafts import (
     keep,
 )
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import DISK, NO_CLASS, always
 from benchmarks.sentences import Sentence
 
 # The CSV of 1.03 names no version: 27 fields of this form are its sign.
@@ -288,6 +289,11 @@ TOOL = Tool(
     ),
     aliases=("bonnie",),
     labels=("by {by}", "{size}", "{files} files"),
+    primary={
+        "throughput": DISK,
+        "seek rate": always("disk: random read"),
+        "file rate": NO_CLASS,
+    },
     parser=Parser(
         version=2,
         parse=parse,

@@ -12,6 +12,7 @@ of every second are progress, no results.
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import NO_CLASS
 from benchmarks.sentences import Sentence
 
 LINES = Scanner(
@@ -91,6 +92,9 @@ TOOL = Tool(
         Metric(name="latency max", unit="ms", better="lower", component="disk"),
     ),
     labels=("{clients} clients", "sync {sync}"),
+    primary={
+        "throughput": NO_CLASS,
+    },
     parser=Parser(
         version=1,
         parse=parse,

@@ -40,6 +40,7 @@ from benchmarks.parsing.scanning import (
     number,
     section,
 )
+from benchmarks.parsing.work import DISK
 from benchmarks.sentences import Sentence
 
 WAYS: Final = ("read", "write", "trim", "mixed")
@@ -498,6 +499,21 @@ TOOL = Tool(
         ),
     ),
     labels=("{job}", "{block}"),
+    primary={
+        "throughput": DISK,
+    },
+    implied={
+        "IOPS": ("throughput",),
+        "latency mean": (
+            "throughput",
+            "IOPS",
+        ),
+        "completion latency mean": (
+            "throughput",
+            "IOPS",
+            "latency mean",
+        ),
+    },
     parser=Parser(
         version=2,
         parse=parse,

@@ -11,6 +11,7 @@ as ``Running with 10*40 (== 400) tasks.``
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Scanner
+from benchmarks.parsing.work import always
 from benchmarks.sentences import Sentence
 
 LINES = Scanner(
@@ -59,6 +60,9 @@ TOOL = Tool(
     homepage="https://wiki.linuxfoundation.org/realtime/documentation/howto/tools/hackbench",
     metrics=(Metric(name="time", unit="s", better="lower", component="CPU"),),
     labels=("{mode}", "{groups} groups"),
+    primary={
+        "time": always("system: context switch"),
+    },
     parser=Parser(
         version=1,
         parse=parse,

@@ -10,6 +10,7 @@ Its source counts MB of 2^20 B and kB of 2^10 B (``TIMING_BUF_BYTES``).
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import NO_CLASS, SEQUENTIAL_READ, always
 from benchmarks.sentences import Sentence
 
 LINES = Scanner(
@@ -67,6 +68,12 @@ TOOL = Tool(
             name="direct cached read", unit="MB/s", better="higher", component="disk"
         ),
     ),
+    primary={
+        "buffered read": SEQUENTIAL_READ,
+        "cached read": always("memory: read"),
+        "direct read": SEQUENTIAL_READ,
+        "direct cached read": NO_CLASS,
+    },
     parser=Parser(
         version=2,
         parse=parse,

@@ -20,6 +20,7 @@ from benchmarks.parsing.drafts import (
     keep,
 )
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import COPY, FLOATING_POINT, NO_CLASS, always
 from benchmarks.sentences import Sentence
 
 LINES = Scanner(
@@ -114,6 +115,13 @@ TOOL = Tool(
     ),
     aliases=("hpcc",),
     labels=("{test}",),
+    primary={
+        "performance": FLOATING_POINT,
+        "update rate": always("memory: latency"),
+        "bandwidth": NO_CLASS,
+        "memory bandwidth": COPY,
+        "network latency": always("network: round trip"),
+    },
     parser=Parser(
         version=2,
         parse=parse,

@@ -8,6 +8,7 @@ One result row, as printed by HPL 2.0::
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import FLOATING_POINT
 from benchmarks.sentences import Sentence
 
 LINES = Scanner(
@@ -69,6 +70,12 @@ TOOL = Tool(
     ),
     aliases=("HPLinpack", "High-Performance Linpack"),
     labels=("n={n}", "{p}x{q}"),
+    primary={
+        "performance": FLOATING_POINT,
+    },
+    implied={
+        "time": ("performance",),
+    },
     parser=Parser(
         version=2,
         parse=parse,

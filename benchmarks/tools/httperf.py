@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Better, Metric, Tool
+from benchmarks.parsing.contract import Better, Kind, Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import WEB
 from benchmarks.sentences import Sentence
 
 LINES = Scanner(
@@ -58,6 +59,9 @@ OPTIONS = {"rate": "rate", "num-conns": "connections", "num-calls": "calls"}
 # How the load is shaped otherwise, as it was asked for.
 SHAPES = ("uri", "period", "burst-length", "wsesslog", "wset", "wlog", "method")
 FACTS = ("server", "port", "timeout", "client")
+# What sets when it asks, and so how long a test lasts: connections a second, the time
+# between two, or the time that a session thinks (the last number of `wsess`).
+PACES = ("rate", "period", "wsess")
 COUNTS = ("requests", "replies", "errors")
 
 
@@ -183,13 +187,24 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     return finished([run.draft for run in runs], Sentence("httperf got no reply."))
 
 
-def _metric(name: str, unit: str, better: Better) -> Metric:
+def _metric(
+    name: str,
+    unit: str,
+    better: Better,
+    *,
+    kind: Kind | None = None,
+    fixed_by: tuple[str, ...] = (),
+    capped_by: tuple[str, ...] = (),
+) -> Metric:
     return Metric(
         name=name,
         unit=unit,
         better=better,
         component="application",
         zero_allowed=better == "neither",
+        kind=kind,
+        fixed_by=fixed_by,
+        capped_by=capped_by,
     )
 
 
@@ -198,14 +213,17 @@ TOOL = Tool(
     title="httperf",
     homepage="https://github.com/httperf/httperf",
     metrics=(
-        _metric("test duration", "s", "lower"),
+        _metric("test duration", "s", "lower", fixed_by=PACES),
         _metric("reply time", "ms", "lower"),
         # httperf polls in a busy loop: its CPU time follows the duration of the test
         # and says nothing about the server or the client.
-        *(_metric(f"client CPU {mode}", "s", "neither") for mode in ("user", "system")),
+        *(
+            _metric(f"client CPU {mode}", "s", "neither", kind="amount")
+            for mode in ("user", "system")
+        ),
         *(_metric(count, "", "neither") for count in COUNTS),
         *(
-            _metric(f"{what} rate", "1/s", "higher")
+            _metric(f"{what} rate", "1/s", "higher", capped_by=("rate",))
             for what in ("connection", "request", "reply", "session")
         ),
         *(
@@ -214,10 +232,31 @@ TOOL = Tool(
         ),
         _metric("connect time", "ms", "lower"),
         _metric("transfer time", "ms", "lower"),
-        _metric("session lifetime", "s", "lower"),
+        _metric("session lifetime", "s", "lower", fixed_by=PACES),
         _metric("network throughput", "KiB/s", "higher"),
     ),
     labels=("wsess={wsess}",),
+    primary={
+        "reply rate": WEB,
+    },
+    implied={
+        "reply time": ("reply rate",),
+        "connection time mean": (
+            "reply rate",
+            "reply time",
+        ),
+        "test duration": (
+            "reply rate",
+            "reply time",
+        ),
+        "network throughput": (
+            "reply rate",
+            "reply time",
+        ),
+        "request rate": ("reply rate",),
+        "connection rate": ("reply rate",),
+        "session rate": ("reply rate",),
+    },
     parser=Parser(
         version=2,
         parse=parse,

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from benchmarks.parsing import work
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import (
     Draft,
@@ -292,6 +293,17 @@ TOOL = Tool(
         Metric(name="response time max", unit="ms", better="lower", component="disk"),
     ),
     labels=("{block_size}",),
+    primary={
+        "disk throughput": work.DISK,
+        "network throughput": work.NETWORK,
+    },
+    implied={
+        "IOps": ("disk throughput",),
+        "response time mean": (
+            "disk throughput",
+            "IOps",
+        ),
+    },
     parser=Parser(
         version=1,
         parse=parse,

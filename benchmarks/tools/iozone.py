@@ -25,6 +25,7 @@ from benchmarks.parsing.drafts import (
     keep,
 )
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import DISK
 from benchmarks.sentences import Sentence
 
 LINES: Final = Scanner(
@@ -325,6 +326,21 @@ TOOL = Tool(
         Metric(name="operation time", unit="us", better="lower", component="disk"),
     ),
     labels=("{file_size}", "{record}"),
+    primary={
+        "throughput": DISK,
+    },
+    implied={
+        "parent throughput": ("throughput",),
+        "process throughput mean": (
+            "throughput",
+            "parent throughput",
+        ),
+        "operation rate": ("throughput",),
+        "operation time": (
+            "throughput",
+            "operation rate",
+        ),
+    },
     parser=Parser(
         version=2,
         parse=parse,

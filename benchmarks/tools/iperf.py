@@ -25,6 +25,7 @@ from benchmarks.parsing.drafts import (
     keep,
 )
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import NETWORK
 from benchmarks.sentences import Sentence
 from benchmarks.units import convert
 
@@ -284,6 +285,12 @@ TOOL = Tool(
     ),
     aliases=("iperf2", "iperf 2"),
     labels=("{protocol}", "{link}"),
+    primary={
+        "throughput": NETWORK,
+    },
+    implied={
+        "sent throughput": ("throughput",),
+    },
     parser=Parser(
         version=2,
         parse=parse,

@@ -24,6 +24,7 @@ from benchmarks.parsing.scanning import (
     number,
     section,
 )
+from benchmarks.parsing.work import NETWORK
 from benchmarks.sentences import Sentence
 from benchmarks.tools.iperf import UNITS
 
@@ -292,6 +293,12 @@ TOOL = Tool(
     ),
     aliases=("iperf 3",),
     labels=("{protocol}", "{operation}"),
+    primary={
+        "throughput": NETWORK,
+    },
+    implied={
+        "sent throughput": ("throughput",),
+    },
     parser=Parser(
         version=2,
         parse=parse,

@@ -151,6 +151,8 @@ TOOL = Tool(
                 name=name,
                 unit={"ns": "s"}.get(unit, unit),
                 better="lower" if unit else "neither",
+                # Grown over the time that somebody looked on, whatever was done in it.
+                kind="amount" if unit else "count",
                 component=COMPONENTS.get(key.partition(".")[0], "CPU"),
                 # A difference: 0 is a machine that did nothing, or did not wait.
                 zero_allowed=True,

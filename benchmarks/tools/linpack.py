@@ -23,6 +23,7 @@ from benchmarks.parsing.drafts import (
     keep,
 )
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import FLOATING_POINT
 from benchmarks.sentences import Sentence
 
 LINES = Scanner(
@@ -147,6 +148,12 @@ TOOL = Tool(
     ),
     aliases=("netlib LINPACK",),
     labels=("n={n}",),
+    primary={
+        "performance": FLOATING_POINT,
+    },
+    implied={
+        "time": ("performance",),
+    },
     parser=Parser(
         version=2,
         parse=parse,

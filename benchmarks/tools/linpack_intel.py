@@ -8,6 +8,7 @@ One result row, as printed by ``xlinpack_xeon64``::
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import FLOATING_POINT
 from benchmarks.sentences import Sentence
 
 LINES = Scanner(
@@ -71,6 +72,12 @@ TOOL = Tool(
     ),
     aliases=("Intel LINPACK", "xlinpack"),
     labels=("n={n}",),
+    primary={
+        "performance": FLOATING_POINT,
+    },
+    implied={
+        "time": ("performance",),
+    },
     parser=Parser(
         version=2,
         parse=parse,

@@ -18,6 +18,7 @@ from benchmarks.parsing.drafts import (
     keep,
 )
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import COPY
 from benchmarks.sentences import Sentence
 
 LINES = Scanner(
@@ -87,6 +88,12 @@ TOOL = Tool(
         for name in ("copy rate", "total copy rate")
     ),
     labels=("{method}", "{size}"),
+    primary={
+        "copy rate": COPY,
+    },
+    implied={
+        "total copy rate": ("copy rate",),
+    },
     parser=Parser(
         version=1,
         parse=parse,

@@ -16,6 +16,7 @@ from benchmarks.errors import shorten
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import DISK
 from benchmarks.sentences import Sentence
 from benchmarks.units import whole_size
 
@@ -106,6 +107,9 @@ TOOL = Tool(
     metrics=(Metric(name="bandwidth", unit="MB/s", better="higher", component="disk"),),
     aliases=("mpi_io_test", "PVFS2 mpi-io-test", "OrangeFS mpi-io-test"),
     labels=("{client} → {server}",),
+    primary={
+        "bandwidth": DISK,
+    },
     parser=Parser(
         version=2,
         parse=parse,

@@ -20,6 +20,7 @@ from typing import Final
 from benchmarks.parsing.contract import Metric, Tool, metrics
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import NETWORK, Work, when
 from benchmarks.sentences import Sentence
 
 LINES: Final = Scanner(
@@ -397,12 +398,14 @@ TOOL = Tool(
             unit="us/KB",
             better="lower",
             component="network",
+            kind="cost",
         ),
         *metrics(
             (f"CPU time per transaction {end}" for end in ENDS),
             unit="us",
             better="lower",
             component="network",
+            kind="cost",
         ),
         Metric(
             name="transaction rate", unit="1/s", better="higher", component="network"
@@ -415,6 +418,23 @@ TOOL = Tool(
         ),
     ),
     labels=("{test}", "{from} → {to}"),
+    primary={
+        "throughput": NETWORK,
+        "transaction rate": Work(
+            (
+                when("network: requests", test=".*_CRR"),
+                when("network: round trip"),
+            )
+        ),
+    },
+    implied={
+        "sent throughput": ("throughput",),
+        "latency mean": ("transaction rate",),
+        "latency p50": (
+            "transaction rate",
+            "latency mean",
+        ),
+    },
     parser=Parser(
         version=2,
         parse=parse,

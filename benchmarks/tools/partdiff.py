@@ -22,6 +22,7 @@ from benchmarks.parsing.drafts import (
     keep,
 )
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import FLOATING_POINT
 from benchmarks.sentences import Sentence
 
 _TIME: Final = r"(?:Calculation time|Calculating time|Berechnungszeit)"
@@ -112,6 +113,9 @@ TOOL = Tool(
     metrics=(Metric(name="time", unit="s", better="lower", component="CPU"),),
     aliases=("partdiff-seq", "partdiff-par"),
     labels=("{method}", "{interlines} interlines"),
+    primary={
+        "time": FLOATING_POINT,
+    },
     parser=Parser(
         version=2,
         parse=parse,

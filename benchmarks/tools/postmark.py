@@ -11,6 +11,7 @@ It counts whole seconds, and one where none has passed. kilobytes and megabytes 
 from benchmarks.parsing.contract import Metric, Tool, metrics
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import NO_CLASS
 from benchmarks.sentences import Sentence
 
 # It stands before what is printed where the commands were piped into it.
@@ -118,6 +119,12 @@ TOOL = Tool(
         *metrics(DATA.values(), unit="MiB/s", better="higher", component="disk"),
     ),
     labels=("{phase}", "{files} files"),
+    primary={
+        "transaction rate": NO_CLASS,
+    },
+    implied={
+        "total time": ("transaction rate",),
+    },
     parser=Parser(
         version=1,
         parse=parse,

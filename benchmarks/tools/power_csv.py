@@ -30,6 +30,7 @@ from benchmarks.parsing.telemetry import (
     summary_metrics,
     take_chunks,
 )
+from benchmarks.parsing.work import ENERGY
 from benchmarks.sentences import Sentence
 
 _TIME = r"(?:time|timestamp|date|datetime|date_time|seconds|secs?|elapsed|epoch|t)"
@@ -259,9 +260,18 @@ TOOL = Tool(
     metrics=(
         Metric(name="energy", unit="J", better="lower", component="power"),
         # The window in which the meter ran, not the duration of the work.
-        Metric(name="meter time", unit="s", better="neither", component="power"),
+        Metric(
+            name="meter time",
+            unit="s",
+            better="neither",
+            component="power",
+            kind="setting",
+        ),
         *summary_metrics("power", "W", "power"),
     ),
     aliases=("power csv log", "watts csv"),
+    primary={
+        "energy": ENERGY,
+    },
     parser=Parser(version=2, parse=parse, signatures=(HEADER,), shape=is_rows),
 )

@@ -11,6 +11,7 @@ A Kb is 2^10 B.
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import MEMORY
 from benchmarks.sentences import Sentence
 
 _KIND = r"(?:INTEGER|FL-POINT|MMX|SSE)(?: \(nt\))?"
@@ -103,6 +104,9 @@ TOOL = Tool(
     ),
     aliases=("ramsmp", "RAMspeed/SMP"),
     labels=("{type}", "{level}", "{block}"),
+    primary={
+        "bandwidth": MEMORY,
+    },
     parser=Parser(
         version=2,
         parse=parse,

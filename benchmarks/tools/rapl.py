@@ -30,6 +30,7 @@ from benchmarks.parsing.telemetry import (
     refuse_other_width,
     summary_metrics,
 )
+from benchmarks.parsing.work import ENERGY
 from benchmarks.sentences import Sentence
 from benchmarks.tools.power_csv import microseconds, split
 
@@ -264,11 +265,20 @@ TOOL = Tool(
     metrics=(
         Metric(name="energy", unit="J", better="lower", component="power"),
         # The window in which the counter ran, not the duration of the work.
-        Metric(name="meter time", unit="s", better="neither", component="power"),
+        Metric(
+            name="meter time",
+            unit="s",
+            better="neither",
+            component="power",
+            kind="setting",
+        ),
         *summary_metrics("power", "W", "power"),
     ),
     aliases=("turbostat", "powercap", "energy_uj"),
     labels=("{part}", "socket {socket}"),
+    primary={
+        "energy": ENERGY,
+    },
     parser=Parser(
         version=1,
         parse=parse,

@@ -21,6 +21,7 @@ from benchmarks.parsing.drafts import (
     keep,
 )
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import Work, when
 from benchmarks.sentences import Sentence
 
 _SAYS = r"stress-ng: (?:[\d:.]++ )?(?:{0}): ++(?:\[\d++\] ++)?"
@@ -197,9 +198,24 @@ TOOL = Tool(
     metrics=(
         Metric(name=OPS, unit="", better="neither", component="CPU", zero_allowed=True),
         Metric(name=WALL, unit="1/s", better="higher", component="CPU"),
-        Metric(name=CPU, unit="1/s", better="higher", component="CPU"),
+        # For a second of CPU time that the guest counts.
+        Metric(name=CPU, unit="1/s", better="higher", component="CPU", kind="cost"),
     ),
     labels=("{stressor}", "{instances} instances"),
+    primary={
+        WALL: Work(
+            (
+                when("CPU: floating point", stressor="matrix|matrix-3d|fp|trig"),
+                when("CPU: integer", stressor="prime|hash|crc16|bitops|factor"),
+                when("memory: copy", stressor="memcpy|stream|memmove"),
+                when("memory: read", stressor="memrate-read"),
+                when("memory: latency", stressor="mcontend|randlist"),
+                when("system: process creation", stressor="fork|vfork|clone|exec"),
+                when("system: system call", stressor="get|getrandom|syscall|sysinfo"),
+                when("system: context switch", stressor="switch|context|yield|pipe"),
+            )
+        ),
+    },
     parser=Parser(
         version=2,
         parse=parse,

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from benchmarks.parsing.contract import Metric, Tool, metrics
+from benchmarks.parsing.contract import SET_AMOUNTS, SET_LENGTHS, Metric, Tool, metrics
 from benchmarks.parsing.drafts import (
     Draft,
     Parameter,
@@ -24,6 +24,7 @@ from benchmarks.parsing.drafts import (
     keep,
 )
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import NO_CLASS, Work, when
 from benchmarks.sentences import Sentence
 
 COUNTS = (
@@ -40,6 +41,38 @@ RATES = ("transaction rate", "read/write request rate", "query rate", "event rat
 LATENCIES = ("min", "mean", "max", "p95", "percentile")
 FILE_RATES = ("read rate", "write rate", "fsync rate", "file request rate")
 FILE_THROUGHPUTS = ("read throughput", "write throughput", "file throughput")
+
+# Any of these tells what the time of a set amount of work tells.
+SPEEDS = (
+    *RATES,
+    "CPU event rate",
+    "memory throughput",
+    "memory operation rate",
+    *FILE_THROUGHPUTS,
+    "file request rate",
+)
+# Files that are read and written in one test are both.
+FILES_READ = Work(
+    (
+        when("disk: random read", test="fileio", access="random"),
+        when("disk: sequential read", test="fileio", access="sequential"),
+    )
+)
+FILES_WRITTEN = Work(
+    (
+        when("disk: random write", test="fileio", access="random"),
+        when("disk: sequential write", test="fileio", access="sequential"),
+    )
+)
+# Its metrics are many tests' at once: which it was says the test alone.
+QUERIED = Work((when("application: database", test="oltp"),))
+COUNTED = Work((when("CPU: integer", test="cpu"),))
+MOVED = Work(
+    (
+        when("memory: read", test="memory", operation="read"),
+        when("memory: write", test="memory", operation="write"),
+    )
+)
 
 # The lines of versions 0.3 to 1.1.
 _END: Final = r"[ \t]*+$"
@@ -265,7 +298,14 @@ TOOL = Tool(
     title="sysbench",
     homepage="https://github.com/akopytov/sysbench",
     metrics=(
-        Metric(name="total time", unit="s", better="lower", component="application"),
+        Metric(
+            name="total time",
+            unit="s",
+            better="lower",
+            component="application",
+            fixed_by=SET_LENGTHS,
+            unless=SET_AMOUNTS,
+        ),
         *metrics(
             COUNTS,
             unit="",
@@ -273,7 +313,13 @@ TOOL = Tool(
             component="application",
             zero_allowed=True,
         ),
-        *metrics(RATES, unit="1/s", better="higher", component="application"),
+        *metrics(
+            RATES,
+            unit="1/s",
+            better="higher",
+            component="application",
+            capped_by=("target_rate", "rate"),
+        ),
         *metrics(
             (f"request latency {which}" for which in LATENCIES),
             unit="ms",
@@ -294,6 +340,26 @@ TOOL = Tool(
         *metrics(FILE_THROUGHPUTS, unit="MiB/s", better="higher", component="disk"),
     ),
     labels=("{test}", "{threads} threads"),
+    primary={
+        "transaction rate": QUERIED,
+        "CPU event rate": COUNTED,
+        "memory throughput": MOVED,
+        "read throughput": FILES_READ,
+        "write throughput": FILES_WRITTEN,
+        "event rate": NO_CLASS,
+    },
+    implied={
+        "query rate": ("transaction rate",),
+        "read/write request rate": ("transaction rate", "query rate"),
+        "memory operation rate": ("memory throughput",),
+        "read rate": ("read throughput",),
+        "write rate": ("write throughput",),
+        "file throughput": FILE_THROUGHPUTS[:2],
+        "file request rate": (*FILE_THROUGHPUTS, *FILE_RATES[:2]),
+        "fsync rate": (*FILE_THROUGHPUTS[1:], "write rate", "file request rate"),
+        "total time": SPEEDS,
+        "request latency mean": (*SPEEDS, "total time"),
+    },
     parser=Parser(
         version=3,
         parse=parse,

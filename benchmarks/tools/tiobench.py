@@ -24,6 +24,7 @@ from benchmarks.parsing.drafts import (
     keep,
 )
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import DISK
 from benchmarks.sentences import Sentence
 
 LINES = Scanner(
@@ -178,6 +179,12 @@ TOOL = Tool(
     ),
     aliases=("tiobench.pl",),
     labels=("{size}", "{block}", "{threads} threads"),
+    primary={
+        "rate": DISK,
+    },
+    implied={
+        "latency mean": ("rate",),
+    },
     parser=Parser(
         version=1,
         parse=parse,

@@ -26,6 +26,7 @@ from benchmarks.parsing.drafts import (
     keep,
 )
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import DISK
 from benchmarks.sentences import Sentence
 
 _ITEM = r"\| *+(?P<{0}>(?:Random )?(?:Write|Read))\b"
@@ -157,6 +158,16 @@ TOOL = Tool(
         ),
     ),
     labels=("{size}", "{threads} threads"),
+    primary={
+        "rate": DISK,
+    },
+    implied={
+        "time": ("rate",),
+        "latency mean": (
+            "rate",
+            "time",
+        ),
+    },
     parser=Parser(
         version=2,
         parse=parse,

@@ -23,6 +23,7 @@ from benchmarks.parsing.virtlab_output import (
     kernel_lines,
     runs_of,
 )
+from benchmarks.parsing.work import FLOATING_POINT
 from benchmarks.sentences import Sentence
 
 LINES = kernel_lines(
@@ -129,6 +130,12 @@ TOOL = Tool(
         Metric(name="performance", unit="Mflop/s", better="higher", component="CPU"),
     ),
     labels=("n={n}", "{precision}"),
+    primary={
+        "performance": FLOATING_POINT,
+    },
+    implied={
+        "time": ("performance",),
+    },
     parser=Parser(
         version=1,
         parse=parse,

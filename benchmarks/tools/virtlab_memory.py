@@ -25,6 +25,7 @@ from benchmarks.parsing.virtlab_output import (
     kernel_lines,
     runs_of,
 )
+from benchmarks.parsing.work import MEMORY
 from benchmarks.sentences import Sentence
 from benchmarks.units import whole_size
 
@@ -92,6 +93,9 @@ TOOL = Tool(
         Metric(name="bandwidth", unit="MB/s", better="higher", component="memory"),
     ),
     labels=("{type}", "{block}", "{array}"),
+    primary={
+        "bandwidth": MEMORY,
+    },
     parser=Parser(
         version=1,
         parse=parse,

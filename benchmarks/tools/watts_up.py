@@ -27,6 +27,7 @@ from benchmarks.parsing.telemetry import (
     summary_metrics,
     take_chunks,
 )
+from benchmarks.parsing.work import ENERGY
 from benchmarks.sentences import Sentence
 
 _AT = r"(?:(?P<at>\d{9,10}(?:\.\d{1,9})?)[ ,;:\t]+)?"
@@ -156,11 +157,20 @@ TOOL = Tool(
     metrics=(
         Metric(name="energy", unit="J", better="lower", component="power"),
         # The window in which the meter ran, not the duration of the work.
-        Metric(name="meter time", unit="s", better="neither", component="power"),
+        Metric(
+            name="meter time",
+            unit="s",
+            better="neither",
+            component="power",
+            kind="setting",
+        ),
         *summary_metrics("power", "W", "power"),
     ),
     aliases=("Watts up?", "Watts up", "wattsup"),
     labels=("{workload}",),
+    primary={
+        "energy": ENERGY,
+    },
     parser=Parser(
         version=2,
         parse=parse,

@@ -21,6 +21,7 @@ from benchmarks.parsing.drafts import (
     keep,
 )
 from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import WEB
 from benchmarks.sentences import Sentence
 
 _TIME = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>us|ms|s|m|h)"
@@ -165,13 +166,26 @@ TOOL = Tool(
     title="wrk",
     homepage="https://github.com/wg/wrk",
     metrics=(
-        _metric("request rate", "1/s"),
+        Metric(
+            name="request rate",
+            unit="1/s",
+            better="higher",
+            component="application",
+            capped_by=("rate",),
+        ),
         _metric("transfer rate", "MiB/s"),
         _metric("thread request rate", "1/s"),
         _metric("latency mean", "ms"),
         _metric("latency max", "ms"),
         _metric("latency percentile", "ms"),
-        _metric("test duration", "s"),
+        # Always as long as its option says, or as the 10 s that stand for it.
+        Metric(
+            name="test duration",
+            unit="s",
+            better="lower",
+            component="application",
+            kind="setting",
+        ),
         Metric(
             name="requests",
             unit="",
@@ -182,6 +196,13 @@ TOOL = Tool(
     ),
     aliases=("wrk2",),
     labels=("{connections} connections", "p{percentile}"),
+    primary={
+        "request rate": WEB,
+    },
+    implied={
+        "transfer rate": ("request rate",),
+        "latency mean": ("request rate",),
+    },
     parser=Parser(
         version=2,
         parse=parse,

@@ -4,9 +4,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from benchmarks.analysis.baselines import (
+    PATHS,
     CellConditions,
     choose_baseline,
     place_of,
@@ -14,8 +16,10 @@ from benchmarks.analysis.baselines import (
 )
 from benchmarks.analysis.near import MeasuredCase, nearest
 from benchmarks.fingerprints import canonical_parameters
-from benchmarks.models import Case, Cell, Efficiency, Study
+from benchmarks.models import Case, Cell, DueCheck, Efficiency, Study
+from benchmarks.models.study import EFFICIENCY_RULES
 from benchmarks.own_tools.lookup import known_tool
+from benchmarks.parsing.speedless import Extremes, no_speed
 from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence, joined
 
@@ -25,6 +29,8 @@ SUM = "sum"
 UNPAIRED = (State.MISSING, State.OTHER_PARAMETERS, State.UNIT_MISMATCH)
 # The native cases of a lab by tool and place.
 NativeCases = Mapping[tuple[Any, ...], Mapping[int, MeasuredCase]]
+# The scenario in which nothing else runs.
+ALONE = "single"
 KEPT = ("baseline_id", "state", "ratio", "baseline_mean", "baseline_n", "reason")
 
 
@@ -33,17 +39,39 @@ def normalise_study(study: Study) -> None:
     normalise(list(study.cells.all()))
 
 
+def renew_efficiencies() -> int:
+    """Set the cells of studies of older rules against others anew; return how many.
+
+    Their flags rest on efficiencies: they are looked at once more as well.
+    """
+    older = Study.objects.filter(efficiency_rules__lt=EFFICIENCY_RULES)
+    ids = list(older.order_by("pk").values_list("pk", flat=True))
+    for study_id in ids:
+        # One by one: a large study takes seconds, and what is done stays done.
+        with transaction.atomic():
+            study = Study.objects.select_for_update(no_key=True).get(pk=study_id)
+            normalise_study(study)
+            study.efficiency_rules = EFFICIENCY_RULES
+            study.save(update_fields=["efficiency_rules"])
+            DueCheck.objects.create(study=study)
+    return len(ids)
+
+
 def normalise(touched: Sequence[Cell]) -> None:
     """Recompute the efficiency of these cells and of all that lean on them."""
     ids = {cell.pk for cell in touched}
     ids |= _looking_for_near_ones(ids)
     changed = _related(Cell.objects.filter(pk__in=ids))
     # For these groups of cells a changed one is, or may be, the baseline.
-    leant_on = {_partners(cell) for cell in changed if cell.system.is_native} | {
-        _study_case(cell)
-        for cell in changed
-        if cell.system_id == cell.study.reference_system_id
-    }
+    leant_on = (
+        {_partners(cell) for cell in changed if cell.system.is_native}
+        | {
+            _study_case(cell)
+            for cell in changed
+            if cell.system_id == cell.study.reference_system_id
+        }
+        | {_same_system(cell) for cell in changed if cell.scenario == ALONE}
+    )
     # All that can be a baseline of the changed ones, or lean on one of them.
     near = Q(system__host__in={cell.system.host_id for cell in changed})
     near |= Q(study__in={cell.study_id for cell in changed})
@@ -63,9 +91,12 @@ def normalise(touched: Sequence[Cell]) -> None:
         efficiencies += [
             _efficiency_of(cell, cells, natives)
             for cell in cells
-            if cell.pk in ids or leant_on & {_partners(cell), _study_case(cell)}
+            if cell.pk in ids
+            or leant_on & {_partners(cell), _study_case(cell), _same_system(cell)}
         ]
-    _name_near_cases([each for each in efficiencies if each.state == State.MISSING])
+    # Slots lack the same system alone, not a native partner.
+    missing = [each for each in efficiencies if each.state == State.MISSING]
+    _name_near_cases([each for each in missing if not _is_slot(each.cell)])
     # Only those that differ are written: twice changes nothing.
     stored = Efficiency.objects.in_bulk([row.cell_id for row in efficiencies])
     Efficiency.objects.bulk_create(
@@ -164,11 +195,18 @@ def _study_case(cell: Cell) -> tuple[Any, ...]:
     return ("reference", cell.study_id, cell.case_id)
 
 
+def _same_system(cell: Cell) -> tuple[Any, ...]:
+    """The cells that what one system did alone may be the baseline of."""
+    return ("alone", cell.study_id, cell.system_id, cell.case_id)
+
+
 def _efficiency_of(
     cell: Cell, same_case: Sequence[Cell], natives: Sequence[CellConditions]
 ) -> Efficiency:
     """Return the cell's unsaved efficiency, given all cells of its case around it."""
     study = cell.study
+    if _is_slot(cell):
+        return _slowdown_of(cell, same_case)
     choice = choose_baseline(
         _conditions_of(cell),
         natives,
@@ -190,14 +228,62 @@ def _efficiency_of(
     return _against(cell, None, State.MISSING, joined([choice.reason, nor]))
 
 
+def _is_slot(cell: Cell) -> bool:
+    """Whether it is one VM of several, or their mean: not their sum, no path.
+
+    What other VMs take meanwhile is nothing that a hypervisor costs.
+    """
+    is_alone = cell.scenario == ALONE or cell.vms == 1
+    is_path = cell.scenario in PATHS
+    return not (is_alone or is_path or cell.slot == SUM or cell.system.is_native)
+
+
+def _slowdown_of(cell: Cell, same_case: Sequence[Cell]) -> Efficiency:
+    """Set one VM of several against the same system with one VM alone."""
+    alone = [
+        other
+        for other in same_case
+        if _same_system(other) == _same_system(cell) and other.scenario == ALONE
+    ]
+    if alone:
+        # Mostly there is one; one VM alone may be stated as the first of one.
+        best = min(alone, key=lambda other: (other.slot not in ("1", ""), other.pk))
+        reason = Sentence(
+            "One of {n} VMs that ran together, beside the same system with one alone.",
+            n=cell.vms or Sentence("several"),
+        )
+        return _against(cell, best, State.SLOWDOWN, reason)
+    reference = cell.study.reference_system_id
+    if cell.system_id == reference:
+        return _against(cell, None, State.REFERENCE, "")
+    wanted = (cell.study_id, reference, *_circumstances(cell))
+    for other in same_case if reference else ():
+        if wanted == (other.study_id, other.system_id, *_circumstances(other)):
+            return _against(cell, other, State.RELATIVE, "")
+    reason = Sentence(
+        "One of several VMs is set against the same system with one VM alone: "
+        "there is no such run of this case."
+    )
+    return _against(cell, None, State.MISSING, reason)
+
+
 def _circumstances(cell: Cell) -> tuple[Any, ...]:
     return (cell.scenario, cell.vms, cell.slot, cell.load)
 
 
 def _against(cell: Cell, baseline: Cell | None, state: str, reason: str) -> Efficiency:
     efficiency = Efficiency(cell=cell, lab_id=cell.lab_id, state=state, reason=reason)
+    metric = known_tool(cell.case.tool).metric(cell.case.metric)
+    why_not = no_speed(
+        metric,
+        cell.case.parameters,
+        *(_extremes(side) for side in (cell, baseline) if side is not None),
+        is_guest=not cell.system.is_native,
+    )
     if cell.case.better == "neither":
-        efficiency.state, efficiency.reason = State.UNDIRECTED, ""
+        efficiency.state, efficiency.reason = State.UNDIRECTED, why_not or ""
+    elif why_not:
+        efficiency.state, efficiency.reason = State.NO_SPEED, why_not
     elif baseline is not None:
         efficiency.baseline = baseline
         efficiency.baseline_mean, efficiency.baseline_n = baseline.mean, baseline.n
@@ -207,6 +293,14 @@ def _against(cell: Cell, baseline: Cell | None, state: str, reason: str) -> Effi
         if cell.slot == SUM != baseline.slot and efficiency.ratio is not None:
             efficiency.state = State.SCALING
     return efficiency
+
+
+def _extremes(cell: Cell) -> Extremes:
+    """The ends of a cell's runs."""
+    # Cells without runs are not asked for, and older ones had no ends.
+    mean = cast(float, cell.mean)
+    ends = (cell.minimum, cell.maximum)
+    return Extremes(*(mean if end is None else end for end in ends))
 
 
 def _conditions_of(cell: Cell) -> CellConditions:

@@ -147,7 +147,8 @@ def records(table: ComparisonTable) -> Iterator[dict[str, Any]]:
     ``value`` and ``baseline_value`` are in ``unit``, None where no single figure
     describes the runs: ``reason`` says so, and ``speeds`` has both where there are two.
     ``ratio`` is of the ``kind`` that is named, with ``low`` to ``high`` as its 95 %
-    interval; ``overhead`` is 1 less that, which a ``scaling`` has not.
+    interval; ``overhead`` is 1 less that, which ``scaling`` and
+    ``slowdown`` have not.
 
     Of energies (`ENERGY_FIELDS`) ``energy`` and ``baseline_energy`` are means over the
     metered runs in ``energy_unit``, J or J for a unit of work; ``energy_ratio`` is
@@ -174,11 +175,11 @@ def records(table: ComparisonTable) -> Iterator[dict[str, Any]]:
 
 def _speed(row: ComparisonRow) -> dict[str, Any]:
     shown, judgement = row.shown, row.shown.judgement
-    kinds = ("efficiency", "relative", "scaling")
+    kinds = ("efficiency", "relative", "scaling", "slowdown")
     low, high = (judgement.low, judgement.high) if judgement else (None, None)
 
     def overhead(ratio: float | None) -> float | None:
-        has_overhead = shown.ratio is not None and shown.scaling is None
+        has_overhead = shown.efficiency is not None or shown.relative is not None
         return 1 - ratio if has_overhead and ratio is not None else None
 
     return {

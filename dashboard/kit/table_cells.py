@@ -163,6 +163,11 @@ def sentence(row: ComparisonRow) -> str:
             "%(ratio)s times one machine alone: %(value)s in sum against "
             "%(baseline)s, %(runs)s against %(baseline_runs)s."
         )
+    elif seen.slowdown is not None:
+        against = _(
+            "%(slot)s: slowdown %(ratio)s of this system alone: %(value)s against "
+            "%(baseline)s, %(runs)s against %(baseline_runs)s."
+        )
     elif seen.efficiency is None:
         against = _(
             "%(ratio)s of the reference: %(value)s against %(baseline)s, "
@@ -174,13 +179,14 @@ def sentence(row: ComparisonRow) -> str:
             "%(runs)s against %(baseline_runs)s."
         )
     against %= {
+        "slot": wording.slot_of_vms(row.slot, row.vms),
         "ratio": figures.ratio(seen.ratio),
         "value": full_figure(row),
         "baseline": baseline_figure(row),
         "runs": runs,
         "baseline_runs": wording.runs_text(seen.baseline_n or 0),
     }
-    is_plain = seen.state in {"paired", "relative"}
+    is_plain = seen.state in {"paired", "relative", "slowdown"}
     caution = "" if is_plain else wording.said(seen.reason)
     parts = (against, verdicts.judgement_sentence(seen.judgement), caution)
     return " ".join(filter(None, parts))

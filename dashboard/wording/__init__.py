@@ -222,6 +222,15 @@ def against_text(reference: System | None, names: Mapping[int, str]) -> str:
     return _("compared with %(system)s") % {"system": system}
 
 
+def slot_of_vms(slot: str, vms: int | None) -> str:
+    """Return which of several VMs that ran together it was: ``slot 2 of 3``."""
+    if not slot.isdecimal():
+        return slot_text(slot) or _("one of several VMs")
+    if vms is None:
+        return _("slot %(slot)s") % {"slot": slot}
+    return _("slot %(slot)s of %(vms)s") % {"slot": slot, "vms": vms}
+
+
 def slot_text(slot: str) -> str:
     """Return which of the VMs, or which figure of them all."""
     aggregates = {

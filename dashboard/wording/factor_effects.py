@@ -256,6 +256,13 @@ def left_out(analysis: Analysis) -> Iterator[str]:
             n,
         )
         yield text % {"n": n}
+    if n := counts.get("no_speed", 0):
+        text = ngettext(
+            "%(n)s cell is left out: what it tells is no speed.",
+            "%(n)s cells are left out: what they tell is no speed.",
+            n,
+        )
+        yield text % {"n": n}
     if n := counts.get("not_positive", 0):
         text = ngettext(
             "%(n)s cell reads 0 or nothing and is left out.",

@@ -50,6 +50,23 @@ COMPARING = (
             "that more is always better."
         ),
     ),
+    Word(
+        "slowdown",
+        _("slowdown"),
+        _(
+            "Of one of several VMs that ran together: its speed beside that of the "
+            "same system with one VM alone. 0.42 is 0.42 of the speed that it has "
+            "alone; nothing is said of native."
+        ),
+    ),
+    Word(
+        "no-speed",
+        _("no speed"),
+        _(
+            "A length that an option of the test set, a count, a share of CPU time, "
+            "an amount: it has no relative performance, and the cell says why."
+        ),
+    ),
     Word("overhead", _("overhead"), _("1 minus relative performance: what is lost.")),
     Word(
         "interval",

@@ -61,6 +61,16 @@ STATES: dict[str, tuple[Text, Text]] = {
         gettext_lazy("another host"),
         gettext_lazy("the two ran on different machines: a ratio, and no verdict"),
     ),
+    "slowdown": (
+        gettext_lazy("slowdown"),
+        gettext_lazy(
+            "one VM of several beside the same system with one VM alone: no efficiency"
+        ),
+    ),
+    "no_speed": (
+        gettext_lazy("no speed"),
+        gettext_lazy("a set length, a count, a share, an amount: it has no efficiency"),
+    ),
     "metered": (
         gettext_lazy("metered"),
         gettext_lazy("joules for the same work, compared with the baseline's"),

@@ -142,9 +142,13 @@ def written_ratio(row: ComparisonRow) -> float | None:
 
 
 def is_overhead(row: ComparisonRow, show: str) -> bool:
-    """Whether a ratio is written as what is lost of 1: scaling loses nothing."""
+    """Whether a ratio is written as what is lost of 1.
+
+    Scaling loses nothing, and what a slot loses the other slots have got.
+    """
     is_speed = not row.shown.is_energy
-    return show == OVERHEAD and is_speed and row.shown.scaling is None
+    is_of_several = row.shown.scaling is not None or row.shown.slowdown is not None
+    return show == OVERHEAD and is_speed and not is_of_several
 
 
 def ratio_text(row: ComparisonRow, show: str) -> str:

@@ -17,6 +17,9 @@ def test_it_lists_what_was_measured(anyone, measured):
         "unit": "MB/s",
         "better": "higher",
         "component": "network",
+        "kind": "speed",
+        "stands_for": "test",
+        "work_class": "network-throughput-out",
         "label": Case.objects.get().label,
     }
     assert anyone.get(f"cases/{case['id']}/").json() == case

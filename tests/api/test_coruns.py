@@ -82,5 +82,5 @@ def test_a_wrong_question_is_refused(anyone, study, query):
 
 
 def test_its_queries_are_fixed(anyone, together, django_assert_num_queries):
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         anyone.get("coruns/", study="study")

@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
 from benchmarks.labs.installation import FirstSecrets, install
+from benchmarks.uploads.efficiencies import renew_efficiencies
 from benchmarks.uploads.processing import retry_after_upgrade
 
 
@@ -29,6 +30,7 @@ class Command(BaseCommand):
         with transaction.atomic():
             if secrets := install():
                 self._write_secrets(secrets)
+        renew_efficiencies()
         # What another version could not process this one perhaps can.
         retry_after_upgrade()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.profile import NO_SPEED, Profile, Share
+from benchmarks.comparing.profile import Profile, Share
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import COMPONENTS, rank
 from dashboard import wording
@@ -62,7 +62,7 @@ def _mean(share: Share | None) -> Mean | None:
 
 def ratio_chart(rows: Sequence[ComparisonRow]) -> tuple[Figure, ...]:
     """Draw every ratio of a scenario, a band for each component and platform."""
-    shown = [row for row in rows if row.shown.ratio and row.shown.unit not in NO_SPEED]
+    shown = [row for row in rows if row.shown.ratio and row.shown.slowdown is None]
     groups = list(_groups(shown))
     if not groups:
         return ()

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.profile import NO_SPEED, Profile
+from benchmarks.comparing.profile import Profile
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import COMPONENTS, SCENARIOS, rank
 from benchmarks.models import Flag
@@ -117,12 +117,12 @@ def _loss_lines(
         component = row.case.component if row.scenario == ALONE else ""
         return rank(SCENARIOS, row.scenario), rank(COMPONENTS, component)
 
-    # A share of CPU time is no speed, and a sum over VMs is no loss of one.
+    # A sum over VMs is no loss of one, and what a slot loses the other slots have got.
     losses = [
         row
         for row in rows
-        if row.shown.unit not in NO_SPEED
-        and row.shown.scaling is None
+        if row.shown.scaling is None
+        and row.shown.slowdown is None
         and row.shown.ratio is not None
         and row.shown.ratio < 1
     ]

@@ -145,6 +145,8 @@ def _meaning(row: ComparisonRow, show: str) -> str:
         return meaning
     if row.shown.scaling is not None:
         return _("times one machine alone")
+    if row.shown.slowdown is not None:
+        return _("of this system alone")
     return _("of native") if row.shown.efficiency is not None else _("of the reference")
 
 

@@ -260,6 +260,11 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
     seen = row.shown
     if seen.scaling is not None:
         answer = _("All VMs on %(platform)s reach %(ratio)s of one machine in %(case)s")
+    elif seen.slowdown is not None:
+        words["slot"] = _capital(wording.slot_of_vms(row.slot, row.vms))
+        answer = _(
+            "%(slot)s on %(platform)s: slowdown %(ratio)s of one alone in %(case)s"
+        )
     elif seen.relative is not None:
         answer = _("%(platform)s reaches %(ratio)s of the reference in %(case)s")
     elif seen.efficiency is not None:
@@ -267,9 +272,15 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
     else:
         words["value"] = wording.quantity(seen.value, seen.unit)
         words["why"] = states.state_meaning(seen.state) or wording.said(seen.reason)
+        if seen.state == "no_speed":  # the reason says which of them it is
+            words["why"] = _uncapital(wording.said(seen.reason)).rstrip(".")
         return _capital(_("%(case)s on %(platform)s: %(value)s; %(why)s.") % words)
     words["ratio"] = figures.ratio(seen.ratio or 0.0)
     return f"{answer % words}{_how_sure(seen.judgement)}."
+
+
+def _uncapital(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def _capital(text: str) -> str:

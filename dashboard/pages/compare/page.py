@@ -229,6 +229,8 @@ def comparison_chart(
         for group, row in rows
     ]
     title = _axis_title(bool(RELATIVE & table.states.keys()), is_energy)
+    if "slowdown" in table.states and not is_energy:
+        title = _("Ratio, 1 = one VM alone, of a sum one machine alone (log scale)")
     return dot_plot(labels, series, dots, axis_title=title)
 
 

@@ -123,6 +123,8 @@ def test_reasons_are_said_in_one_order_and_a_new_one_last():
         "other_host",
         "unrepeated",
         "few_independent",
+        "slowdown",
+        "no_speed",
     ]
 
 

@@ -434,6 +434,26 @@ def test_refused_cells_are_not_tested_and_stay_refused():
     ]
 
 
+def test_only_primary_cells_are_tests_and_the_others_are_held_to_their_limit():
+    means = [80.0, *[97.8] * 18, 96.3]
+    judged = judge(steady(*means), steady(*[100.0] * 20), True)
+    alone = np.arange(20) == 0
+
+    corrected = correct(judged, alone)
+
+    assert corrected.tested == 1
+    assert corrected.verdict[[0, 19]].tolist() == [Verdict.SLOWER, Verdict.UNDETERMINED]
+    # What follows from a cell that stands stands with it.
+    both = judge(steady(80, 80), steady(100, 100), True)
+    assert correct(both, [True, False]).verdict.tolist() == [Verdict.SLOWER] * 2
+
+
+def test_without_any_primary_cell_all_are_tests():
+    judged = judge(steady(80, 97.8), steady(100, 100), True)
+
+    assert correct(judged, [False, False]).tested == 2
+
+
 def test_correcting_twice_changes_nothing():
     judged = judge(steady(80, 96.3, *[97.8] * 18), steady(*[100] * 20), True)
     once = correct(judged)

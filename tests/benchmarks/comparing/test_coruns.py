@@ -179,13 +179,13 @@ def test_filters_narrow_what_is_returned_not_what_it_is_set_against(slots, study
     assert not study_coruns(study, filters={"case__component": "CPU"}).coruns
 
 
-def test_it_asks_six_times_where_there_is_no_native_cell(
+def test_it_asks_seven_times_where_there_is_no_native_cell(
     slots, study, django_assert_num_queries
 ):
     slots(10.0, 20.0)
     slots(10.0, 20.0, 30.0)
 
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         study_coruns(study)
 
 

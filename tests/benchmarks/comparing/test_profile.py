@@ -80,17 +80,25 @@ def test_noise_of_the_runs_widens_an_interval_that_cases_alone_make_too_narrow()
     assert noisy.high == pytest.approx(0.8 * exp(4.302653 * 0.1 / sqrt(3)))
 
 
-def test_components_stand_in_their_order_and_shares_of_time_are_no_speed():
-    rows = [
-        *guest(2, {1: 0.5}),
-        *guest(2, {2: 0.9}, component="CPU"),
-        *guest(2, {3: 0.1}, component="CPU", unit="%"),
-    ]
+def test_components_stand_in_their_order():
+    rows = [*guest(2, {1: 0.5}), *guest(2, {2: 0.9}, component="CPU")]
 
     whole = profile(rows, {})
 
     assert whole.components == ("CPU", "network")
     assert [share.mean for share in whole.rows[0].stated] == pytest.approx([0.9, 0.5])
+
+
+def test_what_follows_from_another_number_of_its_test_is_no_second_case():
+    rows = [
+        *guest(2, {1: 0.5}, metric="disk throughput"),
+        *guest(2, {2: 0.9}, metric="IOps"),
+        *guest(2, {3: 0.1}, metric="response time max"),
+    ]
+
+    (share,) = profile(rows, {}).rows[0].stated
+
+    assert (share.mean, share.cases) == (pytest.approx(0.5), 1)
 
 
 def test_native_cells_and_those_without_a_ratio_have_no_row():
@@ -118,7 +126,7 @@ def test_it_is_read_from_stored_cells_in_a_fixed_number_of_queries(
     submit(run_document(52.97), run_document(13.08, system=xen))
     submit(run_document(99.0, system=xen, scenario="parallel", vms=2, slot="1"))
 
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         whole = study_profile(ANYONE, study)
 
     (row,) = whole.rows

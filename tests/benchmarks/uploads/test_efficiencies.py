@@ -2,9 +2,13 @@
 
 import pytest
 
-from benchmarks.models import Cell, Efficiency, Host
+from benchmarks.models import Cell, DueCheck, Efficiency, Host, Study
 from benchmarks.studies.saving import update_study
-from benchmarks.uploads.efficiencies import normalise, normalise_study
+from benchmarks.uploads.efficiencies import (
+    normalise,
+    normalise_study,
+    renew_efficiencies,
+)
 
 
 def stored_efficiency(run_id: int) -> Efficiency:
@@ -202,3 +206,120 @@ def test_a_guest_with_another_os_than_its_hosts_has_a_baseline(
 
     assert (of_xen().state, of_xen().ratio) == ("paired", 0.25)
     assert "operating system" not in of_xen().reason
+
+
+SHARE = "CPU utilization (network)"
+
+
+def cell_of(**circumstances) -> Efficiency:
+    return Efficiency.objects.get(**{f"cell__{k}": v for k, v in circumstances.items()})
+
+
+def test_a_share_of_processor_time_has_no_efficiency(submit, run_document, xen):
+    def document(value, **changes):
+        sample = {"metric": SHARE, "value": value, "unit": "%"}
+        return {**run_document(value, **changes), "samples": [sample]}
+
+    submit(document(2.4), document(37.8, system=xen))
+
+    guest = cell_of(system__hypervisor="Xen")
+    native = cell_of(system__hypervisor="native")
+    assert (guest.state, guest.ratio, guest.baseline) == ("no_speed", None, None)
+    assert "hypervisor's part is not seen" in guest.reason
+    assert (native.state, native.ratio) == ("no_speed", None)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "native", "guest", "state"),
+    [
+        pytest.param({"time": "10"}, 10.2, 11.9, "no_speed", id="its option"),
+        pytest.param({}, 10.0003, 10.0121, "no_speed", id="its clock"),
+        pytest.param({}, 10.0003, 12.7, "paired", id="times that differ"),
+        pytest.param({"events": "500"}, 10.0003, 10.0121, "paired", id="set work"),
+    ],
+)
+def test_a_set_length_has_no_efficiency(
+    submit, run_document, xen, parameters, native, guest, state
+):
+    def document(value, **changes):
+        stated = {"test": "cpu", **parameters}
+        sample = {"metric": "total time", "value": value, "unit": "s"}
+        sample["parameters"] = stated
+        return {
+            **run_document(value, **changes),
+            "tool": "sysbench",
+            "samples": [sample],
+        }
+
+    submit(document(native), document(guest, system=xen))
+
+    assert cell_of(system__hypervisor="Xen").state == state
+
+
+def together(run_document, xen, *values):
+    return [
+        run_document(
+            value, system=xen, scenario="parallel", vms=len(values), slot=str(slot)
+        )
+        for slot, value in enumerate(values, start=1)
+    ]
+
+
+def test_a_slot_is_set_against_its_own_system_alone(submit, run_document, xen):
+    submit(
+        run_document(100.0),
+        run_document(80.0, system=xen),
+        *together(run_document, xen, 40.0, 20.0),
+    )
+
+    slot = cell_of(scenario="parallel", slot="2")
+    assert (slot.state, slot.ratio) == ("slowdown", 0.25)
+    assert slot.baseline == cell_of(system__hypervisor="Xen", slot="1", vms=1).cell
+
+
+def test_only_the_sum_of_slots_stands_beside_native(submit, run_document, xen):
+    total = run_document(90.0, system=xen, scenario="parallel", vms=2, slot="sum")
+    submit(run_document(100.0), run_document(80.0, system=xen), total)
+
+    scaling = cell_of(slot="sum")
+    assert (scaling.state, scaling.ratio) == ("scaling", 0.9)
+
+
+def test_a_slot_without_its_system_alone_says_so(submit, run_document, xen):
+    submit(run_document(100.0), *together(run_document, xen, 40.0, 20.0))
+
+    slot = cell_of(slot="2")
+    assert (slot.state, slot.ratio) == ("missing", None)
+    assert "with one VM alone" in slot.reason
+
+
+def test_slots_follow_what_their_system_does_alone(submit, run_document, xen):
+    submit(*together(run_document, xen, 40.0, 20.0))
+
+    submit(run_document(80.0, system=xen))
+
+    assert cell_of(slot="2").ratio == 0.25
+
+
+def test_what_was_stored_by_older_rules_is_renewed_once(
+    submit, run_document, xen, study
+):
+    submit(
+        run_document(100.0),
+        run_document(80.0, system=xen),
+        *together(run_document, xen, 40.0, 20.0),
+    )
+    DueCheck.objects.all().delete()
+    # As an installation of before has them.
+    native = cell_of(system__hypervisor="native").cell
+    of_slots = Efficiency.objects.filter(cell__scenario="parallel")
+    of_slots.update(state="paired", ratio=0.2, baseline=native)
+    Study.objects.update(efficiency_rules=0)
+
+    assert renew_efficiencies() == 1
+    assert set(of_slots.values_list("state", "ratio")) == {
+        ("slowdown", 0.5),
+        ("slowdown", 0.25),
+    }
+    assert DueCheck.objects.filter(study=study).exists()
+    assert renew_efficiencies() == 0

@@ -1,0 +1,51 @@
+"""Which cases stand for their tests: one of each, where one number implies another.
+
+Operations/s and MiB/s of one test are one finding that was printed twice. Who counts
+findings (profiles, corrections for many tests, pooling) takes one of the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import NamedTuple, TypeVar
+
+from benchmarks.parsing.contract import Tool
+
+Id = TypeVar("Id", bound=Hashable)
+Key = tuple[str, str]
+
+
+class Measured(NamedTuple):
+    """A case that was measured, of a metric that has a speed there."""
+
+    tool: Tool
+    metric: str
+    parameters: Mapping[str, str]
+
+
+def primary_cases(cases: Mapping[Id, Measured]) -> frozenset[Id]:
+    """Return those of the cases that stand for their tests.
+
+    A case of a primary metric always does. One that others imply does where none of
+    them is there: of the same tool, with all its parameters (and maybe more: a mean
+    over what these tell apart is implied by them as well).
+    """
+    by_metric: dict[Key, list[frozenset[tuple[str, str]]]] = {}
+    for case in cases.values():
+        stated = frozenset(case.parameters.items())
+        by_metric.setdefault((case.tool.slug, case.metric), []).append(stated)
+
+    def is_implied(case: Measured) -> bool:
+        stated = frozenset(case.parameters.items())
+        return any(
+            stated <= other
+            for name in case.tool.implied[case.metric]
+            for other in by_metric.get((case.tool.slug, name), ())
+        )
+
+    return frozenset(
+        key
+        for key, case in cases.items()
+        if case.metric in case.tool.primary
+        or (case.metric in case.tool.implied and not is_implied(case))
+    )

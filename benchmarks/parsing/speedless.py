@@ -1,0 +1,123 @@
+"""What has no speed, and so no efficiency: set lengths, counts, shares, amounts.
+
+"Half of native" makes sense of a speed, and of the joules that a piece of work cost.
+It makes none of the 10 s that a test was told to last, nor of the share of CPU time
+that one side took for twice the work of the other.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from benchmarks.parsing.contract import Kind, Metric
+from benchmarks.sentences import Sentence, template
+
+# By how much a test outlasts its set length: what it has begun it ends.
+OVERSHOOT: Final = 0.01
+OVERSHOOT_S: Final = 0.05
+# By how much it may end early, where its clock is not the one that reports.
+EARLY: Final = 0.001
+# A rate so near to the one that was asked for is the one that was asked for.
+REACHED: Final = 0.98
+
+_NUMBER: Final = re.compile(r"[a-z]*(\d+(?:\.\d+)?)[^,]*", re.ASCII | re.IGNORECASE)
+
+REASONS: Final[Mapping[Kind | None, str]] = {
+    "count": template("A count says nothing of speed."),
+    "amount": template(
+        "An amount says nothing of speed: the work for it is not known."
+    ),
+    "setting": template("This is set before the test: it says nothing of speed."),
+    "share": template("A share says nothing of speed: it has no efficiency."),
+}
+OWN_SHARE: Final = template(
+    "A share of CPU time inside a guest is the guest's own share: the hypervisor's "
+    "part is not seen."
+)
+CPU_SHARE: Final = template(
+    "A share of CPU time is no speed: what matters is the CPU time for a unit of work."
+)
+OWN_COST: Final = template(
+    "CPU time that a guest counts is the guest's own share: the hypervisor's part is "
+    "not seen, so it is not set against native."
+)
+SET_LENGTH: Final = template(
+    "The length of this test is set by its option {option}: it says nothing of speed."
+)
+WHOLE_SECONDS: Final = template(
+    "The runs ended after {seconds:g} s as their clock had it: the length of this test "
+    "was set, it says nothing of speed."
+)
+SET_RATE: Final = template(
+    "The rate is the one that its option {option} asks for: it says nothing of speed."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Extremes:
+    """The least and the greatest run of one side, in the unit of the metric."""
+
+    least: float
+    greatest: float
+
+
+def no_speed(
+    metric: Metric,
+    parameters: Mapping[str, str],
+    *sides: Extremes,
+    is_guest: bool = False,
+) -> Sentence | None:
+    """Why a case has no efficiency, or None where it has one.
+
+    ``sides`` are the cell's runs and those of its baseline, if it has one: they decide
+    where the case does not say how its length was set.
+    """
+    if metric.kind == "cost" and is_guest:
+        return Sentence(OWN_COST)
+    if metric.kind == "share" and metric.is_of_cpu:
+        return Sentence(OWN_SHARE if is_guest else CPU_SHARE)
+    if reason := REASONS.get(metric.kind):
+        return Sentence(reason)
+    if metric.fixed_by:
+        return _set_length(metric, parameters, sides)
+    for option in metric.capped_by:
+        asked = _set(parameters, option)
+        if asked and sides and all(it.least >= REACHED * asked for it in sides):
+            return Sentence(SET_RATE, option=option)
+    return None
+
+
+def _set_length(
+    metric: Metric, parameters: Mapping[str, str], sides: tuple[Extremes, ...]
+) -> Sentence | None:
+    # An amount of work that is set makes the time a speed, whatever limits it besides.
+    if any(_set(parameters, option) for option in metric.unless):
+        return None
+    for option in metric.fixed_by:
+        if _set(parameters, option):
+            return Sentence(SET_LENGTH, option=option)
+    lengths = {_whole_seconds(side) for side in sides}
+    seconds = lengths.pop() if len(lengths) == 1 else 0.0
+    return Sentence(WHOLE_SECONDS, seconds=seconds) if seconds else None
+
+
+def _set(parameters: Mapping[str, str], option: str) -> float:
+    """The number that an option is set to; 0 where it is not, or off.
+
+    Of several numbers the last counts: httperf's sessions end in the time to think.
+    """
+    # "10", "60 s", "e0.02", "4,15,10"
+    last = parameters.get(option, "").rpartition(",")[2].strip()
+    number = _NUMBER.fullmatch(last)
+    return float(number[1]) if number else 0.0
+
+
+def _whole_seconds(side: Extremes) -> float:
+    """The length after which all runs ended, as a clock ends them; 0: none did."""
+    seconds = math.floor(side.least * (1 + EARLY))
+    latest = seconds + max(OVERSHOOT_S, OVERSHOOT * seconds)
+    return float(seconds) if seconds and side.greatest <= latest else 0.0

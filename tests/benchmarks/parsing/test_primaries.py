@@ -1,0 +1,71 @@
+"""One number of each test counts."""
+
+import pytest
+
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.primaries import Measured, primary_cases
+from benchmarks.parsing.work import always
+from benchmarks.tools import TOOLS
+
+# They look on while another tool works.
+OBSERVERS = {
+    *("ipmi-dcmi", "libvirt-domstats", "openvz-beancounters", "pdh-csv", "xentop"),
+    "xl-info",
+}
+
+
+def primaries(*cases):
+    measured = {
+        number: Measured(TOOLS[tool], metric, parameters)
+        for number, (tool, metric, parameters) in enumerate(cases)
+    }
+    return sorted(primary_cases(measured))
+
+
+def test_operations_and_bytes_of_one_test_are_one():
+    read, write = {"operation": "read"}, {"operation": "write"}
+
+    assert primaries(
+        ("fio", "throughput", read),
+        ("fio", "IOPS", read),
+        ("fio", "completion latency p99", read),
+        ("fio", "IOPS", write),
+    ) == [0, 3]
+
+
+def test_what_follows_from_another_stands_for_its_test_where_that_was_not_measured():
+    assert primaries(("linpack", "time", {"n": "2000"})) == [0]
+    assert primaries(
+        ("linpack", "time", {"n": "2000"}), ("linpack", "performance", {"n": "2000"})
+    ) == [1]
+
+
+def test_a_mean_over_what_parameters_tell_apart_is_implied_by_them():
+    of = {"processes": "4"}
+
+    assert primaries(
+        ("b_eff_io", "b_eff_io", of),
+        ("b_eff_io", "weighted bandwidth", {**of, "operation": "read"}),
+    ) == [1]
+
+
+def test_a_percentile_never_stands_for_a_test():
+    assert primaries(("wrk", "latency percentile", {"percentile": "99"})) == []
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS.keys())
+def test_every_tool_that_measures_work_names_what_stands_for_it(tool):
+    assert bool(tool.primary) == (tool.slug not in OBSERVERS)
+    for name in (*tool.primary, *tool.implied):
+        assert tool.metric(name).kind in ("speed", "energy"), name
+
+
+def test_a_tool_may_only_name_metrics_that_it_has():
+    def tool(**named):
+        metric = Metric(name="time", unit="s", better="lower", component="CPU")
+        return Tool(slug="x", title="X", homepage="", metrics=(metric,), **named)
+
+    with pytest.raises(ValueError, match='no metric "rate"'):
+        tool(primary={"rate": always("CPU: integer")})
+    with pytest.raises(ValueError, match="primary and implied"):
+        tool(primary={"time": always("CPU: integer")}, implied={"time": ("time",)})

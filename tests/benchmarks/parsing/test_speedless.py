@@ -1,0 +1,120 @@
+"""What has no speed has no efficiency, and says why."""
+
+import pytest
+
+from benchmarks.parsing.contract import Metric
+from benchmarks.parsing.speedless import Extremes, no_speed
+from benchmarks.tools import TOOLS
+
+SIDES = (Extremes(9.2, 9.9), Extremes(13.1, 13.4))
+
+
+def of(tool, metric, parameters=None, *sides, is_guest=False):
+    known = TOOLS[tool].metric(metric)
+    return no_speed(known, parameters or {}, *sides, is_guest=is_guest)
+
+
+@pytest.mark.parametrize(
+    ("tool", "metric"),
+    [
+        ("fio", "throughput"),
+        ("linpack", "time"),
+        ("postmark", "total time"),
+        ("netperf", "latency mean"),
+        ("watts-up", "energy"),
+    ],
+)
+def test_rates_times_of_work_and_its_energy_are_compared(tool, metric):
+    assert of(tool, metric, {}, *SIDES) is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "metric", "word"),
+    [
+        ("sysbench", "transactions", "count"),
+        ("xentop", "memory mean", "amount"),
+        ("libvirt-domstats", "CPU time", "amount"),
+        ("wrk", "test duration", "set before"),
+        ("iperf3", "packet loss", "share"),
+        ("iometer", "CPU utilization (network)", "CPU time for a unit of work"),
+    ],
+)
+def test_counts_amounts_settings_and_shares_are_not(tool, metric, word):
+    assert word in of(tool, metric)
+
+
+def test_a_guest_sees_its_own_share_of_a_processor_only():
+    share = of("iometer", "CPU utilization (network)", is_guest=True)
+    cost = of("netperf", "service demand local", is_guest=True)
+
+    assert all("hypervisor's part is not seen" in said for said in (share, cost))
+    assert of("netperf", "service demand local") is None
+
+
+@pytest.mark.parametrize(
+    "option", ["time", "seconds", "duration", "max_time", "timelimit"]
+)
+def test_the_option_that_sets_a_length_is_named(option):
+    said = of("sysbench", "total time", {option: "10"}, *SIDES)
+
+    assert f"its option {option}" in said
+
+
+@pytest.mark.parametrize("amount", ["events", "max_requests", "max_events"])
+def test_a_time_of_a_set_amount_of_work_is_a_speed(amount):
+    stated = {amount: "1000", "time": "600"}
+
+    assert of("sysbench", "total time", stated, *SIDES) is None
+
+
+def test_an_amount_of_0_is_no_limit():
+    assert of("sysbench", "total time", {"events": "0", "time": "10"}, *SIDES)
+
+
+def test_lengths_that_a_clock_ended_are_known_by_themselves():
+    native, guest = Extremes(10.0001, 10.0009), Extremes(9.9995, 10.04)
+
+    assert "after 10 s" in of("sysbench", "total time", {}, native, guest)
+
+
+@pytest.mark.parametrize(
+    "guest",
+    [
+        pytest.param(Extremes(10.3, 10.4), id="later than a clock would"),
+        pytest.param(Extremes(13.0, 13.01), id="at another second"),
+        pytest.param(Extremes(0.01, 0.02), id="within the first second"),
+    ],
+)
+def test_times_that_differ_are_speeds(guest):
+    assert of("sysbench", "total time", {}, Extremes(10.0, 10.01), guest) is None
+
+
+def test_sessions_that_think_set_the_length_of_a_test():
+    assert of("httperf", "test duration", {"wsess": "4,15,10"}, *SIDES)
+    assert of("httperf", "test duration", {"wsess": "4,15,0"}, *SIDES) is None
+
+
+def test_a_rate_that_was_asked_for_and_reached_is_no_speed():
+    asked = {"rate": "100"}
+
+    assert "rate" in of("httperf", "reply rate", asked, Extremes(99.2, 100.1))
+    assert (
+        of("httperf", "reply rate", asked, Extremes(99.2, 100.1), Extremes(61, 70))
+        is None
+    )
+
+
+def test_a_kind_follows_from_the_unit_unless_it_is_said():
+    def kind(unit, **said):
+        metric = Metric(name="x", unit=unit, better="lower", component="CPU", **said)
+        return metric.kind
+
+    assert [kind(unit) for unit in ("", "%", "J", "KiB", "s", "MB/s")] == [
+        *("count", "share", "energy", "amount", "speed", "speed"),
+    ]
+    assert kind("s", kind="setting") == "setting"
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(ValueError, match='kind is "pace"'):
+        Metric(name="x", unit="s", better="lower", component="CPU", kind="pace")

@@ -1,0 +1,66 @@
+"""Which class of work a case is of, as its tool declares it."""
+
+import pytest
+
+from benchmarks.parsing.work import always, when
+from benchmarks.tools import TOOLS
+from benchmarks.work_classes import WORK_CLASSES
+
+
+@pytest.mark.parametrize(
+    ("tool", "metric", "parameters", "work"),
+    [
+        ("fio", "IOPS", "operation=read access=random", "disk-random-read"),
+        (
+            "fio",
+            "throughput",
+            "operation=write access=sequential",
+            SEQUENTIAL := "disk-sequential-write",
+        ),
+        ("iometer", "disk throughput", "operation=write access=sequential", SEQUENTIAL),
+        ("iometer", "disk throughput", "operation=mixed access=random", ""),
+        ("tiotest", "rate", "operation=write", SEQUENTIAL),
+        ("hdparm", "cached read", "operation=read", "memory-read"),
+        ("ramspeed", "bandwidth", "operation=triad", "memory-copy"),
+        (
+            "netperf",
+            "throughput",
+            "test=TCP_MAERTS operation=receive",
+            "network-throughput-in",
+        ),
+        ("netperf", "throughput", "test=TCP_STREAM", "network-throughput-out"),
+        ("netperf", "transaction rate", "test=TCP_RR", "network-round-trip"),
+        ("netperf", "transaction rate", "test=TCP_CRR", "network-requests"),
+        ("sysbench", "total time", "test=cpu", "cpu-integer"),
+        ("sysbench", "request latency mean", "test=oltp", "application-database"),
+        ("sysbench", "total time", "test=threads", ""),
+        ("stress-ng", "bogo op rate", "stressor=fork", "system-process-creation"),
+        ("linpack", "time", "n=2000", "cpu-floating-point"),
+        ("wrk", "request rate", "threads=2", "application-web"),
+        ("rapl", "energy", "part=package", "energy-per-work"),
+        ("wrk", "latency percentile", "percentile=99", ""),
+    ],
+)
+def test_a_case_is_of_a_class(tool, metric, parameters, work):
+    stated = dict(pair.split("=") for pair in parameters.split())
+
+    assert TOOLS[tool].work_of(metric, stated) == work
+
+
+def test_tools_declare_classes_of_the_vocabulary_only():
+    declared = {
+        slug
+        for tool in TOOLS.values()
+        for work in tool.primary.values()
+        for slug in work.classes
+    }
+
+    # Nothing builds software yet.
+    assert WORK_CLASSES.keys() - declared == {"disk-fsync", "application-build"}
+
+
+def test_an_unknown_class_is_refused():
+    with pytest.raises(ValueError, match="no work class"):
+        when("CPU: quick", test="cpu")
+    with pytest.raises(ValueError, match="no work class"):
+        always("speed")
