@@ -20,7 +20,7 @@ from benchmarks.analysis.baselines import (
     comparability,
     one_at_a_time,
 )
-from benchmarks.analysis.shape import MIN_RUNS
+from benchmarks.analysis.speeds import MIN_RUNS
 from benchmarks.analysis.widths import runs_for_width, width_sentence
 from benchmarks.comparing.row import CIRCUMSTANCES, ComparisonRow
 from benchmarks.comparing.rows import Reference, compared_cells, comparison_row

@@ -12,7 +12,8 @@ import numpy as np
 from django.db.models import Exists, F, OuterRef, Q
 
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals, mean_intervals
-from benchmarks.analysis.shape import MIN_RUNS, shape_of
+from benchmarks.analysis.shape import BAND, shape_of
+from benchmarks.analysis.speeds import MIN_RUNS
 from benchmarks.analysis.trend import ChangePoint, change_points
 from benchmarks.comparing.row import (
     CIRCUMSTANCES,
@@ -59,12 +60,16 @@ class TrendSubject:
 
 @dataclass(frozen=True)
 class DatedRun:
-    """The mean of a run, of which cell, and when it began (None: not stated)."""
+    """The mean of a run, of which cell, and when it began (None: not stated).
+
+    ``sitting`` is the id of the session that it counts in; None: nobody knows.
+    """
 
     started_at: datetime | None
     mean: float
     version: str
     cell: Cell
+    sitting: int | None = None
 
 
 @dataclass(frozen=True)
@@ -217,7 +222,9 @@ def trend_of(viewer: Viewer, subject: TrendSubject) -> Trend:
     latest = runs.order_by(F("started_at").desc(nulls_last=True), "-pk")[:MOST_RUNS]
     means = list(
         samples.filter(run__in=latest.values("pk"))
-        .values_list("run", "run__system", "run__study", "run__started_at")
+        .values_list(
+            *("run", "run__system", "run__study", "run__started_at", "run__sitting")
+        )
         .annotate(mean=MeanInOrder())
         # Ascending, PostgreSQL puts null last, as `TrendSeries` has undated runs.
         .order_by("run__started_at", "run")
@@ -231,14 +238,14 @@ def trend_of(viewer: Viewer, subject: TrendSubject) -> Trend:
     }
     # Systems that differ in nothing but the version of their hypervisor are one line.
     lines: dict[object, list[DatedRun]] = defaultdict(list)
-    for _run, system_id, study_id, started_at, mean in means:
+    for _run, system_id, study_id, started_at, sitting, mean in means:
         cell = by_place.get((study_id, system_id))
         if cell is None:  # taken away since its runs were read
             continue
         system = cell.system
         options = tuple(sorted(system.options.items()))
         identity = (*(getattr(system, name) for name in IDENTITY), options)
-        run = DatedRun(started_at, mean, system.hypervisor_version, cell)
+        run = DatedRun(started_at, mean, system.hypervisor_version, cell, sitting)
         lines[identity].append(run)
     series = [TrendSeries(line[-1].cell.system, tuple(line)) for line in lines.values()]
     series.sort(key=lambda line: (not line.system.is_native, line.system.label))
@@ -285,7 +292,15 @@ def _figure(runs: Sequence[DatedRun]) -> CellFigure:
     means = [run.mean for run in runs]
     if len(means) >= MIN_RUNS:
         steps = [cell.resolution for cell in cells.values() if cell.resolution]
-        return shape_figure(shape_of(means, resolution=max(steps, default=None)), means)
+        bands = [(cell.shape or {}).get("band", BAND) for cell in cells.values()]
+        shape = shape_of(
+            means,
+            # Nobody's session of unknown time is another's.
+            sessions=[run.sitting or -run.cell.pk for run in runs],
+            band=min(bands),
+            resolution=max(steps, default=None),
+        )
+        return shape_figure(shape, means)
     doubted = next((cell for cell in cells.values() if cell.shape_codes), None)
     if doubted is None or (len(means) == 1 and doubted.n >= MIN_RUNS):
         return CellFigure(sum(means) / len(means))

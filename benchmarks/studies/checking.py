@@ -16,7 +16,8 @@ from django.db.models import F, Max, Min, Model, Q
 from django.utils import timezone
 
 from benchmarks.analysis.clocks import figures_trust, worst
-from benchmarks.analysis.shape import MIN_RUNS, shape_of
+from benchmarks.analysis.shape import shape_of
+from benchmarks.analysis.speeds import MIN_RUNS
 from benchmarks.models import Cell, DueCheck, Flag, Sample, Study, System
 from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER, PLACE_OF_RUN
 from benchmarks.platforms import NATIVE
@@ -37,16 +38,20 @@ RETRY_DELAY = timedelta(minutes=1)
 MOST_LOOKED_AT = 1000
 SHAPE_FIELDS = ("shape", "shape_codes", "shaped_at", "clock_trust")
 
-# Run means where there are enough runs, else the iterations of the few there are.
+# Run means where there are enough runs, else the iterations of the few there are; then
+# each run's session and how many iterations it has.
 # PostgreSQL gathers only arrays of one length, so iterations travel as text.
 SERIES = f"""
     SELECT id, CASE WHEN count(*) >= {MIN_RUNS}
                     THEN (array_agg(mean ORDER BY place))[1:{MOST_LOOKED_AT}]
                     ELSE string_to_array(
                              string_agg(iterations, ',' ORDER BY place), ',')::float8[]
-               END
-    FROM (SELECT cell.id, {PLACE_OF_RUN} AS place,
+               END,
+           (array_agg(sitting_id ORDER BY place))[1:{MOST_LOOKED_AT}],
+           (array_agg(length ORDER BY place))[1:{MOST_LOOKED_AT}]
+    FROM (SELECT cell.id, {PLACE_OF_RUN} AS place, run.sitting_id,
                  {MEAN_IN_ORDER} AS mean,
+                 least(count(*), {MOST_LOOKED_AT}) AS length,
                  array_to_string((array_agg(sample.value ORDER BY sample.sequence))
                                  [1:{MOST_LOOKED_AT}], ',') AS iterations
           {CELL_SAMPLES}
@@ -159,15 +164,18 @@ def shape_cells(study: Study) -> None:
     trust = _clock_trust(list(cells), study)
     with connection.cursor() as cursor:
         cursor.execute(SERIES, [list(cells)])
-        series = dict(cursor.fetchall())
+        series = {cell_id: _in_sessions(*rest) for cell_id, *rest in cursor.fetchall()}
+    band = study.equivalence_margin_percent / 100
     for cell in cells.values():
         cell.clock_trust = trust.get(cell.pk, "")
-        values = series.get(cell.pk, ())
+        values, sessions = series.get(cell.pk, ((), ()))
         # What was looked at, not when: a run may be added meanwhile.
         cell.shaped_at = cell.updated_at
         cell.shape, cell.shape_codes = None, ""
         if len(values) >= MIN_RUNS:
-            shape = shape_of(values, resolution=cell.resolution)
+            shape = shape_of(
+                values, sessions=sessions, band=band, resolution=cell.resolution
+            )
             cell.shape_codes = ",".join(shape.doubts)
             cell.shape = {
                 "n": shape.n,
@@ -183,10 +191,27 @@ def shape_cells(study: Study) -> None:
                 "lag": shape.lag,
                 "first_run_p": shape.first_run_p,
                 "outliers": list(shape.outliers),
+                "moves": dict(shape.moves),
+                "drift": shape.drift,
+                "sessions": shape.sessions,
+                "band": shape.band,
             }
     # These fields alone: a worker may summarise the same cells meanwhile.
     Cell.objects.bulk_update(cells.values(), SHAPE_FIELDS, batch_size=500)
     store_cell_sessions(cells)
+
+
+def _in_sessions(
+    values: Sequence[float], sittings: Sequence[int | None], lengths: Sequence[int]
+) -> tuple[Sequence[float], list[int | None]]:
+    """Return values with the session of each; where they are iterations, their run's.
+
+    Runs of unknown time are taken for one session.
+    """
+    if len(sittings) >= MIN_RUNS:
+        return values, list(sittings)
+    pairs = zip(sittings, lengths, strict=True)
+    return values, [sitting for sitting, length in pairs for _ in range(length)]
 
 
 def _clock_trust(cell_ids: Sequence[int], study: Study) -> dict[int, str]:

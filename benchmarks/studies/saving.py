@@ -16,7 +16,7 @@ from benchmarks.fingerprints import (
     display_parameters,
     system_fingerprint,
 )
-from benchmarks.models import Host, Lab, Study, System
+from benchmarks.models import DueCheck, Host, Lab, Study, System
 from benchmarks.platforms import canonical_platform, is_emulation
 from benchmarks.text import collapse
 from benchmarks.uploads.efficiencies import normalise_study
@@ -56,6 +56,12 @@ def update_study(*, study: Study, **changes: Any) -> Study:
         "baseline_max_age_days",
     }:
         normalise_study(study)
+    if "equivalence_margin_percent" in changed:
+        # What hardly moves a mean, and which clocks are good enough, hangs on it.
+        locked = study.cells.order_by("pk").select_for_update(no_key=True)
+        ids = list(locked.values_list("pk", flat=True))
+        study.cells.filter(pk__in=ids).update(shaped_at=None)
+        DueCheck.objects.create(study=study)
     return study
 
 

@@ -11,7 +11,7 @@ from typing import Final, Literal
 import numpy as np
 
 from benchmarks.analysis.intervals import MeanInterval
-from benchmarks.analysis.shape import MIN_RUNS
+from benchmarks.analysis.speeds import MIN_RUNS
 from dashboard.charts.chart import (
     STROKE,
     Axis,

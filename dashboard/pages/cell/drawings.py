@@ -12,7 +12,7 @@ from benchmarks.analysis.intervals import (
     hodges_lehmann,
     mean_interval,
 )
-from benchmarks.analysis.shape import MIN_RUNS
+from benchmarks.analysis.speeds import MIN_RUNS
 from benchmarks.comparing.evidence import CellSamples
 from benchmarks.models import Cell
 from dashboard import wording

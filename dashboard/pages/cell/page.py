@@ -17,7 +17,7 @@ from benchmarks.analysis.clocks import (
 )
 from benchmarks.analysis.intervals import LEAST_RUNS, WELCH_RUNS, hodges_lehmann_ratio
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.analysis.shape import MIN_RUNS
+from benchmarks.analysis.speeds import MIN_RUNS
 from benchmarks.comparing.evidence import (
     CellEvidence,
     CellSamples,

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from importlib import import_module
 from threading import Event
 
 import pytest
@@ -12,6 +13,9 @@ from benchmarks.errors import DecisionError
 from benchmarks.models import Cell, Decision, DueCheck, Flag, Run, Study
 from benchmarks.studies import checking
 from benchmarks.studies.flags import decide_flag
+from benchmarks.studies.saving import update_study
+
+upgrade = import_module("benchmarks.migrations.0032_shapes_count_by_effect")
 
 AT_ONCE = timedelta(0)
 
@@ -262,3 +266,66 @@ def test_a_shape_is_looked_at_again_when_a_run_is_added(submit, run_document):
     checking.check_due_studies(AT_ONCE)
 
     assert Cell.objects.get().shape["n"] == 5
+
+
+def on(day, value, document):
+    return document(value, started_at=f"2026-03-{day:02}T10:00:00Z")
+
+
+def test_another_day_with_another_speed_is_no_second_speed(submit, run_document):
+    first = [100.1, 99.8, 100.3, 99.9, 100.0]
+    documents = [on(2, value, run_document) for value in first]
+    documents += [on(9, value - 8, run_document) for value in first]
+    submit(*documents)
+
+    checking.check_due_studies(AT_ONCE)
+
+    cell = Cell.objects.get()
+    assert (cell.shape["sessions"], cell.shape_codes) == (2, "")
+
+
+def test_iterations_are_of_their_runs_sessions(submit, run_document):
+    sample = run_document()["samples"][0]
+    for day, level in ((2, 100.0), (9, 92.0)):
+        samples = [
+            {**sample, "value": level + place % 3 / 10, "repetition": place}
+            for place in range(1, 7)
+        ]
+        started = f"2026-03-{day:02}T10:00:00Z"
+        submit(run_document(samples=samples, started_at=started))
+
+    checking.check_due_studies(AT_ONCE)
+
+    shape = Cell.objects.get().shape
+    assert (shape["n"], shape["sessions"], len(shape["modes"])) == (12, 2, 1)
+
+
+def test_a_wider_margin_lets_a_shape_count_no_more(submit, run_document, study):
+    values = [100.0, 104.1, 100.1, 104.0, 99.9, 104.2, 100.2, 103.9, 100.0, 104.1]
+    submit(*(run_document(value) for value in values))
+    checking.check_due_studies(AT_ONCE)
+    assert Cell.objects.get().shape_codes == "bimodal"
+
+    update_study(study=Study.objects.get(), equivalence_margin_percent=6.0)
+    checking.check_due_studies(AT_ONCE)
+
+    cell = Cell.objects.get()
+    assert cell.shape_codes == ""
+    assert cell.shape["sentence"].startswith("two speeds within the band of 6 %")
+    assert (cell.shape["band"], cell.shape["moves"].keys()) == (0.06, {"periodic"})
+
+
+def test_an_upgrade_looks_at_every_shape_again(submit, run_document):
+    submit(*(run_document(value) for value in (59.0, 59.1, 109.0, 59.2, 109.1, 109.2)))
+    checking.check_due_studies(AT_ONCE)
+    shape = Cell.objects.get().shape
+    Cell.objects.update(shape={"sentence": "as before"}, shape_codes="drift")
+    assert not checking.check_due_studies(AT_ONCE)
+
+    with connection.cursor() as cursor:
+        for sql in (upgrade.LOOK_AGAIN, upgrade.CHECK):
+            cursor.execute(sql)
+    checking.check_due_studies(AT_ONCE)
+
+    cell = Cell.objects.get()
+    assert (cell.shape, cell.shape_codes) == (shape, "bimodal")

@@ -1,0 +1,304 @@
+"""What the order of a cell's runs shows: periods, a trend, runs that depend on others.
+
+Whether runs in the order of their doing are more alike than chance allows is looked at
+ten times at once: the share of variance that the position modulo k explains for the
+periods k = 2..5, the autocorrelation at the lags 1..5, and a straight line. Each look
+is turned into an approximately normal score (E. B. Wilson and M. M. Hilferty, 1931) and
+the largest of the ten is set against its own distribution over permutations of the same
+values, so that the whole test, not each look, has 1 % false alarms (the maxT step of
+P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993).
+
+All of it happens within sessions: each value counts as its distance from the mean of
+its session, neighbours are neighbours of one session, and permutations stay in it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from benchmarks.analysis.intervals import Floats
+
+Places = NDArray[np.intp]
+
+PERIODS: Final = (2, 3, 4, 5)
+LAGS: Final = (1, 2, 3, 4, 5)
+TREND: Final = len(PERIODS) + len(LAGS)
+ORDER_RUNS: Final = 8
+FALSE_ALARM: Final = 0.01
+PERMUTATIONS: Final = 999
+# A first glance settles most cells: ten of 99 permutations as extreme is no finding.
+GLANCE, ENOUGH = 99, 10
+# From here on the scores are normal enough to do without permutations.
+NORMAL_RUNS: Final = 500
+DEGREES: Final = np.array([*(k - 1.0 for k in PERIODS), *(1.0 for _ in LAGS), 1.0])
+# What a look leaves unexplained counts as at least this: rounding leaves no less.
+CLEAR: Final = 1e-12
+SPREAD: Final = 2 / (9 * DEGREES)
+# Distances from a mean that are no more than this part of the values are its rounding.
+ROUNDING: Final = 8 * float(np.finfo(float).eps)
+
+MOST_RHO: Final = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class RunOrder:
+    """What the order of the runs shows.
+
+    ``p`` is the chance of so strong a pattern, of any of the ten kinds, in values
+    without order. ``period`` and ``lag`` are the strongest that are beyond chance, and
+    ``slope`` is the change from run to run of a trend that is. ``autocorrelation`` is
+    that at the lag. ``partial`` is the most that a period begun and not ended adds to
+    the sum of a session. Where there is a trend, the autocorrelation is that of what
+    it leaves.
+    """
+
+    p: float
+    period: int | None = None
+    lag: int | None = None
+    autocorrelation: float | None = None
+    slope: float | None = None
+    partial: float = 0.0
+
+
+def order_of(values: Floats, sizes: tuple[int, ...] | None = None) -> RunOrder | None:
+    """Test for periods, autocorrelation and a trend.
+
+    ``values`` stand session by session, each in its order; ``sizes`` says how many are
+    in each (all in one, if left out). None below 8 runs (one a session is spent on its
+    mean), or if all of a session are equal in each. The permutations depend on the
+    sizes alone: the same values in the same order always get the same answer.
+    """
+    sizes = sizes or (values.size,)
+    n = values.size - len(sizes) + 1
+    standard = _standardised(values, sizes) if n >= ORDER_RUNS else None
+    if standard is None:
+        return None
+
+    unit = float(np.abs(values).max())
+    looks = _looks(standard[:, None], sizes)[:, 0]
+    scores = _scores(looks, n)
+    period = int(scores[: len(PERIODS)].argmax())
+    two, four = PERIODS.index(2), PERIODS.index(4)
+    left = np.maximum(1 - looks, CLEAR)
+    # What repeats with 2 repeats with 4 as well: 4 is the period only if it explains
+    # half of what 2 leaves over.
+    if period == four and left[four] > 0.5 * left[two]:
+        period = two
+    lag = len(PERIODS) + int(scores[len(PERIODS) : TREND].argmax())
+    chosen = [period, lag, TREND]
+    p_values = _chances(standard, sizes, scores[chosen], n)
+    is_clear = [p <= FALSE_ALARM for p in p_values]
+    clear_lag = LAGS[lag - len(PERIODS)] if is_clear[1] else None
+    slope = _slope(values / unit, sizes) if is_clear[2] else None
+    rest: Floats | None = standard
+    if slope is not None:
+        rest = _standardised(without_line(values / unit, sizes, slope), sizes)
+    return RunOrder(
+        p=min(p_values),
+        period=PERIODS[period] if is_clear[0] else None,
+        lag=clear_lag,
+        autocorrelation=None
+        if clear_lag is None
+        else _autocorrelation(rest, sizes, clear_lag),
+        slope=None if slope is None else unit * slope,
+        partial=unit * _partial(values / unit, sizes, PERIODS[period])
+        if is_clear[0]
+        else 0.0,
+    )
+
+
+def session_means(values: Floats, sizes: tuple[int, ...]) -> Floats:
+    """Return, for each value, the mean of its session."""
+    begins = np.cumsum((0, *sizes[:-1]))
+    means = np.add.reduceat(values, begins) / sizes
+    return np.repeat(means, sizes)
+
+
+def _standardised(values: Floats, sizes: tuple[int, ...]) -> Floats | None:
+    """Distances from the sessions' means with sum of squares 1; None if all are 0."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if not largest:
+        return None
+    # In parts of the largest nothing overflows on the way.
+    parts = values / largest
+    centred = parts - session_means(parts, sizes)
+    centred = centred - session_means(centred, sizes)
+    widest = float(np.abs(centred).max())
+    if widest <= ROUNDING:
+        return None
+    centred = centred / widest
+    standard: Floats = centred / np.sqrt(centred @ centred)
+    return standard
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Layout:
+    """Where values stand that are arranged session by session."""
+
+    places: Places
+    """Each value's place in its session, from 0."""
+    line: Floats
+    """The same, as distances from the sessions' middles with sum of squares 1."""
+    pairs: tuple[NDArray[np.bool_], ...]
+    """For each lag, whether a value and that many further are of one session."""
+    orders: Places
+    """Permutations within sessions, one in each column."""
+
+
+@lru_cache(maxsize=32)
+def _layout(sizes: tuple[int, ...]) -> _Layout:
+    places = np.concatenate([np.arange(size) for size in sizes])
+    sessions = np.repeat(np.arange(len(sizes)), sizes)
+    line = places - session_means(places.astype(float), sizes)
+    # The seed is the size: no global state, the same answer in every process. Sessions
+    # of one size get permutations of their own.
+    orders = np.empty((0, PERMUTATIONS), dtype=np.intp)
+    if places.size <= NORMAL_RUNS:
+        begins = np.cumsum((0, *sizes[:-1]))
+        earlier = [sizes[:at].count(size) for at, size in enumerate(sizes)]
+        orders = np.concatenate(
+            [
+                begin + _permutations_of(size, seed)
+                for begin, size, seed in zip(begins, sizes, earlier, strict=True)
+            ]
+        )
+    return _Layout(
+        places=places,
+        line=line / np.sqrt(line @ line),
+        pairs=tuple(sessions[:-lag] == sessions[lag:] for lag in LAGS),
+        orders=orders,
+    )
+
+
+def _permutations_of(n: int, number: int) -> Places:
+    """One permutation in each column, the same ones whenever n and number are."""
+    identity = np.tile(np.arange(n)[:, None], (1, PERMUTATIONS))
+    seed = (n, number) if number else n
+    return np.random.default_rng(seed).permuted(identity, axis=0)
+
+
+def _looks(columns: Floats, sizes: tuple[int, ...]) -> Floats:
+    """Ten rows: the variance that each period, each lag and a line explains.
+
+    Each column is one order of the standardised values; this way round numpy adds
+    whole rows, several times faster than a product of matrices.
+    """
+    n, layout = columns.shape[0], _layout(sizes)
+    squares = _sums(columns[:, :1] ** 2, sizes)[:, 0]
+    looks = np.empty((DEGREES.size, columns.shape[1]))
+    is_one = len(sizes) == 1
+    for row, k in enumerate(PERIODS):
+        parts = [
+            columns[place::k] if is_one else columns[layout.places % k == place]
+            for place in range(k)
+        ]
+        shares = [part.sum(axis=0) ** 2 / max(len(part), 1) for part in parts]
+        looks[row] = np.sum(shares, axis=0)
+    for row, lag in enumerate(LAGS, start=len(PERIODS)):
+        # What an order without dependence gives: values of a session share their sum.
+        pairs = [max(size - lag, 0) for size in sizes]
+        count = sum(pairs)
+        if not count:
+            looks[row] = 0.0
+            continue
+        expected = -math.fsum(
+            number * square / (size * (size - 1))
+            for number, square, size in zip(pairs, squares, sizes, strict=True)
+            if number
+        )
+        earlier, later = columns[:-lag], columns[lag:]
+        if not is_one:
+            earlier, later = (
+                earlier[layout.pairs[lag - 1]],
+                later[layout.pairs[lag - 1]],
+            )
+        products = np.einsum("ij,ij->j", earlier, later)
+        looks[row] = (products - expected) ** 2 * n / count
+    looks[TREND] = (layout.line @ columns) ** 2
+    return looks
+
+
+def _sums(columns: Floats, sizes: tuple[int, ...]) -> Floats:
+    begins = np.cumsum((0, *sizes[:-1]))
+    return np.asarray(np.add.reduceat(columns, begins, axis=0), dtype=float)
+
+
+def _factors(n: int) -> Floats:
+    """Bartlett's factors: with them, -ln(1 - R^2) is nearly chi squared."""
+    return n - 1 - np.array([*(k / 2 for k in PERIODS), *(1.0 for _ in LAGS), 1.0])
+
+
+def _scores(looks: Floats, n: int) -> Floats:
+    """Approximately normal scores that make the ten looks comparable."""
+    squares = -_factors(n) * np.log(np.maximum(1 - looks, CLEAR))
+    scores: Floats = (np.cbrt(squares / DEGREES) - (1 - SPREAD)) / np.sqrt(SPREAD)
+    return scores
+
+
+def _chances(
+    standard: Floats, sizes: tuple[int, ...], scores: Floats, n: int
+) -> list[float]:
+    """For each of some scores, the chance that the best of ten looks reaches it."""
+    if standard.size > NORMAL_RUNS:
+        return [float(p) for p in -np.expm1(DEGREES.size * np.log(ndtr(scores)))]
+    # What each look must reach to get a score, the inverse of ``_scores``: comparing
+    # with it spares a cube root for every look of every permutation.
+    roots = np.maximum(1 - SPREAD + scores[:, None] * np.sqrt(SPREAD), 0)
+    # A hair lower: another order of the same values has other last digits.
+    levels = -np.expm1(-DEGREES * roots**3 / _factors(n)) * (1 - 1e-9)
+    orders = _layout(sizes).orders
+    count, exceeding = GLANCE, _exceeding(standard[orders[:, :GLANCE]], sizes, levels)
+    if exceeding.min() < ENOUGH:
+        count = PERMUTATIONS
+        exceeding += _exceeding(standard[orders[:, GLANCE:]], sizes, levels)
+    # The order that was measured is one of all: no p is 0.
+    return [float(p) for p in (1 + exceeding) / (1 + count)]
+
+
+def _exceeding(
+    columns: Floats, sizes: tuple[int, ...], levels: Floats
+) -> NDArray[np.intp]:
+    """How many of the orders reach each row of levels in at least one look."""
+    looks = _looks(columns, sizes)
+    reached = [(looks >= row[:, None]).any(axis=0).sum() for row in levels]
+    return np.array(reached)
+
+
+def without_line(values: Floats, sizes: tuple[int, ...], slope: float) -> Floats:
+    """Take from each session a line through its middle."""
+    places = _layout(sizes).places
+    return values - slope * (places - session_means(places.astype(float), sizes))
+
+
+def _autocorrelation(
+    standard: Floats | None, sizes: tuple[int, ...], lag: int
+) -> float:
+    if standard is None:
+        return 0.0
+    is_pair = _layout(sizes).pairs[lag - 1]
+    return float(standard[:-lag][is_pair] @ standard[lag:][is_pair])
+
+
+def _slope(values: Floats, sizes: tuple[int, ...]) -> float:
+    """The change from run to run of the line that fits all sessions best."""
+    line = _layout(sizes).places.astype(float)
+    line = line - session_means(line, sizes)
+    return float(line @ values / (line @ line))
+
+
+def _partial(values: Floats, sizes: tuple[int, ...], period: int) -> float:
+    """How much the first positions of a period add to a sum beyond their mean."""
+    centred = values - session_means(values, sizes)
+    position = _layout(sizes).places % period
+    counts = np.maximum(np.bincount(position, minlength=period), 1)
+    levels = np.bincount(position, weights=centred, minlength=period) / counts
+    # Wherever the period begins: the widest way between two of its partial sums.
+    sums = np.cumsum(levels - levels.mean())
+    return float(np.ptp(sums))
