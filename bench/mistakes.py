@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.random import Generator
 
-from bench.studies import NOON, readings_like
+from bench.studies import NOON, measured, readings_like, with_baselines
 from benchmarks.plausibility.facts import CellFact, Id, RunFact, SampleFact, StudyFacts
 
 T = TypeVar("T")
@@ -165,6 +165,96 @@ def slow_clock(rng: Generator, study: StudyFacts) -> Mistake:
     factors = {"higher": 1.3, "lower": 1 / 1.3}
     alone = [c for c in cells if not c.is_share and c.scenario == "single"]
     return with_cells(study, [scaled(cell, factors[cell.better]) for cell in alone])
+
+
+def five_cases_of_a_slow_clock(rng: Generator, study: StudyFacts) -> Mistake | None:
+    """A study of five unrelated cases, and a guest near native whose clock loses 8 %.
+
+    Where single values are all there is, nobody can tell 8 % from their noise.
+    """
+    system = str(_one_of(rng, _guests(study)))
+    native, guest = _column(study, "native"), _column(study, system)
+    timed = [case for case in guest if guest[case].tool in {"linpack", "ramspeed"}]
+    cases = [*rng.permutation(timed), "disk read 4k", "disk write 4k"][:5]
+    if study.cells[0].n < 3:
+        return None
+    changed = []
+    for case in map(str, cases):
+        near = rng.uniform(0.97, 1.0) * 1.08
+        factor = near if guest[case].better == "higher" else 1 / near
+        cell = readings_like(rng, guest[case], native[case].mean * factor)
+        changed.append(replace(cell, clock="guest"))
+    left = [native[str(case)] for case in cases]
+    return with_cells(replace(study, cells=tuple(left), runs=()), changed)
+
+
+def _with_native(study: StudyFacts, change: Callable[[CellFact], CellFact]) -> Mistake:
+    """The study with its native cells changed, and who is to be blamed: these."""
+    cells = [change(c) if c.is_native and not c.is_share else c for c in study.cells]
+    wrong = {cell.id for cell in cells if cell.is_native and not cell.is_share}
+    return replace(study, cells=tuple(with_baselines(cells))), wrong
+
+
+def _on_day(study: StudyFacts, day: int) -> StudyFacts:
+    """The study with its guests measured on one day, its native machine on another."""
+    cells = [measured(cell, day if cell.is_native else 0) for cell in study.cells]
+    return replace(study, cells=tuple(cells))
+
+
+def _faster(cell: CellFact, factor: float) -> CellFact:
+    return scaled(cell, factor if cell.better == "higher" else 1 / factor)
+
+
+def native_of_a_slower_day(rng: Generator, study: StudyFacts) -> Mistake | None:
+    """A native machine that was slower than all its guests on a day of its own.
+
+    With one guest it may be that one's clock; single values do not tell 3 %.
+    """
+    if len(_guests(study)) < 2 or study.cells[0].n < 3:
+        return None
+    slower = 1 / float(rng.uniform(1.12, 1.2))
+    apart = _on_day(study, int(rng.integers(2, 30)))
+    return _with_native(apart, lambda cell: _faster(cell, slower))
+
+
+def native_of_a_faster_day(rng: Generator, study: StudyFacts) -> Mistake | None:
+    """A native machine 5 to 8 % faster on another day than guests that are as fast as
+    it. Where each guest has an overhead of 5 % of its own, nobody can see it."""
+    native = _column(study, "native")
+    if len(_guests(study)) < 2 or study.cells[0].n < 3:
+        return None
+    near = []
+    for cell in study.cells:
+        if cell.component in {"CPU", "memory"} and cell.scenario == "single":
+            if not cell.is_native:
+                own = native[str(cell.case)]
+                share = float(rng.uniform(0.99, 1.0))
+                truth = own.mean * (share if cell.better == "higher" else 1 / share)
+                cell = readings_like(rng, cell, truth)
+            near.append(cell)
+    apart = _on_day(replace(study, cells=tuple(near)), int(rng.integers(2, 30)))
+    faster = float(rng.uniform(1.05, 1.08))
+    return _with_native(apart, lambda cell: _faster(cell, faster))
+
+
+def native_changed_between_days(rng: Generator, study: StudyFacts) -> Mistake | None:
+    """A native machine measured on two days, 7 to 10 % faster on one of them.
+
+    Of 5 % two runs a day of a noisy machine show nothing in a few cases.
+    """
+    if study.cells[0].n < 5:
+        return None
+    factor = float(rng.uniform(1.07, 1.10) ** rng.choice([-1, 1]))
+
+    def change(cell: CellFact) -> CellFact:
+        own = factor if cell.better == "higher" else 1 / factor
+        half = cell.n // 2
+        means = tuple(
+            mean * (own if run >= half else 1) for run, mean in enumerate(cell.means)
+        )
+        return measured(replace(cell, means=means, mean=float(np.mean(means))), 0, 6)
+
+    return _with_native(study, change)
 
 
 def emulated(rng: Generator, study: StudyFacts) -> Mistake:
@@ -340,6 +430,16 @@ CLASSES: dict[str, tuple[Inject, set[str]]] = {
     ),
     "beyond the line rate": (beyond_the_line, {"beyond-the-medium"}),
     "clock runs slow, x 1.3": (slow_clock, {"common-clock-factor"}),
+    "clock runs slow, x 1.08, five cases": (
+        five_cases_of_a_slow_clock,
+        {"common-clock-factor"},
+    ),
+    "native of a slower day": (native_of_a_slower_day, {"native-of-another-day"}),
+    "native of a faster day": (native_of_a_faster_day, {"native-of-another-day"}),
+    "native changed between days": (
+        native_changed_between_days,
+        {"native-of-another-day"},
+    ),
     "KVM that imitated the processor": (emulated, {"emulation-speed"}),
     "CPU reads 0 %": (stuck_share(0.0), {"zero-reading"}),
     "CPU reads 100 %": (stuck_share(100.0), {"saturated-reading"}),

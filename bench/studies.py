@@ -92,8 +92,10 @@ def clean_study(seed: int) -> StudyFacts:
     for system in systems:
         runs += [_netperf(rng, system), _sysbench(rng, system), _linpack(rng, system)]
         runs += [*_metered(rng, system), *_corun(rng, system)]
-    study = StudyFacts(id="here", cells=tuple(cells), runs=tuple(runs))
-    return replace(study, cells=tuple(_with_baselines(study.cells)))
+    # When all this was measured changes no number: it has a stream of its own.
+    dated = _with_days(np.random.default_rng([seed, 2]), cells)
+    study = StudyFacts(id="here", cells=tuple(dated), runs=tuple(runs))
+    return replace(study, cells=tuple(with_baselines(study.cells)))
 
 
 def _tests(rng: Generator) -> list[Test]:
@@ -244,7 +246,34 @@ def _together(
         yield _cell(rng, style, "vm-1", test, 0, slot="sum", means=total, **place)
 
 
-def _with_baselines(cells: Iterable[CellFact]) -> Iterator[CellFact]:
+def measured(cell: CellFact, *days: int) -> CellFact:
+    """The cell, its runs spread over these days after the first."""
+    starts = [
+        NOON + timedelta(days=days[i * len(days) // cell.n]) for i in range(cell.n)
+    ]
+    return replace(
+        cell,
+        sittings=tuple(start.date().isoformat() for start in starts),
+        first_at=starts[0],
+        last_at=starts[-1] + timedelta(hours=1),
+    )
+
+
+def _with_days(rng: Generator, cells: Iterable[CellFact]) -> Iterator[CellFact]:
+    """Cells with their days, where these are known: native and guests on one, on one
+    each, or both on several; the machine is the same on all of them."""
+    layout = rng.choice(["unknown", "together", "apart", "repeated"])
+    for cell in cells:
+        if layout == "unknown":
+            yield cell
+        elif layout == "repeated":
+            yield measured(cell, 0, 1, 4)
+        else:
+            yield measured(cell, 3 if layout == "apart" and cell.is_native else 0)
+
+
+def with_baselines(cells: Iterable[CellFact]) -> Iterator[CellFact]:
+    """The cells, each set against the native one of its case."""
     native = {cell.case: cell for cell in cells if cell.is_native}
     for cell in cells:
         own = native.get(cell.case)

@@ -7,6 +7,7 @@ hardly any rule can judge a number without both.
 from __future__ import annotations
 
 import math
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from uuid import UUID
 
 from benchmarks import units
 from benchmarks.analysis.energy import WORK_TIMES
+from benchmarks.errors import UnitError
 from benchmarks.platforms import EMULATED_LAYER, is_emulation
 from benchmarks.sentences import Sentence
 
@@ -47,6 +49,15 @@ PRIOR_RUNS: Final = 4
 """The degrees of freedom that the noise of a kind counts for beside a cell's own."""
 ENOUGH: Final = 8
 """The degrees of freedom from which on a study's own scatter replaces TYPICAL."""
+OWN_FREEDOM: Final = 4
+"""The degrees of freedom from which on a cell's own scatter may stand alone."""
+LEAST_ERROR: Final = 1e-3
+"""No mean is known better than this, however alike a few readings are."""
+
+
+def factor_of(log: float) -> float:
+    """The factor of a log ratio, held within what a number can be."""
+    return math.exp(min(max(log, -700.0), 700.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +69,7 @@ class CellFact:
     are the run means in the order of the runs, in ``unit``; ``decimals`` is how many
     decimals the most precise of its samples was printed with. ``efficiency`` with its
     interval is what the study shows; ``baseline`` names the cell it was formed with.
+    ``sittings`` are the names of the sessions of ``means``; an empty one: not known.
     ``is_emulated``: an agent detected that a program imitates the processor.
     """
 
@@ -111,6 +123,7 @@ class CellFact:
     efficiency: float | None = None
 
     session: str = ""
+    sittings: tuple[str, ...] = ()
     first_at: datetime | None = None
     last_at: datetime | None = None
     document: str = ""
@@ -118,11 +131,24 @@ class CellFact:
 
     @property
     def variance(self) -> float | None:
-        """The variance of the run means; None for a single run."""
-        if len(self.means) < 2:
+        """The variance of the run means; None for a single run, or beyond a number."""
+        share = self.relative_variance
+        if share is None:
+            return 0.0 if len(self.means) > 1 and not any(self.means) else None
+        variance = share * self.mean * self.mean
+        return variance if math.isfinite(variance) else None
+
+    @property
+    def relative_variance(self) -> float | None:
+        """The variance of the run means over their mean squared; None for a single run
+        or a mean of 0."""
+        if len(self.means) < 2 or self.mean == 0:
             return None
-        mean = sum(self.means) / len(self.means)
-        return sum((value - mean) ** 2 for value in self.means) / (len(self.means) - 1)
+        # Of the ratios: the squares of very large and small readings are no numbers.
+        ratios = [value / self.mean for value in self.means]
+        middle = math.fsum(ratios) / len(ratios)
+        squares = math.fsum((ratio - middle) * (ratio - middle) for ratio in ratios)
+        return squares / (len(ratios) - 1) if math.isfinite(squares) else None
 
     @property
     def column(self) -> ColumnKey:
@@ -296,7 +322,11 @@ def grouped(run: RunFact, least: int = 1) -> Iterator[Readings]:
             unit = units.find(sample.unit)
             base = units.BASE_UNITS.get(unit.dimension) if unit else None
             value = sample.value
-            values[metric] = units.convert(value, sample.unit, base) if base else value
+            try:
+                value = units.convert(value, sample.unit, base) if base else value
+            except UnitError:
+                continue  # no number in the base unit, so nothing to compare
+            values[metric] = value
         yield Readings(values, samples, next(iter(samples.values())).parameters)
 
 
@@ -309,7 +339,7 @@ class Precision:
 
     def step(self, value: float) -> float:
         """The distance to the next value that could have been printed."""
-        by_decimals = 10.0**-self.decimals
+        by_decimals = max(10.0**-self.decimals, sys.float_info.min)
         if value == 0 or not math.isfinite(value):
             return by_decimals
         magnitude = math.floor(math.log10(abs(value))) + 1
@@ -356,16 +386,29 @@ class Noise:
 
     def of_run(self, cell: CellFact) -> float:
         """One run's relative standard deviation in this cell."""
-        prior, own = self.of_kind(cell), cell.variance
-        if own is None or cell.mean == 0:
+        prior, own = self.of_kind(cell), cell.relative_variance
+        if own is None:
             return prior
         freedom = len(cell.means) - 1
-        pooled = freedom * own / cell.mean**2 + PRIOR_RUNS * prior**2
+        pooled = freedom * own + PRIOR_RUNS * prior**2
         return math.sqrt(pooled / (freedom + PRIOR_RUNS))
 
     def of_mean(self, cell: CellFact) -> float:
         """The relative standard error of the cell's mean."""
         return self.of_run(cell) / math.sqrt(max(cell.n, 1))
+
+    def at_least(self, cell: CellFact) -> float:
+        """The relative standard error of the cell's mean, where its own runs decide.
+
+        A quiet cell among noisy ones of its kind is believed, with as much more as a
+        t quantile (1 in 1,000) lies beyond the normal one; else it is ``of_mean``.
+        """
+        own, freedom = cell.relative_variance, len(cell.means) - 1
+        if own is None or freedom < OWN_FREEDOM:
+            return self.of_mean(cell)
+        wider = 1 + 13 / freedom**1.5  # t over normal: 2.6 for 4 degrees, 1.5 for 9
+        alone = wider * math.sqrt(own / max(cell.n, 1))
+        return min(self.of_mean(cell), max(alone, LEAST_ERROR))
 
 
 def observed_noise(cells: Iterable[CellFact]) -> Noise:
@@ -376,11 +419,10 @@ def observed_noise(cells: Iterable[CellFact]) -> Noise:
     """
     variances: dict[tuple[str, ...], list[tuple[float, int]]] = defaultdict(list)
     for cell in cells:
-        own = cell.variance
-        if own is not None and cell.mean != 0:
+        own = cell.relative_variance
+        if own is not None:
             for kind in _kinds(cell):
-                pair = (own / cell.mean**2, len(cell.means) - 1)
-                variances[kind].append(pair)
+                variances[kind].append((own, len(cell.means) - 1))
     by_kind = {}
     for kind, pairs in variances.items():
         kept = sorted(pairs)[: max(1, math.ceil(0.8 * len(pairs)))]

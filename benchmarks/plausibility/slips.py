@@ -19,6 +19,7 @@ from benchmarks.plausibility.facts import (
     CellFact,
     Id,
     StudyFacts,
+    factor_of,
     precision,
 )
 from benchmarks.plausibility.findings import Doubt, about_cells
@@ -196,11 +197,11 @@ def runs_off(cell: CellFact, starts: Starts) -> Iterator[Doubt]:
                 name=cell.name,
                 value=cell.means[run],
                 unit=cell.unit,
-                others=math.exp(middle),
+                others=factor_of(middle),
                 factor=factor,
             ),
             (cell,),
             value=cell.means[run],
-            expected=math.exp(middle),
+            expected=factor_of(middle),
             factor=factor,
         )

@@ -3,13 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from django.db import connection
 from django.db.models import Q
 
 from benchmarks.comparing.row import CIRCUMSTANCES
-from benchmarks.models import Cell, Efficiency, Run, Sample, Study
+from benchmarks.models import Cell, Efficiency, Run, Sample, Session, Study
 from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER, PLACE_OF_RUN
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.platforms import cores, disk_bus_byte_per_s, line_rate_bit_per_s
@@ -26,14 +26,28 @@ from benchmarks.sentences import kept_words
 OTHERS_AT_MOST = 50_000
 NOT_OF_NATIVE = (Efficiency.State.RELATIVE, Efficiency.State.SLOWDOWN)
 PLACE = ("system_id", *CIRCUMSTANCES)
+# A session that nobody named is told by its day.
+DAY = "to_char(run.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
 RUN_MEANS = f"""
-    SELECT id, array_agg(mean ORDER BY place)
-    FROM (SELECT cell.id, {PLACE_OF_RUN} AS place, {MEAN_IN_ORDER} AS mean
+    SELECT id, array_agg(mean ORDER BY place), array_agg(sitting ORDER BY place)
+    FROM (SELECT cell.id, {PLACE_OF_RUN} AS place, {MEAN_IN_ORDER} AS mean,
+                 coalesce(session.name, {DAY}) AS sitting
           {CELL_SAMPLES}
+          LEFT JOIN {Session._meta.db_table} AS session ON session.id = run.session_id
           WHERE cell.study_id = %s
-          GROUP BY cell.id, run.id) AS runs
+          GROUP BY cell.id, run.id, session.name) AS runs
     GROUP BY id
 """
+
+
+class RunMeans(NamedTuple):
+    """The means of a cell's runs, and the names of the sessions they are of."""
+
+    means: tuple[float, ...]
+    sittings: tuple[str, ...]
+
+
+NO_RUNS = RunMeans((), ())
 
 
 def study_facts(study: Study) -> StudyFacts:
@@ -54,24 +68,27 @@ def study_facts(study: Study) -> StudyFacts:
     return StudyFacts(
         id=study.pk,
         label=study.slug,
-        cells=tuple(_cell_fact(cell, means.get(cell.pk, ())) for cell in cells),
+        cells=tuple(_cell_fact(cell, means.get(cell.pk, NO_RUNS)) for cell in cells),
         runs=tuple(_run_facts(study, runs, cells)),
         others=tuple(
-            _cell_fact(cell, ())
+            _cell_fact(cell, NO_RUNS)
             for cell in others.exclude(study=study)[:OTHERS_AT_MOST]
         ),
         varied=tuple(study.factors),
     )
 
 
-def run_means(study: Study) -> Mapping[int, tuple[float, ...]]:
+def run_means(study: Study) -> Mapping[int, RunMeans]:
     """Return the run means of every cell, in the order of the runs."""
     with connection.cursor() as cursor:
         cursor.execute(RUN_MEANS, [study.pk])
-        return {cell_id: tuple(means) for cell_id, means in cursor.fetchall()}
+        return {
+            cell_id: RunMeans(tuple(means), tuple(name or "" for name in sittings))
+            for cell_id, means, sittings in cursor.fetchall()
+        }
 
 
-def _cell_fact(cell: Cell, means: tuple[float, ...]) -> CellFact:
+def _cell_fact(cell: Cell, runs: RunMeans) -> CellFact:
     system, case, facts = cell.system, cell.case, cell.system.host.facts
     efficiency = getattr(cell, "efficiency", None)
     against: dict[str, Any] = {}
@@ -118,7 +135,8 @@ def _cell_fact(cell: Cell, means: tuple[float, ...]) -> CellFact:
         load=cell.load,
         n=cell.n,
         mean=cast(float, cell.mean),
-        means=means,
+        means=runs.means,
+        sittings=runs.sittings,
         decimals=cell.decimals,
         clock=cell.clock,
         session=cell.session.name if cell.session else "",

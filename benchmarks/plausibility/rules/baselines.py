@@ -12,7 +12,15 @@ from typing import Final
 import numpy as np
 
 from benchmarks.analysis.baselines import PATHS
-from benchmarks.plausibility.facts import NORMAL, CellFact, Id, Noise, StudyFacts
+from benchmarks.plausibility.days import log_efficiency, shifts
+from benchmarks.plausibility.facts import (
+    NORMAL,
+    CellFact,
+    Id,
+    Noise,
+    StudyFacts,
+    factor_of,
+)
 from benchmarks.plausibility.findings import Doubt, about_cells, further, rule
 from benchmarks.sentences import Sentence, template
 
@@ -99,12 +107,12 @@ def _disagreement(
         Sentence(
             MORE if off > 0 else LESS,
             cases=further(ratios[0].cell.name, len(ratios) - 1),
-            off=abs(math.expm1(off)),
+            off=abs(factor_of(off) - 1),
             other=where,
         ),
         # The other study's cells are evidence; it has flags of its own.
         [cell for cell in members if cell.study == study.id],
-        off_percent=round(100 * math.expm1(off), 3),
+        off_percent=round(100 * (factor_of(off) - 1), 3),
         other_system=str(native.system),
         other_study=str(native.study),
         pairs=[[ratio.cell.mean, ratio.other.mean] for ratio in ratios],
@@ -152,10 +160,12 @@ def faster_than_native(study: StudyFacts) -> Iterator[Doubt]:
     repeat the baseline.
     """
     ratios: dict[tuple[object, ...], list[Ratio]] = defaultdict(list)
+    by_day = shifts(study)
     for cell in study.cells:
         if native := _native_of(cell, study):
             error = math.hypot(study.noise.of_mean(cell), study.noise.of_mean(native))
-            ratios[(*cell.column, *cell.kind)].append(_speed(cell, native, error))
+            ratio = _speed(cell, native, error, by_day.get(cell.column, 0.0))
+            ratios[(*cell.column, *cell.kind)].append(ratio)
     for members in ratios.values():
         off = _pooled(members, AHEAD)
         all_ahead = off is not None and off > 0
@@ -172,13 +182,13 @@ def faster_than_native(study: StudyFacts) -> Iterator[Doubt]:
                 "{cases} beat the native machine, by up to {ahead:.1%} ({mean:g} "
                 "against {native:g} {unit}).",
                 cases=further(most.cell.name, len(faster) - 1),
-                ahead=math.expm1(most.log),
+                ahead=factor_of(most.log) - 1,
                 mean=most.cell.mean,
                 native=most.other.mean,
                 unit=most.cell.unit,
             ),
             [ratio.cell for ratio in faster],
-            efficiencies=[round(math.exp(ratio.log), 5) for ratio in faster],
+            efficiencies=[round(factor_of(ratio.log), 5) for ratio in faster],
             standard_errors=[round(ratio.error, 5) for ratio in faster],
             pairs=[[ratio.cell.mean, ratio.other.mean] for ratio in faster],
         )
@@ -198,10 +208,12 @@ def baseline_too_slow(study: StudyFacts) -> Iterator[Doubt]:
     What to do: measure the native machine again, in the session of the guests.
     """
     guests: dict[Id, list[Ratio]] = defaultdict(list)
+    by_day = shifts(study)
     for cell in study.cells:
         native = _native_of(cell, study) if cell.scenario == "single" else None
         if native and native.study == study.id:
-            guests[native.id].append(_speed(cell, native, 0.0))
+            shift = by_day.get(cell.column, 0.0)
+            guests[native.id].append(_speed(cell, native, 0.0, shift))
     for members in guests.values():
         native = members[0].other
         logs = np.array([ratio.log for ratio in members])
@@ -220,12 +232,12 @@ def baseline_too_slow(study: StudyFacts) -> Iterator[Doubt]:
                 native=native.name,
                 mean=native.mean,
                 unit=native.unit,
-                ahead=math.expm1(middle),
+                ahead=factor_of(middle) - 1,
             ),
             (native,),
             native=native.mean,
             guests=[ratio.cell.mean for ratio in members],
-            median_percent=round(100 * math.expm1(middle), 3),
+            median_percent=round(100 * (factor_of(middle) - 1), 3),
         )
 
 
@@ -241,6 +253,6 @@ def _native_of(cell: CellFact, study: StudyFacts) -> CellFact | None:
     return native if native and native.is_native and native.mean > 0 else None
 
 
-def _speed(cell: CellFact, native: CellFact, error: float) -> Ratio:
-    log = math.log(cell.mean / native.mean)
-    return Ratio(cell, native, log if cell.better == "higher" else -log, error)
+def _speed(cell: CellFact, native: CellFact, error: float, by_day: float) -> Ratio:
+    """How far a guest is ahead of native, beyond what the native's day explains."""
+    return Ratio(cell, native, log_efficiency(cell, native) - by_day, error)

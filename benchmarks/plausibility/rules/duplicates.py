@@ -185,8 +185,9 @@ def _surprise(cell: CellFact, study: StudyFacts) -> float:
     """The negative logarithm of the chance that another cell reads the same."""
     step = study.step(cell)
     deviation = max(study.noise.of_run(cell) * STEADY * cell.mean, step / 6)
-    chance = min(1.0, step / (2 * math.sqrt(math.pi) * deviation))
-    return -math.log(chance) * max(1, len(cell.means))
+    # Logs: the quotient may be no number.
+    chance = math.log(step) - math.log(2 * math.sqrt(math.pi)) - math.log(deviation)
+    return max(0.0, -chance) * max(1, len(cell.means))
 
 
 def _place(cell: CellFact) -> str:

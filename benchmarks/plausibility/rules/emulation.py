@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, ColumnKey, StudyFacts
+from benchmarks.plausibility.days import log_efficiency
+from benchmarks.plausibility.facts import CellFact, ColumnKey, StudyFacts, factor_of
 from benchmarks.plausibility.findings import Doubt, about_cells, rule
 from benchmarks.plausibility.slips import nearest_factor
 from benchmarks.sentences import Sentence, joined
@@ -144,8 +145,7 @@ def _speed(cell: CellFact, study: StudyFacts) -> Speed | None:
         return None
     if not _computes(cell):
         return None
-    ratio = cell.mean / native.mean
-    ratio = ratio if cell.better == "higher" else 1 / ratio
+    ratio = factor_of(log_efficiency(cell, native))
     share, least = _shares_of_cpus(cell)
     return Speed(cell, ratio / share, ratio / least if least else math.inf)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -57,7 +58,7 @@ def meter_window(study: StudyFacts) -> Iterator[Doubt]:
                 continue
             work_s = max(run.took_s or 0 for run in work)
             share = read_s / work_s - 1
-            if -SHORTER <= share <= LONGER:
+            if -SHORTER <= share <= LONGER or not math.isfinite(share):
                 continue
             yield Doubt(
                 Sentence(
@@ -99,7 +100,7 @@ def elapsed_not_requested(study: StudyFacts) -> Iterator[Doubt]:
     tables: dict[object, list[RunFact]] = defaultdict(list)
     for run in study.runs:
         run_s, requested_s = run.elapsed_s or run.duration_s, _requested_s(run)
-        if run_s and requested_s:
+        if run_s and requested_s and math.isfinite(run_s / requested_s):
             if abs(run_s / requested_s - 1) > OFF:
                 yield _off(run, run_s, requested_s, Sentence("it was asked for"))
         elif run.elapsed_s:

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.paths import INSIDE
-from benchmarks.plausibility.facts import CellFact, StudyFacts
+from benchmarks.plausibility.facts import CellFact, StudyFacts, factor_of
 from benchmarks.plausibility.findings import Doubt, about_cells, rule, subjects
 from benchmarks.plausibility.rules.sums import adding_up
 from benchmarks.plausibility.slips import (
@@ -122,10 +122,10 @@ def _columns_off(table: Table) -> Iterator[Doubt]:
                     metric=members[0].metric,
                     system=members[0].where,
                     factor=factor,
-                    exactly=math.exp(abs(off)),
+                    exactly=factor_of(abs(off)),
                 ),
                 members,
-                ratio=math.exp(off),
+                ratio=factor_of(off),
                 factor=factor,
             )
 
@@ -188,13 +188,13 @@ def _told_apart(members: Sequence[tuple[CellFact, float]]) -> Iterator[Doubt]:
                 mean=cell.mean,
                 unit=cell.unit,
                 factor=factor,
-                exactly=math.exp(abs(off)),
+                exactly=factor_of(abs(off)),
                 where=where,
             ),
             cells,
             value=cell.mean,
-            expected=cell.mean / math.exp(off),
-            ratio=math.exp(off),
+            expected=cell.mean / factor_of(off),
+            ratio=factor_of(off),
             factor=factor,
         )
 

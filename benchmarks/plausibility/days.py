@@ -1,0 +1,318 @@
+"""Natives and guests that were measured on different days, and what the day may be.
+
+A hypervisor makes each kind of work dearer by an amount of its own. A machine that is
+faster or slower on another day (a governor, a firmware, a neighbour, the weather) moves
+all of them, on every guest, by one factor. These are the signs of the second.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from statistics import median
+from typing import Final
+
+from benchmarks.plausibility.facts import (
+    LEAST_ERROR,
+    PRIOR_RUNS,
+    TYPICAL,
+    CellFact,
+    ColumnKey,
+    StudyFacts,
+)
+
+OUTSIDE: Final = frozenset({"external", "client", "meter", "host"})
+"""Clocks that no guest can slow down."""
+BOUND_TO_CPU: Final = frozenset({"CPU", "memory"})
+"""Components in which a guest comes near to native speed and never beats it."""
+APART: Final = timedelta(hours=6)
+"""From how long a pause on what follows is another session (method, section 1b)."""
+LEAST: Final = math.log(1.03)
+MOST: Final = math.log(1.25)
+"""No day effect is larger: beyond it is another mistake, and another rule's."""
+CLEARLY: Final = 3.3
+TELLING: Final = 0.015
+"""A kind of work whose ratio has a larger standard error says nothing of 3 %."""
+SAME: Final = 0.1
+"""How near to a common factor a kind of work comes, as a part of the factor."""
+MARGIN: Final = math.log(1.02)
+
+Kind = tuple[str, str]
+"""Component and tool: work of one kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A guest's cell against its native one of another day: log efficiency, error."""
+
+    cell: CellFact
+    native: CellFact
+    log: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True)
+class OtherDay:
+    """Guests whose native machine seems to have been another one on its day.
+
+    ``log`` is by how much they all are ahead of it (behind: below 0).
+    """
+
+    pairs: tuple[Pair, ...]
+    log: float
+
+    @property
+    def columns(self) -> frozenset[ColumnKey]:
+        """The guests, by their columns."""
+        return frozenset(pair.cell.column for pair in self.pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDays:
+    """Two sessions of one system between which all its cases moved by one factor."""
+
+    cells: tuple[CellFact, ...]
+    session: str
+    other: str
+    log: float
+    logs: tuple[float, ...]
+
+
+def log_efficiency(cell: CellFact, native: CellFact) -> float:
+    """The log of a cell's efficiency; both means are above 0."""
+    # No quotient: it may be too large or too small for a number.
+    log = math.log(cell.mean) - math.log(native.mean)
+    return log if cell.better == "higher" else -log
+
+
+def day_of(cell: CellFact) -> str:
+    """When a cell was measured, for a sentence: its day, else the name it was given."""
+    if cell.first_at is not None:
+        return cell.first_at.date().isoformat()
+    return cell.session or next(filter(None, cell.sittings), "")
+
+
+def of_another_day(cell: CellFact, native: CellFact) -> bool | None:
+    """Whether two cells share no session; None where nobody knows."""
+    sessions = [
+        frozenset(filter(None, each.sittings or (each.session,)))
+        for each in (cell, native)
+    ]
+    if all(sessions):
+        if sessions[0] & sessions[1]:
+            return False
+        named = True
+    else:
+        named = False
+    if None in (cell.first_at, cell.last_at, native.first_at, native.last_at):
+        return named or None
+    first, last = ((each.first_at, each.last_at) for each in (cell, native))
+    assert first[0]
+    assert first[1]
+    assert last[0]
+    assert last[1]
+    return first[0] - last[1] > APART or last[0] - first[1] > APART
+
+
+def _pairs(study: StudyFacts) -> Iterator[Pair]:
+    for cell in study.cells:
+        native = study.baseline(cell)
+        if native is None or not native.is_native or cell.is_native:
+            continue
+        if cell.better == "neither" or cell.is_share or cell.is_extreme:
+            continue
+        if cell.scenario != "single" or min(cell.mean, native.mean) <= 0:
+            continue
+        if cell.emulation or native.emulation or not of_another_day(cell, native):
+            continue
+        noise = study.noise
+        error = math.hypot(noise.at_least(cell), noise.at_least(native))
+        yield Pair(cell, native, log_efficiency(cell, native), error)
+
+
+def natives_of_another_day(study: StudyFacts) -> Iterator[OtherDay]:
+    """Native machines whose guests of another day are all off by one factor."""
+    machines: dict[object, list[Pair]] = defaultdict(list)
+    for pair in _pairs(study):
+        native = pair.native
+        machines[native.host, native.study, native.system].append(pair)
+    for pairs in machines.values():
+        found = _ahead(pairs) or _behind(pairs)
+        if found is not None:
+            yield found
+
+
+def shifts(study: StudyFacts) -> Mapping[ColumnKey, float]:
+    """By what log a guest is ahead of its native because of that one's day."""
+    return {
+        column: day.log
+        for day in natives_of_another_day(study)
+        if day.log > 0
+        for column in day.columns
+    }
+
+
+def _by_kind(pairs: Sequence[Pair]) -> Mapping[Kind, Mapping[ColumnKey, list[Pair]]]:
+    """The pairs that tell 3 %, by kind of work and by guest.
+
+    A network is as fast as its line, whatever the machine does.
+    """
+    kinds: dict[Kind, dict[ColumnKey, list[Pair]]] = defaultdict(dict)
+    for pair in pairs:
+        bound = pair.cell.component not in {"network", "power", ""}
+        if bound and pair.error <= 2 * TELLING:
+            kind = kinds[pair.cell.component, pair.cell.tool]
+            kind.setdefault(pair.cell.column, []).append(pair)
+    return kinds
+
+
+def _ahead(pairs: Sequence[Pair]) -> OtherDay | None:
+    """Whether guests beat the machine together, as no hypervisor makes them.
+
+    A slow clock makes one guest faster, a slow day all of them; what is timed from
+    outside shows the day, and not the clock.
+    """
+    factors, members = [], []
+    for (component, _), guests in _by_kind(pairs).items():
+        told = [_middle(own) for own in guests.values()]
+        clear = [
+            log for log, error in told if max(LEAST, CLEARLY * error) < log <= MOST
+        ]
+        first = sum(log > 0 for log, _ in told)
+        kind = _of(guests)
+        shared = any(pair.cell.virtualization == "container" for pair in kind)
+        together = len(clear) >= 2 or (shared and clear)
+        if component in BOUND_TO_CPU and together and 4 * first >= 3 * len(told):
+            factors.append(median(clear))
+            members += kind
+    if not factors:
+        return None
+    factor = median(factors)
+    outside = (pair for pair in pairs if pair.cell.clock in OUTSIDE)
+    bound = (pair for pair in outside if pair.cell.component in BOUND_TO_CPU)
+    if any(pair.log < factor / 2 - CLEARLY * pair.error for pair in bound):
+        return None
+    return OtherDay(tuple(members), factor)
+
+
+def _behind(pairs: Sequence[Pair]) -> OtherDay | None:
+    """Whether the nearest guest stays behind the machine by one factor in all work."""
+    kinds = _by_kind(pairs)
+    nearest: dict[Kind, tuple[float, float]] = {}
+    for name, guests in kinds.items():
+        told = [_middle(own) for own in guests.values()]
+        told = [one for one in told if one[1] <= TELLING]
+        if told:
+            nearest[name] = max(told)
+    if len(nearest) < 2:
+        return None
+    factor = median(log for log, _ in nearest.values())
+    error = median(error for _, error in nearest.values()) / math.sqrt(len(nearest))
+    if not -MOST <= factor < -max(LEAST, CLEARLY * error):
+        return None
+    off = {
+        name: (log - factor, min(max(SAME * -factor, 2 * error), -factor / 3))
+        for name, (log, error) in nearest.items()
+    }
+    near = [name for name, (away, room) in off.items() if abs(away) <= room]
+    if any(away > room for away, room in off.values()):
+        return None
+    members = [pair for name in near for pair in _of(kinds[name])]
+    few = len({pair.cell.system for pair in members}) < 2 and len(near) < 3
+    unrelated = len({component for component, _ in near}) >= 2
+    if few or not unrelated or 3 * len(near) < 2 * len(nearest):
+        return None
+    return OtherDay(tuple(members), factor)
+
+
+def _of(guests: Mapping[ColumnKey, Sequence[Pair]]) -> list[Pair]:
+    return [pair for own in guests.values() for pair in own]
+
+
+def _middle(pairs: Sequence[Pair]) -> tuple[float, float]:
+    """The median log and its standard error: sqrt(pi / 2) times that of a mean."""
+    logs = [pair.log for pair in pairs]
+    mean_square = math.fsum(pair.error**2 for pair in pairs) / len(pairs)
+    wider = math.sqrt(math.pi / 2) if len(pairs) > 2 else 1.0
+    return median(logs), wider * math.sqrt(mean_square / len(pairs))
+
+
+def own_days(study: StudyFacts) -> Iterator[OwnDays]:
+    """Native machines that were another one in one of their own sessions."""
+    machines: dict[ColumnKey, list[CellFact]] = defaultdict(list)
+    for cell in study.cells:
+        known = len(cell.sittings) == len(cell.means) and all(cell.sittings)
+        several = known and len(set(cell.sittings)) > 1 and min(cell.means) > 0
+        speed = cell.better != "neither" and not cell.is_share and not cell.is_extreme
+        if cell.is_native and several and speed:
+            machines[cell.column].append(cell)
+    for cells in machines.values():
+        names = sorted({name for cell in cells for name in cell.sittings})
+        moved = [
+            found
+            for name in names
+            for other in _others(name, names)
+            if (found := _moved(cells, name, other)) is not None
+        ]
+        if moved:
+            yield max(moved, key=lambda one: abs(one.log))
+
+
+def _others(name: str, names: Sequence[str]) -> Sequence[str]:
+    """What a session is set against: the one of two, else all the rest together."""
+    if len(names) == 2:
+        return names[1:] if name == names[0] else ()
+    return [""]
+
+
+def _moved(cells: Sequence[CellFact], name: str, other: str) -> OwnDays | None:
+    members, logs, errors = [], [], []
+    for cell in cells:
+        runs: dict[str, list[float]] = defaultdict(list)
+        for sitting, value in zip(cell.sittings, cell.means, strict=True):
+            runs[sitting].append(math.log(value))
+        own = runs.get(name)
+        rest = [values for key, values in runs.items() if key != name]
+        rest = [runs[other]] if other and other in runs else rest
+        if not own or not rest:
+            continue
+        centres = [math.fsum(values) / len(values) for values in rest]
+        log = math.fsum(own) / len(own) - median(centres)
+        at_least = min(len(values) for values in rest)
+        noise = _within(cell, list(runs.values()))
+        error = noise * math.sqrt(1 / len(own) + 1 / at_least)
+        members.append(cell)
+        logs.append(log if cell.better == "higher" else -log)
+        errors.append(error)
+    if len(members) < 3:
+        return None
+    weights = [1 / max(error, LEAST_ERROR) ** 2 for error in errors]
+    total = math.fsum(weights)
+    pairs = list(zip(logs, weights, strict=True))
+    middle = math.fsum(log * weight for log, weight in pairs) / total
+    # Cases that differ by more than their noise know their mean less well.
+    square = math.fsum((log - middle) ** 2 * weight for log, weight in pairs)
+    square /= len(members) - 1
+    error = math.sqrt(max(1.0, square) / total)
+    alike = math.fsum(weight for log, weight in pairs if log * middle > 0)
+    spread = math.sqrt(max(0.0, (square - 1) * len(members) / total))
+    if not max(MARGIN, CLEARLY * error) < abs(middle) <= MOST:
+        return None
+    if 4 * alike < 3 * total or spread > abs(middle) / 2:
+        return None
+    return OwnDays(tuple(members), name, other, middle, tuple(logs))
+
+
+def _within(cell: CellFact, sessions: Sequence[Sequence[float]]) -> float:
+    """One run's deviation within a session, as a log; a prior beside a few runs."""
+    square = freedom = 0.0
+    for logs in sessions:
+        mean = math.fsum(logs) / len(logs)
+        square += math.fsum((log - mean) ** 2 for log in logs)
+        freedom += len(logs) - 1
+    prior = TYPICAL.get(cell.component, 0.05)
+    own = square + PRIOR_RUNS / 4 * prior**2
+    return math.sqrt(own / (freedom + PRIOR_RUNS / 4))

@@ -1,0 +1,119 @@
+"""A native machine that was another one on its day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchmarks.plausibility.days import (
+    OtherDay,
+    OwnDays,
+    day_of,
+    natives_of_another_day,
+    own_days,
+)
+from benchmarks.plausibility.facts import CellFact, StudyFacts, factor_of
+from benchmarks.plausibility.findings import Doubt, about_cells, rule
+from benchmarks.sentences import Sentence, template
+
+FASTER = template(
+    "{guests} guests of {day} are {low:.1%} to {high:.1%} faster than the native "
+    "machine of {other} in what no guest does faster: the native side may have "
+    "changed, not the guests."
+)
+SLOWER = template(
+    "Every guest of {day} is slower than the native machine of {other}, and in "
+    "unrelated work the nearest stay behind by one factor ({low:.1%} to {high:.1%}): "
+    "the native side may have changed."
+)
+OWN = template(
+    "{system} was {off:.1%} faster in session {name} than in {other}, in {cases} cases "
+    "alike: the machine changed between them, and what it is set against depends on "
+    "the day."
+)
+OWN_SLOWER = template(
+    "{system} was {off:.1%} slower in session {name} than in {other}, in {cases} cases "
+    "alike: the machine changed between them, and what it is set against depends on "
+    "the day."
+)
+
+
+@rule("native-of-another-day", "A native machine of another day", "check")
+def native_of_another_day(study: StudyFacts) -> Iterator[Doubt]:
+    """A native machine shares no session with its guests (more than six hours lie
+    between them, or their sessions are named otherwise), and one factor of 3 to 25 %
+    stands between it and all of them. Faster guests: at least two systems, or a
+    container, beat it by more than 3 % and 3.3 standard errors in the median of their
+    CPU and memory cases, and three of four are ahead; nothing that was timed from
+    outside contradicts. That is implausible, and `common-clock-factor`,
+    `faster-than-native` and `baseline-too-slow` leave to it what the factor explains.
+    Slower guests: the nearest guest stays behind by the same factor (within a tenth of
+    it, or 2 standard errors) in two of three kinds of work, of two components at
+    least, and is nearer in none. Networks are left out: they are as fast as their line.
+    Beside it, a native machine with several sessions of its own, of which one is off
+    from the other (from all others) by more than 2 % and 3.3 standard errors, with
+    three of four cases on one side and a spread of at most half the factor.
+
+    Why: a hypervisor makes each kind of work dearer by an amount of its own, so that
+    unrelated work does not move by one factor; a governor, a firmware, a neighbour or
+    the room's temperature moves all of it. Where the guests' own overhead is as large
+    as the day's, nobody can tell them apart, and nothing is flagged.
+
+    What to do: measure the native machine again, in the session of the guests; else
+    state the day beside every comparison.
+    """
+    for day in natives_of_another_day(study):
+        yield _against_guests(day, study)
+    for own in own_days(study):
+        yield _against_itself(own)
+
+
+def _against_guests(day: OtherDay, study: StudyFacts) -> Doubt:
+    systems = {pair.cell.system for pair in day.pairs}
+    logs = sorted(pair.log for pair in day.pairs)
+    faster = day.log > 0
+    # The nearest of the guests bound what is shown: one may be slow for its own reason.
+    shown = [log for log in logs if day.log / 2 <= log <= 2 * day.log] if faster else []
+    shown = shown or [log for log in logs if 2 * day.log <= log <= day.log / 2]
+    ends = sorted(abs(factor_of(log) - 1) for log in shown or [day.log])
+    natives = {pair.native.id: pair.native for pair in day.pairs}.values()
+    return about_cells(
+        Sentence(
+            FASTER if faster else SLOWER,
+            guests=len(systems),
+            day=_days([pair.cell for pair in day.pairs]),
+            other=_days([pair.native for pair in day.pairs]),
+            low=ends[0],
+            high=ends[-1],
+        ),
+        [cell for cell in natives if cell.study == study.id]
+        or [pair.cell for pair in day.pairs],
+        "implausible" if faster else None,
+        factor=round(factor_of(day.log), 5),
+        guests=sorted({pair.cell.where for pair in day.pairs}),
+        efficiencies=[round(factor_of(log), 5) for log in logs[:50]],
+    )
+
+
+def _days(cells: Sequence[CellFact]) -> str:
+    days = sorted(set(filter(None, map(day_of, cells))))
+    if len(days) < 2:
+        return days[0] if days else Sentence("an unknown day")
+    return Sentence("{first} to {last}", first=days[0], last=days[-1])
+
+
+def _against_itself(own: OwnDays) -> Doubt:
+    return about_cells(
+        Sentence(
+            OWN if own.log > 0 else OWN_SLOWER,
+            system=own.cells[0].where,
+            off=abs(factor_of(own.log) - 1),
+            name=own.session,
+            other=own.other or Sentence("the others"),
+            cases=len(own.cells),
+        ),
+        own.cells,
+        session=own.session,
+        other=own.other,
+        off_percent=round(100 * (factor_of(own.log) - 1), 3),
+        ratios=[round(factor_of(log), 5) for log in own.logs[:50]],
+    )
