@@ -26,14 +26,12 @@ from benchmarks.sentences import kept_words
 OTHERS_AT_MOST = 50_000
 NOT_OF_NATIVE = (Efficiency.State.RELATIVE, Efficiency.State.SLOWDOWN)
 PLACE = ("system_id", *CIRCUMSTANCES)
-# A session that nobody named is told by its day.
-DAY = "to_char(run.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
 RUN_MEANS = f"""
     SELECT id, array_agg(mean ORDER BY place), array_agg(sitting ORDER BY place)
     FROM (SELECT cell.id, {PLACE_OF_RUN} AS place, {MEAN_IN_ORDER} AS mean,
-                 coalesce(session.name, {DAY}) AS sitting
+                 coalesce(session.name, '') AS sitting
           {CELL_SAMPLES}
-          LEFT JOIN {Session._meta.db_table} AS session ON session.id = run.session_id
+          LEFT JOIN {Session._meta.db_table} AS session ON session.id = run.sitting_id
           WHERE cell.study_id = %s
           GROUP BY cell.id, run.id, session.name) AS runs
     GROUP BY id
@@ -83,7 +81,7 @@ def run_means(study: Study) -> Mapping[int, RunMeans]:
     with connection.cursor() as cursor:
         cursor.execute(RUN_MEANS, [study.pk])
         return {
-            cell_id: RunMeans(tuple(means), tuple(name or "" for name in sittings))
+            cell_id: RunMeans(tuple(means), tuple(sittings))
             for cell_id, means, sittings in cursor.fetchall()
         }
 

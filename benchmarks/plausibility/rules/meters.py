@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -28,6 +27,8 @@ REQUESTS: Final = (
 )
 # Bounded: parameters hold any text, and too many digits are inf.
 _REQUEST: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?([a-z]*)", re.ASCII)
+ENDLESS: Final = 1e9
+"""A time so many times another one was not the time of anything."""
 SECONDS: Final = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "ms": 1e-3}
 
 
@@ -58,7 +59,7 @@ def meter_window(study: StudyFacts) -> Iterator[Doubt]:
                 continue
             work_s = max(run.took_s or 0 for run in work)
             share = read_s / work_s - 1
-            if -SHORTER <= share <= LONGER or not math.isfinite(share):
+            if -SHORTER <= share <= LONGER or share > ENDLESS:
                 continue
             yield Doubt(
                 Sentence(
@@ -100,7 +101,7 @@ def elapsed_not_requested(study: StudyFacts) -> Iterator[Doubt]:
     tables: dict[object, list[RunFact]] = defaultdict(list)
     for run in study.runs:
         run_s, requested_s = run.elapsed_s or run.duration_s, _requested_s(run)
-        if run_s and requested_s and math.isfinite(run_s / requested_s):
+        if run_s and requested_s and run_s / requested_s < ENDLESS:
             if abs(run_s / requested_s - 1) > OFF:
                 yield _off(run, run_s, requested_s, Sentence("it was asked for"))
         elif run.elapsed_s:
@@ -113,7 +114,7 @@ def elapsed_not_requested(study: StudyFacts) -> Iterator[Doubt]:
         if len(runs) < 4 or 4 * alike < 3 * len(runs):
             continue
         for run, run_s in zip(runs, times, strict=True):
-            if abs(run_s / middle - 1) > OFF:
+            if OFF < abs(run_s / middle - 1) < ENDLESS:
                 others = Sentence("the others of its table took")
                 yield _off(run, run_s, middle, others)
 

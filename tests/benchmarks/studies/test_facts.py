@@ -9,6 +9,7 @@ from benchmarks.models import Cell
 from benchmarks.studies import facts as module
 from benchmarks.studies.checking import shape_cells
 from benchmarks.studies.facts import study_facts
+from benchmarks.studies.sessions import derive_study_sessions
 
 
 def test_rules_the_shape_and_the_page_count_the_runs_alike(submit, run_document, study):
@@ -63,3 +64,15 @@ def test_what_is_stored_while_the_facts_are_read_is_left_out(
     assert len(facts.runs) == 1
     again = study_facts(study)
     assert (len(again.cells), len(again.runs)) == (2, 2)
+
+
+def test_each_run_says_in_which_session_it_counts(submit, run_document, study):
+    starts = ("2026-01-03T12:00:00Z", "2026-01-05T12:00:00Z")
+    submit(*(run_document(50.0, started_at=start) for start in starts))
+    submit(run_document(51.0))
+    derive_study_sessions(study)
+
+    [facts] = study_facts(study).cells
+
+    assert facts.sittings[:2] == ("2026-01-03 12:00", "2026-01-05 12:00")
+    assert facts.sittings[2] == ""
