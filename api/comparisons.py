@@ -16,7 +16,9 @@ from api.kit.queries import (
     study_parameter,
 )
 from api.kit.views import ApiView
+from benchmarks.analysis.baselines import Light as LightColor
 from benchmarks.analysis.verdicts import EvidenceLevel, Verdict
+from benchmarks.comparing.lights import Lights, known_systems
 from benchmarks.comparing.row import NOT_YET
 from benchmarks.comparing.rows import Reference, compared_cells, comparison_row
 from benchmarks.comparing.table import COMPONENTS, SCENARIOS
@@ -28,6 +30,7 @@ from benchmarks.parsing.contract import Better
 BETTER = get_args(Better)
 STATES = (*Efficiency.State.values, NOT_YET)
 DOUBTS = ("bimodal", "periodic", "drift", "first_run")
+LIGHTS = get_args(LightColor)
 VERDICTS = [verdict.name.lower() for verdict in Verdict]
 # Verdicts are in an order: from NOT_ASSESSED on they are no direction.
 DIRECTIONS = VERDICTS[: Verdict.NOT_ASSESSED]
@@ -84,6 +87,10 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     ``baseline``. Where one is ``not_assessed``, ``reasons`` has the codes,
     ``sentences`` says why, and ``advice`` how many runs would decide it;
     ``direction`` is where the interval lies. Null before the cell is processed.
+
+    ``light`` says how far the two sides may be compared, ``light_sentence`` what
+    differs: green is only what the study studies, amber more, red another host, other
+    parameters or another unit, which refuses the verdict. Empty without another side.
     """
 
     id = serializers.IntegerField()
@@ -168,6 +175,10 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     )
     advice = serializers.CharField(source="shown.judgement.advice", default="")
     state = serializers.ChoiceField(choices=STATES, source="shown.state")
+    light = serializers.ChoiceField(
+        choices=LIGHTS, allow_blank=True, source="shown.light"
+    )
+    light_sentence = serializers.CharField(source="shown.light_sentence")
     reason = serializers.CharField(source="shown.reason")
     document = serializers.CharField()
     table = serializers.CharField()
@@ -229,8 +240,19 @@ class ComparisonsView(ApiView):
         # of a study, whatever is shown of it.
         studies = {cell.study_id: cell.study for cell in page}
         verdicts = {pk: study_verdicts(each, system) for pk, each in studies.items()}
+        # A page may end between a cell and its baseline.
+        others = {cell.baseline_system_id for cell in page}
+        if system is not None:
+            others = {system.pk}
+        systems = known_systems((cell.system for cell in page), others)
+        lights = {pk: Lights(it, systems, reference) for pk, it in studies.items()}
         rows = [
-            comparison_row(cell, reference, verdicts[cell.study_id].of(cell.pk))
+            comparison_row(
+                cell,
+                reference,
+                verdicts[cell.study_id].of(cell.pk),
+                lights[cell.study_id],
+            )
             for cell in page
         ]
         return self.answer_page(rows, ComparisonSerializer)

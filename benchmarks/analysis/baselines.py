@@ -32,6 +32,9 @@ MACHINE_FACTS: Final = {"host_kernel": "kernel", "host_firmware": "firmware"}
 MOST_WORDS: Final = 1_000  # more than any name has
 PATHS: Final = frozenset({"inter-vm", "inter-host", "same-host"})
 
+# The reason of a pair of which there is nothing else to say.
+FITS: Final = Sentence("Native run of the same host, OS and case.")
+
 Light = Literal["green", "amber", "red"]
 Facts = Mapping[str, str]
 
@@ -96,7 +99,8 @@ class Difference:
     def sentence(self) -> Sentence:
         """The fact and its two sides."""
         one, other = (side or Sentence("not stated") for side in (self.one, self.other))
-        return Sentence("{fact}: {one} / {other}", fact=self.name, one=one, other=other)
+        fact = self.name.replace("_", " ")
+        return Sentence("{fact}: {one} / {other}", fact=fact, one=one, other=other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,8 +281,7 @@ def _trust(
             )
         )
         state = "stale"
-    fits = Sentence("Native run of the same host, OS and case.")
-    return state, joined(reasons) if reasons else fits
+    return state, joined(reasons) if reasons else FITS
 
 
 def _gap(cell: CellConditions, other: CellConditions) -> timedelta | None:

@@ -142,7 +142,9 @@ def _rank(near: NearCase) -> tuple[object, ...]:
     far = sum(_distance(it) for it in near.differing)
     texts = tuple((it.name, it.other) for it in near.differing)
     is_unit = near.kind == "unit_mismatch"
-    return (is_unit, len(near.differing), far, texts, near.case.metric)
+    # A value that is not stated tells less than one that differs.
+    unstated = sum(not (it.one and it.other) for it in near.differing)
+    return (is_unit, len(near.differing), unstated, far, texts, near.case.metric)
 
 
 def _distance(difference: Difference) -> float:

@@ -4,7 +4,6 @@ And whether its two sides may be set side by side, how many runs would help, and
 a study's numbers were printed.
 """
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,19 +13,19 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from benchmarks.analysis.baselines import (
-    Comparability,
-    Difference,
-    comparability,
-    one_at_a_time,
-)
+from benchmarks.analysis.baselines import Comparability, Difference
+from benchmarks.analysis.hosts import HostsCompared, beside_hosts
 from benchmarks.analysis.speeds import MIN_RUNS
 from benchmarks.analysis.widths import runs_for_width, width_sentence
+from benchmarks.comparing.lights import Lights, beside_baseline, system_facts
 from benchmarks.comparing.row import CIRCUMSTANCES, ComparisonRow
-from benchmarks.comparing.rows import Reference, compared_cells, comparison_row
+from benchmarks.comparing.rows import (
+    Reference,
+    compared_cells,
+    comparison_row,
+)
 from benchmarks.comparing.verdicts import rollups_of, study_verdicts
 from benchmarks.errors import NotFoundError
-from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, Flag, Run, Sample, Study, System
 from benchmarks.models.run import IN_ORDER_OF_RUNS, MeanInOrder
 from benchmarks.sentences import Sentence
@@ -44,21 +43,7 @@ LINE = (
 
 RUNS_SHOWN = 100
 
-# What every comparison of a guest with its machine is about.
-ALWAYS_STUDIED = ("hypervisor", "hypervisor_version", "virtualization")
 SIZES = ("cores", "memory_bytes")
-# A study names its factors as people do.
-OPTIONS_OF_FACTORS = {
-    "amd_v": "hw_virt",
-    "vt_x": "hw_virt",
-    "amd_v_vt_x": "hw_virt",
-    "hardware_virtualization": "hw_virt",
-    "vmware_tools": "guest_tools",
-    "pv_drivers": "guest_tools",
-    "guest": "guest_os",
-    "os": "guest_os",
-    "bits": "guest_bits",
-}
 
 MOST_VALUES = 5_000
 
@@ -113,7 +98,8 @@ class RunValue:
 class CellEvidence:
     """A cell with the runs it was summarised from, and those it was set against.
 
-    ``flags`` are those of both sides: either withholds the verdict.
+    ``flags`` are those of both sides: either withholds the verdict. ``hosts`` are their
+    machines, where somebody chose a baseline on another one.
     """
 
     row: ComparisonRow
@@ -125,6 +111,7 @@ class CellEvidence:
     baseline_samples: CellSamples
     flags: tuple[Flag, ...] = ()
     tested: int = 0
+    hosts: HostsCompared | None = None
 
     @cached_property
     def comparability(self) -> Comparability | None:
@@ -140,11 +127,13 @@ class CellEvidence:
             for runs in (self.runs, self.baseline_runs)
         )
         shared = one.keys() & other.keys()
-        return comparability(
-            {**_chosen(one, shared), **_system_facts(self.cell.system)},
-            {**_chosen(other, shared), **_system_facts(self.baseline.system)},
-            studied=_studied_facts(self.cell.study),
+        compared = beside_baseline(
+            self.cell.study,
+            self.cell.system,
+            self.baseline.system,
+            (_chosen(one, shared), _chosen(other, shared)),
         )
+        return beside_hosts(compared, self.hosts) if self.hosts else compared
 
 
 @dataclass(frozen=True)
@@ -232,12 +221,13 @@ def evidence(
         wanted = {"pk": stored.baseline_id if stored else None}
     # The whole study for one cell: its verdict is corrected for all others.
     verdicts = study_verdicts(study, reference.system if reference else None)
-    row = comparison_row(cell, reference, verdicts.of(cell.pk))
-
     # The viewer may not be allowed to see what a cell was set against; a cell of the
     # chosen system would be set against itself.
     visible = Cell.objects.visible_to(viewer).filter(**wanted).exclude(pk=cell.pk)
     baseline = visible.select_related("system__host", "study__lab", "case").first()
+    sides = [side.system for side in (cell, baseline) if side is not None]
+    lights = Lights(study, {system.pk: system for system in sides}, reference)
+    row = comparison_row(cell, reference, verdicts.of(cell.pk), lights)
     samples, baseline_samples = cell_samples(cell), cell_samples(baseline)
     means = _run_means(cell, samples), _run_means(baseline, baseline_samples)
     run_ids = [pk for side in means for pk, _mean, _n in side]
@@ -246,7 +236,7 @@ def evidence(
         tuple(RunValue(runs[pk], mean, n) for pk, mean, n in side if pk in runs)
         for side in means
     )
-    sides = [side.pk for side in (cell, baseline) if side is not None]
+    ids = [side.pk for side in (cell, baseline) if side is not None]
     return CellEvidence(
         row=row,
         cell=cell,
@@ -255,8 +245,9 @@ def evidence(
         baseline_runs=other,
         samples=samples,
         baseline_samples=baseline_samples,
-        flags=tuple(visible_flags(viewer, cells__in=sides).distinct()),
+        flags=tuple(visible_flags(viewer, cells__in=ids).distinct()),
         tested=verdicts.tested,
+        hosts=reference.hosts.get(cell.system.host_id) if reference else None,
     )
 
 
@@ -273,17 +264,6 @@ def _run_means(cell: Cell | None, samples: CellSamples) -> list[tuple[int, float
     return list(means.order_by(*IN_ORDER_OF_RUNS)[:RUNS_SHOWN])
 
 
-def _studied_facts(study: Study) -> frozenset[str]:
-    """Return the facts that a study varies on purpose."""
-    names = set(ALWAYS_STUDIED)
-    for factor in study.factors:
-        # "PV drivers (Windows)" is spelled pv_drivers among facts.
-        plain = re.sub(r"\(.*?\)", "", factor).casefold()
-        name = re.sub(r"\W+", "_", plain).strip("_")
-        names.add(OPTIONS_OF_FACTORS.get(name, name))
-    return frozenset(names)
-
-
 def stated_differences(evidence: CellEvidence) -> tuple[Difference, ...]:
     """Return what both sides state, differently, and the study does not study.
 
@@ -293,28 +273,12 @@ def stated_differences(evidence: CellEvidence) -> tuple[Difference, ...]:
     if evidence.baseline is None or evidence.comparability is None:
         return ()
     systems = (evidence.cell.system, evidence.baseline.system)
-    named = {*chain.from_iterable(map(_system_facts, systems)), *SIZES}
+    named = {*chain.from_iterable(map(system_facts, systems)), *SIZES}
     return tuple(
         fact
         for fact in evidence.comparability.unwanted
-        if fact.one and fact.other and fact.name in named - {"host"}
+        if fact.one and fact.other and fact.name in named
     )
-
-
-def systems_compared(study: Study, one: System, other: System) -> Comparability:
-    """Compare two systems by what was stated of them; one studied thing may differ."""
-    compared = comparability(
-        _system_facts(one), _system_facts(other), studied=_studied_facts(study)
-    )
-    return one_at_a_time(compared, ALWAYS_STUDIED)
-
-
-def _system_facts(system: System) -> dict[str, str]:
-    """Return what a system was stated to be, as texts that can be compared."""
-    stated = system.stated
-    options = canonical_parameters(system.options)
-    everything = {"host": system.host.slug, **stated, **options}
-    return {name: str(value) for name, value in everything.items() if value}
 
 
 def _sent(runs: Iterable[Run]) -> dict[str, str]:

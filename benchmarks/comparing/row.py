@@ -21,6 +21,7 @@ State = Efficiency.State
 NOT_YET = "waiting"
 KINDS: Mapping[str, str] = {
     State.RELATIVE: "relative",
+    State.OTHER_HOST: "relative",
     State.SCALING: "scaling",
     State.SLOWDOWN: "slowdown",
 }
@@ -166,6 +167,9 @@ class Compared:
     Of an energy ``value`` is J for a unit of work, and ``efficiency`` the work for a
     joule against the baseline's: 1 is the baseline and less is worse, as everywhere.
     ``judgement`` is then of ``joules``. ``energy`` is None where nothing was metered.
+
+    ``light`` says how far the two sides may be compared (green, amber, red; empty
+    where there is no other side), ``light_sentence`` what differs.
     """
 
     value: float | None
@@ -189,6 +193,8 @@ class Compared:
     range: tuple[float, float] | None = None
     is_energy: bool = False
     energy: CellEnergy | None = None
+    light: str = ""
+    light_sentence: str = ""
 
     @property
     def full_state(self) -> str:
@@ -298,6 +304,7 @@ def speed(
     case: Case,
     against: Against,
     judgement: Judgement | None = None,
+    light: tuple[str, str] = ("", ""),
 ) -> Compared:
     """Return what is shown of a cell's speed; ``own`` are its values of `OWN`.
 
@@ -330,5 +337,7 @@ def speed(
         state=against.state,
         reason=reason,
         judgement=judgement,
+        light=light[0],
+        light_sentence=light[1],
         **instead,
     )

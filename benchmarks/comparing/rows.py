@@ -12,6 +12,13 @@ from django.db.models import Case as Choice
 from django.db.models import F, JSONField, Q, QuerySet, When
 
 from benchmarks.analysis.judgement import Judgement
+from benchmarks.comparing.lights import (
+    NO_PAIR,
+    ChosenSystem,
+    Light,
+    Lights,
+    known_systems,
+)
 from benchmarks.comparing.row import (
     CIRCUMSTANCES,
     OWN,
@@ -29,7 +36,7 @@ from benchmarks.models import Case, Cell, Study, System
 from benchmarks.models.cell import ratio_of_means
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.contract import Better
-from benchmarks.sentences import Sentence
+from benchmarks.sentences import Sentence, joined
 from benchmarks.viewer import Viewer
 
 # Shapes are long: they come only with the few cells that no single figure describes.
@@ -44,10 +51,9 @@ STORED = (
 
 
 @dataclass(frozen=True)
-class Reference:
+class Reference(ChosenSystem):
     """What was measured on a system that somebody chose to compare with."""
 
-    system: System
     measured: Mapping[tuple[Any, ...], tuple[float | None, int, str]]
 
     @classmethod
@@ -56,27 +62,36 @@ class Reference:
         cells = Cell.objects.filter(study=study, system=system, n__gt=0)
         names = ("case_id", *CIRCUMSTANCES, "mean", "n", "shape_codes")
         return cls(
-            system, {tuple(row[:-3]): row[-3:] for row in cells.values_list(*names)}
+            study,
+            system,
+            {tuple(row[:-3]): row[-3:] for row in cells.values_list(*names)},
         )
 
-    def against(self, own: Mapping[str, Any], better: str) -> Against:
+    def against(self, own: Mapping[str, Any], case: Case, host_id: int) -> Against:
         """Set a cell's own values against this system's of the same circumstances."""
         # `verdicts.AGAINST` decides the same in SQL, in this order. Stale and other
         # session are known there only: they stand against the verdict, not against the
         # ratio.
+        better = case.better
         if own["system_id"] == self.system.pk:
             return Against(State.REFERENCE)
         if better == "neither":
             return Against(State.UNDIRECTED)
         place = (own["case_id"], *(own[name] for name in CIRCUMSTANCES))
         if place not in self.measured:
-            return Against(
-                State.MISSING, reason=Sentence("The reference has no such cell.")
-            )
+            near = self.near(case, place[1:])
+            if near is None:
+                nothing = Sentence("The reference has no such cell.")
+                return Against(State.MISSING, reason=nothing)
+            said = near.sentence(is_native=self.system.is_native)
+            return Against(near.kind, reason=said)
         mean, n, doubts = self.measured[place]
         ratio, reason = ratio_of_means(own["mean"], mean, cast(Better, better))
-        pk = self.system.pk
-        return Against(State.RELATIVE, ratio, mean, n, pk, reason, doubts)
+        pk, state = self.system.pk, State.RELATIVE
+        hosts = self.hosts.get(host_id)
+        if hosts is not None and not hosts.is_alike:
+            state, reason = State.OTHER_HOST, joined([reason, hosts.sentence])
+        return Against(state, ratio, mean, n, pk, reason, doubts)
 
 
 class AnnotatedCell(Protocol):
@@ -117,7 +132,13 @@ def comparison_rows(
     measured = list(cells.annotate(doubted_shape=SHAPE).values_list(*columns))
     cases = Case.objects.in_bulk({values[0] for values in measured})
     compared_cases = {pk: ComparedCase.of(case) for pk, case in cases.items()}
+    systems = list(systems)
     compared_systems = {system.pk: ComparedSystem.of(system) for system in systems}
+    # A baseline may be a system of another study.
+    place = len(OWN) + 1 + STORED.index("baseline__system")
+    others = {values[place] for values in measured}
+    known = known_systems(systems, [reference.system.pk] if reference else others)
+    lights = Lights(study, known, reference)
     rows = []
     for values in measured:
         # Not strict: behind these stand the values of `STORED`.
@@ -127,7 +148,8 @@ def comparison_rows(
             # Whatever it is set against.
             against = Against(State.NO_SPEED, reason=stored[-1])
         elif reference is not None:
-            against = reference.against(own, case.better)
+            host_id = known[own["system_id"]].host_id
+            against = reference.against(own, case, host_id)
         elif stored[0]:
             against = Against(*(*stored, doubts or ""))
         else:
@@ -140,7 +162,7 @@ def comparison_rows(
                 study,
                 compared_cases[case.pk],
                 compared_systems[own["system_id"]],
-                speed(own, case, against, judgement),
+                speed(own, case, against, judgement, _light(lights, own, against)),
             )
         )
     return rows
@@ -176,15 +198,19 @@ def comparison_row(
     cell: Cell,
     reference: Reference | None = None,
     judgement: Judgement | None = None,
+    lights: Lights | None = None,
 ) -> ComparisonRow:
-    """Return a cell as a row, against its own baseline or a chosen reference system."""
+    """Return a cell as a row, against its own baseline or a chosen reference system.
+
+    ``lights`` are those of its study, if its light is wanted.
+    """
     own = {name: getattr(cell, name) for name in (*OWN, "shape")}
     against = Against()
     stored = getattr(cell, "efficiency", None)
     if reference is not None and stored and stored.state == State.NO_SPEED:
         against = Against(State.NO_SPEED, reason=stored.reason)
     elif reference is not None:
-        against = reference.against(own, cell.case.better)
+        against = reference.against(own, cell.case, cell.system.host_id)
     elif stored is not None:
         annotated = cast(AnnotatedCell, cell)
         against = Against(
@@ -196,13 +222,19 @@ def comparison_row(
             reason=stored.reason,
             baseline_doubts=annotated.baseline_doubts or "",
         )
+    light = _light(lights, own, against) if lights else NO_PAIR
     return _row(
         own,
         cell.study,
         ComparedCase.of(cell.case),
         ComparedSystem.of(cell.system),
-        speed(own, cell.case, against, judgement),
+        speed(own, cell.case, against, judgement, light),
     )
+
+
+def _light(lights: Lights, own: Mapping[str, Any], against: Against) -> Light:
+    other = against.baseline_system_id
+    return lights.of(own["system_id"], other, against.state, against.reason)
 
 
 def _row(

@@ -19,6 +19,7 @@ from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
 from benchmarks.analysis.intervals import Floats, Rollups
 from benchmarks.analysis.judgement import Judgement, judgement_of
 from benchmarks.analysis.verdicts import Judgements, Verdict, correct, judge
+from benchmarks.comparing.lights import ChosenSystem
 from benchmarks.comparing.primaries import primary_ids
 from benchmarks.models import Case, Cell, Efficiency, Study, System
 from benchmarks.studies.flags import withheld_cells
@@ -161,6 +162,8 @@ OTHER_MACHINE = " OR ".join(
 # above for dates and facts that one side does not state.
 SAME_HOST = f"""(SELECT own.host_id = %(native_host)s
                  FROM {System._meta.db_table} AS own WHERE own.id = cell.system_id)"""
+OTHER_HOST = f"""(SELECT own.host_id = ANY(%(other_hosts)s::bigint[])
+                 FROM {System._meta.db_table} AS own WHERE own.id = cell.system_id)"""
 STALE = f"({TOO_FAR} OR ({SAME_HOST} AND ({OTHER_MACHINE})))"
 
 OWN = _select(
@@ -182,6 +185,7 @@ AGAINST = _select(
              WHEN cell.system_id = %(reference)s THEN 'reference'
              WHEN benchmark_case.better = 'neither' THEN 'undirected'
              WHEN baseline.id IS NULL THEN 'missing'
+             WHEN {OTHER_HOST} THEN 'other_host'
              WHEN {STALE} THEN 'stale'
              WHEN cell.session_id <> baseline.session_id THEN 'other_session'
              ELSE 'relative' END""",
@@ -192,7 +196,8 @@ def study_verdicts(study: Study, reference: System | None = None) -> Verdicts:
     """Judge all cells of a study together, in three queries.
 
     Against their own baselines, or directly against those of a chosen system: then
-    the noise of a shared native baseline is not in it.
+    the noise of a shared native baseline is not in it, and its hosts and near cases
+    are queries of their own.
     """
     columns = _columns(study, reference)
     if columns is None:
@@ -231,8 +236,10 @@ def _is_primary(columns: CellColumns) -> NDArray[np.bool_]:
 def _columns(study: Study, reference: System | None) -> CellColumns | None:
     """Return what is to be judged, or None where there is nothing."""
     named: dict[str, Any] = {"study": study.pk}
-    if reference is not None:
+    chosen = ChosenSystem(study, reference) if reference else None
+    if reference is not None and chosen is not None:
         named |= {
+            "other_hosts": chosen.other_hosts,
             "reference": reference.pk,
             "native_host": reference.host_id if reference.is_native else None,
             "limit_s": study.baseline_max_age_days * DAY_S,
@@ -249,6 +256,8 @@ def _columns(study: Study, reference: System | None) -> CellColumns | None:
         for array in row[:-3]
     )
     states, doubts, baseline_doubts = (text.split(BETWEEN) for text in row[-3:])
+    if chosen is not None:
+        states = chosen.with_near_ones(ids.astype(int).tolist(), states)
     return CellColumns(
         ids=ids.astype(np.int64),
         case_ids=case_ids.astype(np.int64),

@@ -6,7 +6,9 @@ from django.db import models
 from django.utils import timezone
 
 from benchmarks.analysis.baselines import efficiency
+from benchmarks.analysis.near import MeasuredCase
 from benchmarks.errors import ValueRefusedError, ZeroReadingError
+from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models.lab import Lab
 from benchmarks.models.sentence import SentenceField
 from benchmarks.models.study import Session, Study, System, visible_studies
@@ -41,6 +43,19 @@ class Case(models.Model):
 
     def __str__(self) -> str:
         return self.label
+
+    @property
+    def measured(self) -> MeasuredCase:
+        """What tells it from cases that are nearly the same."""
+        return MeasuredCase(
+            tool=self.tool,
+            metric=self.metric,
+            unit=self.unit,
+            better=self.better,
+            component=self.component,
+            parameters=canonical_parameters(self.parameters),
+            shown=self.parameters,
+        )
 
 
 class CellQuerySet(models.QuerySet["Cell"]):

@@ -19,6 +19,7 @@ from benchmarks.analysis.energy import (
 )
 from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
 from benchmarks.analysis.judgement import EnergyPair, energy_judgements
+from benchmarks.comparing.lights import ChosenSystem
 from benchmarks.comparing.row import (
     CIRCUMSTANCES,
     CellEnergy,
@@ -135,12 +136,15 @@ def _bases(study: Study, reference: System | None) -> dict[int, Base]:
         stored = own.values_list("cell_id", "baseline_id", "state")
         return {cell_id: Base(base_id, state) for cell_id, base_id, state in stored}
     cells = Cell.objects.filter(study=study, n__gt=0)
-    rows = list(cells.values_list("pk", "system_id", "case_id", *CIRCUMSTANCES))
-    at_reference = {row[2:]: row[0] for row in rows if row[1] == reference.pk}
+    names = ("pk", "system_id", "system__host_id", "case_id", *CIRCUMSTANCES)
+    rows = list(cells.values_list(*names))
+    at_reference = {row[3:]: row[0] for row in rows if row[1] == reference.pk}
+    elsewhere = ChosenSystem(study, reference).other_hosts
+    states = dict.fromkeys(elsewhere, State.OTHER_HOST)
     return {
         row[0]: Base(None, State.REFERENCE)
         if row[1] == reference.pk
-        else Base(at_reference.get(row[2:]), State.RELATIVE)
+        else Base(at_reference.get(row[3:]), states.get(row[2], State.RELATIVE))
         for row in rows
     }
 
@@ -268,6 +272,8 @@ def energy_row(
         shape=speed.shape,
         range=(min(energy.costs), max(energy.costs)) if speed.doubts else None,
         energy=energy,
+        light=speed.light,
+        light_sentence=speed.light_sentence,
     )
     return replace(row, shown=shown)
 

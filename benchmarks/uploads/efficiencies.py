@@ -16,7 +16,7 @@ from benchmarks.analysis.baselines import (
 )
 from benchmarks.analysis.near import MeasuredCase, nearest
 from benchmarks.fingerprints import canonical_parameters
-from benchmarks.models import Case, Cell, DueCheck, Efficiency, Study
+from benchmarks.models import Cell, DueCheck, Efficiency, Study
 from benchmarks.models.study import EFFICIENCY_RULES
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.speedless import Extremes, no_speed
@@ -140,7 +140,7 @@ def _name_near_cases(missing: Sequence[Efficiency]) -> None:
         cell = efficiency.cell
         place = wanted_place(_conditions_of(cell))
         near_ones = natives.get((cell.lab_id, cell.case.tool, *place), {})
-        near = nearest(measured_case(cell.case), near_ones.values())
+        near = nearest(cell.case.measured, near_ones.values())
         if near is not None:
             efficiency.state, efficiency.reason = near.kind, near.sentence()
 
@@ -158,21 +158,8 @@ def _native_cases(cells: Sequence[Cell]) -> NativeCases:
     for native in _related(natives):
         case = native.case
         place = (native.lab_id, case.tool, *place_of(_conditions_of(native)))
-        cases[place][case.pk] = known.setdefault(case.pk, measured_case(case))
+        cases[place][case.pk] = known.setdefault(case.pk, case.measured)
     return cases
-
-
-def measured_case(case: Case) -> MeasuredCase:
-    """Return what tells near cases apart."""
-    return MeasuredCase(
-        tool=case.tool,
-        metric=case.metric,
-        unit=case.unit,
-        better=case.better,
-        component=case.component,
-        parameters=canonical_parameters(case.parameters),
-        shown=case.parameters,
-    )
 
 
 def _kept(efficiency: Efficiency | None) -> list[Any] | None:

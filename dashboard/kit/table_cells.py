@@ -69,7 +69,8 @@ def cell_view(
     """
     seen = row.shown
     kind, shade = "plain", ""
-    if seen.ratio is not None:
+    # What may not be compared is a number without a colour.
+    if seen.ratio is not None and seen.light != "red":
         kind, shade = "ratio", figures.heat(seen.ratio)
     elif seen.full_state in VALUES:
         kind = "value"
@@ -188,6 +189,9 @@ def sentence(row: ComparisonRow) -> str:
     }
     is_plain = seen.state in {"paired", "relative", "slowdown"}
     caution = "" if is_plain else wording.said(seen.reason)
+    if seen.light == "amber":
+        care = wording.said(seen.light_sentence)
+        caution = caution if care in caution else f"{caution} {care}".strip()
     parts = (against, verdicts.judgement_sentence(seen.judgement), caution)
     return " ".join(filter(None, parts))
 

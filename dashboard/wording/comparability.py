@@ -1,11 +1,14 @@
 """How far two sides may be compared, in words."""
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.baselines import Comparability
+from benchmarks.comparing.row import Compared
 from benchmarks.models import Study
 from dashboard import wording
 from dashboard.wording import Text
@@ -19,12 +22,51 @@ LIGHTS: dict[str, tuple[Text, Text]] = {
         gettext_lazy("comparable with care"),
         gettext_lazy("More than the factors of the study differs: %(what)s."),
     ),
-    "red": (gettext_lazy("not comparable"), gettext_lazy("The case itself differs.")),
+    # Another host, other parameters, another unit: the core says which.
+    "red": (gettext_lazy("not comparable"), "%(why)s"),
 }
+MOST_TOLD = 5
 NOT_SAID: Text = gettext_lazy(
     "The study does not say what it varies. Besides hypervisor, version and type "
     "this differs: %(what)s."
 )
+
+
+@dataclass(frozen=True)
+class LightWords:
+    """How many cells have a light, its name, and what is said of them, commonest first.
+
+    ``more`` is how many further sentences there are.
+    """
+
+    light: str
+    word: str
+    count: int
+    sentences: tuple[tuple[int, str], ...]
+    more: int
+
+
+def light_words(shown: Iterable[Compared]) -> tuple[LightWords, ...]:
+    """Return the lights of cells as a legend: the weightiest first."""
+    counts = Counter((it.light, it.light_sentence) for it in shown if it.light)
+    legend = []
+    for light, (word, _sentence) in reversed(LIGHTS.items()):
+        found = {said: n for (colour, said), n in counts.items() if colour == light}
+        if not found:
+            continue
+        ordered = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
+        # What is comparable differs in what is studied: the columns say in what.
+        told = ordered[:MOST_TOLD] if light != "green" else []
+        legend.append(
+            LightWords(
+                light=light,
+                word=str(word),
+                count=sum(found.values()),
+                sentences=tuple((n, wording.said(said)) for said, n in told),
+                more=len(ordered) - len(told) if told else 0,
+            )
+        )
+    return tuple(legend)
 
 
 @dataclass(frozen=True)
@@ -57,10 +99,11 @@ def comparability_words(study: Study, compared: Comparability) -> ComparabilityW
         sentence = _("Several factors of the study differ together: %(what)s.")
     named = unwanted or studied
     what = ", ".join(wording.property_name(it.name) for it in named)
+    facts = {"what": what, "why": wording.said(compared.sentence)}
     return ComparabilityWords(
         light=light,
         word=str(word),
-        sentence=str(sentence) % {"what": what} if named else _("Nothing differs."),
+        sentence=str(sentence) % facts if named else _("Nothing differs."),
         differences=tuple(
             DifferenceWords(
                 wording.property_name(it.name),

@@ -14,7 +14,7 @@ from dashboard.wording import Text
 STATES: dict[str, tuple[Text, Text]] = {
     "paired": (
         gettext_lazy("matched baseline"),
-        gettext_lazy("compared with native runs of the same host, OS and benchmark"),
+        gettext_lazy("compared with native runs of the same host and benchmark"),
     ),
     "native": (gettext_lazy("native"), gettext_lazy("the machine without hypervisor")),
     "other_session": (

@@ -108,7 +108,46 @@ def test_what_native_ran_otherwise_is_no_baseline_and_refuses_the_verdict(
     (row,) = rows(anyone, state=state)
     assert (row["verdict"], row["reasons"]) == ("not_assessed", [state])
     assert (row["efficiency"], row["baseline_value"]) == (None, None)
+    assert (row["light"], row["light_sentence"]) == ("red", row["reason"])
     assert said in row["reason"]
+
+
+def test_a_guest_of_another_host_than_the_chosen_baselines_is_red(
+    anyone, api, run_document, xen, lab
+):
+    beta = api.post("hosts/", {"slug": "beta", "facts": {"cores": 16}})
+    assert beta.status_code == 201
+    guests = [
+        run_document(value, system={**xen, "host": "beta"})
+        for value in (170.0, 171.0, 169.0, 170.5, 170.2)
+    ]
+    natives = [run_document(value) for value in (50.0, 50.2, 49.9, 50.1, 50.3)]
+    assert api.bulk([*natives, *guests]).status_code == 202
+    processing.drain()
+    native = System.objects.get(hypervisor="native")
+
+    both = rows(anyone, study="study", baseline=native.pk)
+
+    guest, chosen = sorted(both, key=lambda row: row["hypervisor"])
+    assert (guest["light"], guest["state"]) == ("red", "other_host")
+    assert guest["light_sentence"] == "Different hosts, beta / alpha: cores: 16 / 2."
+    assert (guest["verdict"], guest["reasons"]) == ("not_assessed", ["other_host"])
+    assert guest["relative"] == pytest.approx(3.4, rel=0.01)
+    assert (chosen["light"], chosen["light_sentence"]) == ("", "")
+
+
+def test_a_guest_with_another_os_than_its_hosts_is_amber(
+    anyone, api, run_document, xen
+):
+    debian = run_document(13.08, system={**xen, "guest_os": "Debian 12"})
+    assert api.bulk([run_document(), debian]).status_code == 202
+    processing.drain()
+
+    (guest,) = rows(anyone, hypervisor="xen")
+
+    assert (guest["state"], guest["light"]) == ("paired", "amber")
+    assert "guest Debian 12, host Ubuntu Server 9.04" in guest["light_sentence"]
+    assert guest["efficiency"] == pytest.approx(13.08 / 52.97)
 
 
 def test_it_filters_rows(anyone, measured):

@@ -3,7 +3,7 @@
 It tells what the compare page's cells tell: a speed, an overhead, a value, an energy.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.http import Http404
@@ -29,6 +29,8 @@ from dashboard.kit.table_cells import (
 )
 from dashboard.wording import states, verdicts
 from dashboard.wording.verdicts import VALUE
+
+CAREFUL = {"amber", "red"}
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> CellCar
     systems = measured_systems(study).in_bulk()
     system = systems[cell.system_id]
     chosen = systems.get(id_in(query.get("baseline", "")))
-    row = _row(study, system, cell_id, chosen, show)
+    row = _row(study, systems.values(), cell_id, chosen, show)
     baseline = chosen
     if baseline is None and (baseline_id := row.shown.baseline_system_id):
         # The machine may have been measured natively in another study of the lab.
@@ -107,14 +109,18 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> CellCar
 
 
 def _row(
-    study: Study, system: System, cell_id: int, chosen: System | None, show: str
+    study: Study,
+    systems: Iterable[System],
+    cell_id: int,
+    chosen: System | None,
+    show: str,
 ) -> ComparisonRow:
     """Return the cell as the table has it: its speed judged, or its energy."""
     # Verdicts of speeds take the whole study, and say nothing of energies.
     is_energy = show == ENERGY
     (row,) = comparison_rows(
         study,
-        systems=[system],
+        systems=systems,
         filters={"pk": cell_id},
         reference=Reference.of(study, chosen) if chosen else None,
         verdicts=None if is_energy else study_verdicts(study, chosen),
@@ -152,12 +158,14 @@ def _meaning(row: ComparisonRow, show: str) -> str:
 
 def _reasons(row: ComparisonRow) -> tuple[str, ...]:
     """Return what decided, or what stands against a verdict or an interval."""
-    judged = row.shown.judgement
+    judged, shown = row.shown.judgement, row.shown
+    # What is said beside a green light is what the table's columns say.
+    care = [wording.said(shown.light_sentence)] if shown.light in CAREFUL else []
     if judged is None:
-        reason = row.shown.reason if row.shown.is_energy else ""
-        return (wording.said(reason),) if reason else ()
+        reason = shown.reason if shown.is_energy else ""
+        return tuple(filter(None, [wording.said(reason), *care]))
     advice = [wording.said(judged.advice)] if judged.advice else []
-    return (*verdicts.reasons(row), *advice)
+    return (*verdicts.reasons(row), *care, *advice)
 
 
 def _baseline_cells(

@@ -8,6 +8,7 @@ from django.http import Http404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from benchmarks.analysis.baselines import FITS
 from benchmarks.analysis.clocks import (
     CLOCKS,
     figures_trust,
@@ -310,7 +311,7 @@ def _baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str
     # Its value is stored with the ratio; its runs may be private to another lab.
     if baseline is None and row.shown.baseline_value is not None:
         parts.append(_("Its runs are not yours to see."))
-    if state != "paired":  # what a pair is was just said
+    if row.shown.reason != FITS:  # what a pair is was just said
         parts.append(wording.said(row.shown.reason))
     return _capital(" ".join(filter(None, parts)))
 

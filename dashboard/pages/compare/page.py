@@ -20,6 +20,7 @@ from dashboard.kit.addresses import address
 from dashboard.kit.judged_tables import table_of
 from dashboard.kit.selections import ENERGY, NATIVE, Chooser, pin_toggled, searched
 from dashboard.kit.table_cells import sentence
+from dashboard.wording.comparability import LightWords, light_words
 from dashboard.wording.verdicts import written_ratio
 
 DRAWN_CELLS = 2_000
@@ -135,6 +136,12 @@ class ComparisonPage:
         return is_nothing and all(column.is_native for column in columns)
 
     @property
+    def lights(self) -> tuple[LightWords, ...]:
+        """How far the cells and what they are set against may be compared."""
+        rows = (row for group in self.table.groups for row in group.rows)
+        return light_words(cell.shown for row in rows for cell in row.cells if cell)
+
+    @property
     def outline(self) -> Outline | None:
         """What the chart of the ratios takes of the page; None if it cannot be read."""
         if not 0 < self.table.ratio_count <= DRAWN_CELLS:
@@ -220,7 +227,8 @@ def comparison_chart(
         Dot(line, place, ratio, names[place], sentence(cell) if is_told else "")
         for line, (_group, row) in enumerate(rows)
         for place, cell in enumerate(row.cells)
-        if cell is not None and (ratio := written_ratio(cell)) is not None
+        if cell is not None and _has_ratio(cell)
+        if (ratio := written_ratio(cell)) is not None
     ]
     labels = [
         ", ".join(
@@ -246,7 +254,10 @@ def _axis_title(is_relative: bool, is_energy: bool) -> str:
 
 
 def _has_ratio(cell: ComparisonRow | None) -> bool:
-    return cell is not None and cell.shown.ratio is not None
+    # What is not comparable is no mark beside others.
+    if cell is None or cell.shown.light == "red":
+        return False
+    return cell.shown.ratio is not None
 
 
 def _colour_group(column: Column, depth: int) -> str:

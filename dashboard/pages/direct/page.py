@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.evidence import systems_compared
+from benchmarks.comparing.lights import hosts_beside, systems_compared
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import CaseGroup, CaseRow, comparison_table
 from benchmarks.models import Study, System
@@ -151,6 +151,9 @@ def direct_page(study: Study, choice: Chooser) -> DirectPage:
         systems=pinned,
         filters={**chosen.filters(), "system_id__in": [one.pk, other.pk]},
     )
+    hosts = None
+    if one.host_id != other.host_id:
+        hosts = hosts_beside(study, other.host_id).get(one.host_id)
     margin = study.equivalence_margin_percent / 100
     judged = [judgement for row in rows if (judgement := drawn_judgement(row))]
     # One axis for all rows, so that their bars can be compared.
@@ -172,7 +175,7 @@ def direct_page(study: Study, choice: Chooser) -> DirectPage:
         dict(Counter(judgement.verdict for judgement in judged).most_common()),
         count,
         figures.number(study.equivalence_margin_percent),
-        comparability_words(study, systems_compared(study, one, other)),
+        comparability_words(study, systems_compared(study, one, other, hosts)),
     )
 
 

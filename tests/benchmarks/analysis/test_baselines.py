@@ -421,7 +421,7 @@ def test_a_fact_that_one_side_does_not_state_differs():
     compared = compare({**XEN, "guest_tools": "on"}, ESXI)
 
     assert compared.light == "amber"
-    assert compared.sentence.endswith("guest_tools: on / not stated.")
+    assert compared.sentence.endswith("guest tools: on / not stated.")
 
 
 def test_other_parameters_of_the_case_are_red_whatever_is_studied():
@@ -436,7 +436,7 @@ def test_other_parameters_of_the_case_are_red_whatever_is_studied():
     assert compared.light == "red"
     assert compared.unwanted == (Difference("block_size", "4 KiB", "1 MiB"),)
     assert compared.sentence == (
-        "Not comparable, the case itself differs: block_size: 4 KiB / 1 MiB."
+        "Not comparable, the case itself differs: block size: 4 KiB / 1 MiB."
     )
 
 

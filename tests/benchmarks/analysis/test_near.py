@@ -71,6 +71,12 @@ def test_fewer_differences_are_nearer_and_numbers_closer_by_their_ratio():
     assert chosen == {"16"}
 
 
+def test_a_value_that_is_stated_is_nearer_than_none():
+    others = [ran(engine=""), ran(engine="libaio")]
+
+    assert nearest(ran(engine="sync"), others).case == others[1]
+
+
 @pytest.mark.parametrize(
     "other",
     [

@@ -160,10 +160,10 @@ def test_its_queries_are_fixed(
     native = Cell.objects.get(system__hypervisor="native").system_id
     counts = {
         "": 7,
-        f"?baseline={pair.system_id}": 8,
+        f"?baseline={pair.system_id}": 10,
         "chart/": 7,
         f"cell/?cell={pair.pk}": 9,
-        f"cell/?cell={pair.pk}&baseline={native}": 10,
+        f"cell/?cell={pair.pk}&baseline={native}": 12,
     }
     for address, count in counts.items():
         with django_assert_num_queries(count):
@@ -201,3 +201,33 @@ def test_two_that_are_pinned_have_a_page_of_their_own(client, pair):
         f"/studies/alpha-lab/study/direct/?show=value&{pins}",
     )
     assert client.get(f"{PAGE}?pin={native},999999").status_code == 200
+
+
+def test_its_legend_says_how_far_cells_may_be_compared(
+    client, submit, run_document, xen
+):
+    other = [
+        {
+            "metric": "network throughput",
+            "parameters": {"operation": "write", "target": target},
+            "value": 50.0,
+            "unit": "MB/s",
+        }
+        for target in ("iSCSI", "NFS")
+    ]
+    submit(run_document(), run_document(20.0, system=xen))
+    submit(run_document(samples=other[:1]))
+    submit(run_document(20.0, system={**xen, "guest_os": "Debian 12"}))
+    submit(run_document(system=xen, samples=other[1:]))
+
+    page = client.get(PAGE)
+
+    red, amber, green = page.context["page"].lights
+    assert [it.light for it in (red, amber, green)] == ["red", "amber", "green"]
+    assert [it.count for it in (red, amber, green)] == [1, 1, 1]
+    assert "target=iSCSI, this guest with target=NFS" in red.sentences[0][1]
+    assert "guest Debian 12" in amber.sentences[0][1]
+    assert green.sentences == ()
+    for _count, sentence in (*red.sentences, *amber.sentences):
+        assert sentence in page.text
+    assert page.text.count("light-amber") == 1

@@ -1,6 +1,6 @@
 """Two systems, each beside the other."""
 
-from benchmarks.models import Cell, Study, System
+from benchmarks.models import Cell, Host, Study, System
 from dashboard import wording
 
 PAGE = "/studies/alpha-lab/study/direct/"
@@ -34,7 +34,7 @@ def test_htmx_gets_only_what_changes(client, pair):
 def test_its_queries_are_fixed(client, pair, django_assert_num_queries):
     native = Cell.objects.get(system__hypervisor="native").system_id
 
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(10):
         client.get(f"{PAGE}?pin={pair.system_id},{native}")
 
 
@@ -96,3 +96,29 @@ def test_what_many_verdicts_lack_is_told_once(client, submit, run_document, xen)
     assert all(page.text.count(wording.said(reason)) == 1 for reason in reasons)
     assert page.text.count("<b>single run</b>") == 3
     assert "bar-col" not in page.text
+
+
+def test_two_systems_on_different_hosts_are_red_and_get_no_verdict(
+    client, submit, run_document, xen, lab
+):
+    Host.objects.create(lab=lab, slug="beta", facts={"cores": 16})
+    elsewhere = {**xen, "host": "beta"}
+    submit(*(run_document(50 + n / 10) for n in range(5)))
+    submit(*(run_document(170 + n / 10, system=elsewhere) for n in range(5)))
+    native = System.objects.get(hypervisor="native").pk
+    guest = System.objects.get(hypervisor="Xen").pk
+
+    page = client.get(f"{PAGE}?pin={guest},{native}")
+
+    comparability = page.context["page"].comparability
+    assert comparability.light == "red"
+    assert "beta / alpha: cores: 16 / 2" in comparability.sentence
+    assert ("Cores", "16", "2") in [
+        (difference.name, difference.one, difference.other)
+        for difference in comparability.differences
+    ]
+    (row,) = page.context["page"].rows
+    assert row.judgement.verdict == "not_assessed"
+    assert "light-red" in page.text
+    assert 'class="ratio"' in page.text
+    assert wording.said(comparability.sentence) in page.text

@@ -1,0 +1,150 @@
+"""Whether two hosts may stand for each other: equal facts, and native runs that agree.
+
+Raw values of two machines are never compared. But a lab may own several of one kind:
+where all that is stated of them is the same, and what both ran natively shows no
+difference, systems on them are set side by side as if they ran on one
+(``docs/method.md``, baselines).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.analysis.baselines import Comparability, Difference, differences
+from benchmarks.analysis.intervals import NO_WARNINGS, Rollups, log_ratio_intervals
+from benchmarks.sentences import Sentence, joined
+
+CONFIDENCE: Final = 0.95
+MOST_NAMED: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class NativeRuns:
+    """What two hosts ran natively alike, an entry a case, in the same order."""
+
+    labels: Sequence[str]
+    one: Rollups
+    other: Rollups
+
+
+@dataclass(frozen=True, slots=True)
+class HostsCompared:
+    """Whether two hosts count as alike; ``differing`` are their facts that do not."""
+
+    is_alike: bool
+    differing: tuple[Difference, ...]
+    sentence: Sentence
+
+
+def host_differences(
+    one: Mapping[str, object], other: Mapping[str, object]
+) -> tuple[Difference, ...]:
+    """Return the facts that two hosts do not share; an empty text is not stated."""
+    return differences(_texts(one), _texts(other))
+
+
+@NO_WARNINGS
+def compare_hosts(
+    names: tuple[str, str],
+    facts: tuple[Mapping[str, object], Mapping[str, object]],
+    natives: NativeRuns | None = None,
+    *,
+    margin: float,
+) -> HostsCompared:
+    """Compare two machines by what is stated of them, and by what they ran natively.
+
+    Native runs agree where no case differs by more than the margin beyond its 95 %
+    interval (all cases together: Bonferroni; a single run by itself), and their
+    geometric mean lies within the margin.
+    """
+    named = {"one": names[0], "other": names[1]}
+    differing = host_differences(*facts)
+    if differing:
+        listed = [fact.sentence for fact in differing[:MOST_NAMED]]
+        more = len(differing) - MOST_NAMED
+        rest = [Sentence("{n} more facts", n=more)] if more > 0 else []
+        text = Sentence(
+            "Different hosts, {one} / {other}: {facts}.",
+            facts=joined([*listed, *rest], "; "),
+            **named,
+        )
+        return HostsCompared(False, differing, text)
+    if not _texts(facts[0]):
+        text = Sentence(
+            "Different hosts, {one} / {other}, of which no facts are stated.", **named
+        )
+        return HostsCompared(False, _hosts(names), text)
+    if natives is None or not len(natives.labels):
+        text = Sentence(
+            "Different hosts, {one} / {other}: their facts are equal, but no case was "
+            "run natively on both.",
+            **named,
+        )
+        return HostsCompared(False, _hosts(names), text)
+    ratios = natives.one.mean / natives.other.mean
+    if (worst := _worst(natives, ratios, margin)) is not None:
+        text = Sentence(
+            "Different hosts, {one} / {other}: their facts are equal, but their native "
+            "runs are not ({case}: {ratio:.3g}).",
+            case=natives.labels[worst],
+            ratio=float(ratios[worst]),
+            **named,
+        )
+        return HostsCompared(False, _hosts(names), text)
+    text = Sentence(
+        "Hosts {one} and {other} count as alike: their facts are equal, and so are "
+        "their native runs of {n} cases.",
+        n=len(natives.labels),
+        **named,
+    )
+    return HostsCompared(True, (), text)
+
+
+def beside_hosts(compared: Comparability, hosts: HostsCompared) -> Comparability:
+    """Return the comparison of two systems that ran on these two hosts.
+
+    Red unless the hosts count as alike, with what differs of them first.
+    """
+    if hosts.is_alike:
+        return replace(compared, sentence=joined([compared.sentence, hosts.sentence]))
+    unwanted = (*hosts.differing, *compared.unwanted)
+    return replace(compared, light="red", unwanted=unwanted, sentence=hosts.sentence)
+
+
+def _worst(
+    natives: NativeRuns, ratios: NDArray[np.float64], margin: float
+) -> int | None:
+    """Return the case that tells the two apart most; None where none does."""
+    # Readings of 0 on both sides are equal.
+    is_equal = natives.one.mean == natives.other.mean
+    distance = np.where(is_equal, 0.0, np.abs(np.log(ratios)))
+    confidence = 1 - (1 - CONFIDENCE) / len(ratios)
+    intervals = log_ratio_intervals(
+        natives.one, natives.other, True, confidence=confidence
+    )
+    # Without an interval (a single run) the figures themselves have to agree.
+    reach = np.nan_to_num(intervals.log_half_width, nan=0.0, posinf=0.0)
+    beyond = np.nan_to_num(distance, nan=np.inf) - reach
+    worst = int(np.argmax(beyond))
+    together = float(np.mean(np.where(is_equal, 0.0, np.log(ratios))))
+    is_apart = beyond[worst] > np.log1p(margin) or abs(together) > np.log1p(margin)
+    return worst if is_apart else None
+
+
+def _hosts(names: tuple[str, str]) -> tuple[Difference, ...]:
+    return (Difference("host", *names),)
+
+
+def _texts(facts: Mapping[str, object]) -> dict[str, str]:
+    """Return facts as texts that can be compared; what is empty is not stated."""
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+        for name, value in facts.items()
+        if value not in ("", None, [], {})
+    }

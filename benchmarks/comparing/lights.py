@@ -1,0 +1,281 @@
+"""How far two systems may be set side by side: green, amber or red, and why.
+
+Red are another host, other parameters of the case and another unit: they refuse the
+verdict. Amber is whatever else differs that the study does not study; it is said.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from benchmarks.analysis.baselines import (
+    Comparability,
+    comparability,
+    one_at_a_time,
+    other_os,
+)
+from benchmarks.analysis.hosts import (
+    HostsCompared,
+    NativeRuns,
+    beside_hosts,
+    compare_hosts,
+    host_differences,
+)
+from benchmarks.analysis.intervals import Rollups
+from benchmarks.analysis.near import MeasuredCase, NearCase, nearest
+from benchmarks.fingerprints import canonical_parameters
+from benchmarks.models import Case, Cell, Efficiency, Host, Study, System
+from benchmarks.platforms import NATIVE
+from benchmarks.sentences import joined
+
+# What every comparison of a guest with its machine is about.
+ALWAYS_STUDIED = ("hypervisor", "hypervisor_version", "virtualization")
+# A study names its factors as people do.
+OPTIONS_OF_FACTORS = {
+    "amd_v": "hw_virt",
+    "vt_x": "hw_virt",
+    "amd_v_vt_x": "hw_virt",
+    "hardware_virtualization": "hw_virt",
+    "vmware_tools": "guest_tools",
+    "pv_drivers": "guest_tools",
+    "guest": "guest_os",
+    "os": "guest_os",
+    "bits": "guest_bits",
+}
+# States of cells whose nearest counterpart is another measurement: so says the reason.
+NEAR = frozenset({Efficiency.State.OTHER_PARAMETERS, Efficiency.State.UNIT_MISMATCH})
+RUNS = ("n", "mean", "m2", "decimals")
+PLACE = ("scenario", "vms", "slot", "load", "case_id")
+Circumstances = tuple[object, ...]
+
+
+class Light(NamedTuple):
+    """A pair's colour and the sentence beside it; both empty where there is no pair."""
+
+    color: str = ""
+    sentence: str = ""
+
+
+NO_PAIR = Light()
+
+
+@dataclass(frozen=True)
+class ChosenSystem:
+    """A system that somebody chose to compare with, beside all others of a study."""
+
+    study: Study
+    system: System
+
+    @cached_property
+    def hosts(self) -> Mapping[int, HostsCompared]:
+        """The study's other hosts beside that of the system, by their ids."""
+        return hosts_beside(self.study, self.system.host_id)
+
+    @property
+    def other_hosts(self) -> list[int]:
+        """The hosts on which nothing can be compared with the system."""
+        return [pk for pk, compared in self.hosts.items() if not compared.is_alike]
+
+    def near(self, case: Case, circumstances: Circumstances) -> NearCase | None:
+        """Return what the system ran that is nearest to a case it did not run."""
+        place = (case.pk, *circumstances)
+        if place not in self._found:
+            ran = self._cases.get(circumstances, ())
+            self._found[place] = nearest(case.measured, ran)
+        return self._found[place]
+
+    def with_near_ones(self, cell_ids: list[int], states: list[str]) -> list[str]:
+        """Return the states of cells, those that miss a counterpart by the near one."""
+        missing = Efficiency.State.MISSING
+        wanted = [pk for pk, it in zip(cell_ids, states, strict=True) if it == missing]
+        if not wanted:
+            return states
+        rows = list(Cell.objects.filter(pk__in=wanted).values_list("pk", *PLACE))
+        cases = Case.objects.in_bulk({row[-1] for row in rows})
+        kinds = {
+            pk: near.kind
+            for pk, *circumstances, case_id in rows
+            if (near := self.near(cases[case_id], tuple(circumstances)))
+        }
+        pairs = zip(cell_ids, states, strict=True)
+        return [kinds.get(pk, state) for pk, state in pairs]
+
+    @cached_property
+    def _found(self) -> dict[Circumstances, NearCase | None]:
+        return {}
+
+    @cached_property
+    def _cases(self) -> Mapping[Circumstances, list[MeasuredCase]]:
+        cells = Cell.objects.filter(study=self.study, system=self.system, n__gt=0)
+        rows = list(cells.order_by("case_id").values_list(*PLACE))
+        cases = Case.objects.in_bulk({row[-1] for row in rows})
+        measured = {pk: case.measured for pk, case in cases.items()}
+        by_place: dict[Circumstances, list[MeasuredCase]] = {}
+        for *circumstances, case_id in rows:
+            by_place.setdefault(tuple(circumstances), []).append(measured[case_id])
+        return by_place
+
+
+@dataclass(frozen=True)
+class Lights:
+    """The lights of a study's pairs of systems, each made once.
+
+    ``systems`` are both sides of all pairs that may be seen. ``chosen``: all are set
+    against it; None: against their own baselines.
+    """
+
+    study: Study
+    systems: Mapping[int, System]
+    chosen: ChosenSystem | None = None
+    _made: dict[tuple[int, int], Light] = field(default_factory=dict)
+
+    def of(
+        self, system_id: int, baseline_id: int | None, state: str, reason: str
+    ) -> Light:
+        """Return the light of a cell, given what it was set against and why not."""
+        if state in NEAR:
+            return Light("red", reason)
+        if baseline_id is None or baseline_id not in self.systems:
+            return NO_PAIR
+        pair = (system_id, baseline_id)
+        if pair not in self._made:
+            own, other = (self.systems[pk] for pk in pair)
+            if self.chosen is None:
+                compared = beside_baseline(self.study, own, other)
+            else:
+                hosts = self.chosen.hosts.get(own.host_id)
+                compared = systems_compared(self.study, own, other, hosts)
+            self._made[pair] = Light(compared.light, compared.sentence)
+        return self._made[pair]
+
+
+def known_systems(
+    systems: Iterable[System], others: Iterable[int | None]
+) -> dict[int, System]:
+    """Return systems by their ids, with further ones, which take a query if any."""
+    known = {system.pk: system for system in systems}
+    wanted = {pk for pk in others if pk} - known.keys()
+    return {**known, **System.objects.in_bulk(wanted)} if wanted else known
+
+
+def beside_baseline(
+    study: Study,
+    own: System,
+    baseline: System,
+    sent: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
+) -> Comparability:
+    """Compare a system with the machine, or the reference system, it is set against.
+
+    ``sent`` are further facts of both sides. An operating system that is not the
+    host's is never what a study studies of a guest beside its machine.
+    """
+    is_own_os = own.guest_os.casefold() == baseline.guest_os.casefold()
+    is_other_os = baseline.is_native and not is_own_os
+    studied = studied_facts(study)
+    compared = comparability(
+        {**sent[0], **system_facts(own)},
+        {**sent[1], **system_facts(baseline)},
+        studied=studied - {"guest_os"} if is_other_os else studied,
+    )
+    if not is_other_os:
+        return compared
+    said = other_os(own.guest_os, baseline.guest_os)
+    others = [fact for fact in compared.unwanted if fact.name != "guest_os"]
+    sentence = joined([said, compared.sentence]) if others else said
+    return Comparability("amber", compared.studied, compared.unwanted, sentence)
+
+
+def systems_compared(
+    study: Study, one: System, other: System, hosts: HostsCompared | None = None
+) -> Comparability:
+    """Compare two systems by what was stated of them; one studied thing may differ.
+
+    ``hosts`` are their machines, where they ran on two.
+    """
+    compared = comparability(
+        system_facts(one), system_facts(other), studied=studied_facts(study)
+    )
+    compared = one_at_a_time(compared, ALWAYS_STUDIED)
+    return beside_hosts(compared, hosts) if hosts else compared
+
+
+def studied_facts(study: Study) -> frozenset[str]:
+    """Return the facts that a study varies on purpose."""
+    names = set(ALWAYS_STUDIED)
+    for factor in study.factors:
+        # "PV drivers (Windows)" is spelled pv_drivers among facts.
+        plain = re.sub(r"\(.*?\)", "", factor).casefold()
+        name = re.sub(r"\W+", "_", plain).strip("_")
+        names.add(OPTIONS_OF_FACTORS.get(name, name))
+    return frozenset(names)
+
+
+def system_facts(system: System) -> dict[str, str]:
+    """Return what a system was stated to be, as texts that can be compared.
+
+    Its host is none of them: two machines are compared by their own facts.
+    """
+    options = canonical_parameters(system.options)
+    everything = {**system.stated, **options}
+    return {name: str(value) for name, value in everything.items() if value}
+
+
+def hosts_beside(study: Study, host_id: int) -> dict[int, HostsCompared]:
+    """Return a study's other hosts beside one: whether they count as alike.
+
+    In one query; in a second where facts are equal and native runs have to decide.
+    """
+    measured = Cell.objects.filter(study=study, n__gt=0).values("system")
+    systems = System.objects.filter(pk__in=measured).values("host")
+    hosts = Host.objects.filter(pk__in=systems).in_bulk()
+    if len(hosts) < 2 or host_id not in hosts:
+        return {}
+    own = hosts.pop(host_id)
+    alike = [host.pk for host in hosts.values() if _states_the_same(host, own)]
+    natives = _native_runs(study, [own.pk, *alike]) if alike else {}
+    return {
+        host.pk: compare_hosts(
+            (host.slug, own.slug),
+            (host.facts, own.facts),
+            _on_both(natives.get(host.pk, {}), natives.get(own.pk, {})),
+            margin=study.equivalence_margin_percent / 100,
+        )
+        for host in hosts.values()
+    }
+
+
+def _states_the_same(one: Host, other: Host) -> bool:
+    return not host_differences(one.facts, other.facts)
+
+
+# By host: what was run natively there, as place and case, with its label and runs.
+Natives = Mapping[tuple[object, ...], tuple[str, tuple[float, ...]]]
+
+
+def _native_runs(study: Study, host_ids: list[int]) -> Mapping[int, Natives]:
+    cells = Cell.objects.filter(
+        study=study,
+        system__host__in=host_ids,
+        system__hypervisor=NATIVE,
+        n__gt=0,
+    )
+    places = ("case_id", "system__guest_os", "system__guest_bits", "scenario", "load")
+    names = ("system__host_id", *places, "case__label", *RUNS)
+    natives: dict[int, dict[tuple[object, ...], tuple[str, tuple[float, ...]]]] = {}
+    for host, *place, label, n, mean, m2, decimals in cells.values_list(*names):
+        runs = (n, mean, m2, float("nan") if decimals is None else 10.0**-decimals)
+        natives.setdefault(host, {})[tuple(place)] = (label, runs)
+    return natives
+
+
+def _on_both(one: Natives, other: Natives) -> NativeRuns:
+    shared = sorted(one.keys() & other.keys(), key=str)
+    sides = (
+        Rollups.of(*zip(*(side[place][1] for place in shared), strict=True))
+        if shared
+        else Rollups.of([], [], [], [])
+        for side in (one, other)
+    )
+    return NativeRuns([one[place][0] for place in shared], *sides)
