@@ -116,6 +116,8 @@ def order_of(values: Floats, sizes: tuple[int, ...] | None = None) -> RunOrder |
 
 def session_means(values: Floats, sizes: tuple[int, ...]) -> Floats:
     """Return, for each value, the mean of its session."""
+    if len(sizes) == 1:
+        return np.full(values.size, values.mean())
     begins = np.cumsum((0, *sizes[:-1]))
     means = np.add.reduceat(values, begins) / sizes
     return np.repeat(means, sizes)
@@ -191,7 +193,7 @@ def _looks(columns: Floats, sizes: tuple[int, ...]) -> Floats:
     whole rows, several times faster than a product of matrices.
     """
     n, layout = columns.shape[0], _layout(sizes)
-    squares = _sums(columns[:, :1] ** 2, sizes)[:, 0]
+    squares = _sums(columns[:, 0] ** 2, sizes)
     looks = np.empty((DEGREES.size, columns.shape[1]))
     is_one = len(sizes) == 1
     for row, k in enumerate(PERIODS):
@@ -225,9 +227,10 @@ def _looks(columns: Floats, sizes: tuple[int, ...]) -> Floats:
     return looks
 
 
-def _sums(columns: Floats, sizes: tuple[int, ...]) -> Floats:
+def _sums(values: Floats, sizes: tuple[int, ...]) -> list[float]:
+    """The sum of each session."""
     begins = np.cumsum((0, *sizes[:-1]))
-    return np.asarray(np.add.reduceat(columns, begins, axis=0), dtype=float)
+    return [float(total) for total in np.add.reduceat(values, begins)]
 
 
 def _factors(n: int) -> Floats:

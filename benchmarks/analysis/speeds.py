@@ -104,7 +104,9 @@ def two_speeds(values: Floats, sizes: tuple[int, ...], step: float) -> Speeds:
     apart = (
         split.fewer if split.is_clear else _far(values - session_means(values, sizes))
     )
-    if split.cutoff is not None and apart.size and not split.has_speeds:
+    # Two speeds take as many runs.
+    is_left = 0 < apart.size <= values.size - 2 * LEAST_RUNS
+    if split.cutoff is not None and is_left and not split.has_speeds:
         kept = np.delete(everything, apart)
         again = _best_split(values[kept], labels[kept], step)
         if again.has_speeds:
@@ -224,6 +226,8 @@ def _best_split(values: Floats, labels: Places, step: float) -> _Split:
 
 def _places_in_sessions(labels: Places) -> tuple[Places, Places]:
     """Each entry's place among those of its label, and how many there are of it."""
+    if labels[0] == labels[-1] and not np.ptp(labels):
+        return np.arange(labels.size), np.full(labels.size, labels.size)
     by_label = np.argsort(labels, kind="stable")
     _, begins, counts = np.unique(
         labels[by_label], return_index=True, return_counts=True
@@ -237,8 +241,8 @@ def _places_in_sessions(labels: Places) -> tuple[Places, Places]:
 
 def _far(centred: Floats) -> Places:
     """Who is further from the middle 80 % than these are wide, either way."""
-    low = float(np.quantile(centred, TAIL, method="higher"))
-    high = float(np.quantile(centred, 1 - TAIL, method="lower"))
+    ordered, last = np.sort(centred), centred.size - 1
+    low, high = ordered[math.ceil(TAIL * last)], ordered[math.floor((1 - TAIL) * last)]
     width = high - low
     return np.flatnonzero((centred < low - width) | (centred > high + width))
 
