@@ -42,6 +42,7 @@ IDS: Final = (
     ("other", f"{XEN}compare/", r"pin=(?!{one}\b)(\d+)"),
     ("run", f"{XEN}runs/", r"/runs/(\d+)/"),
     ("plan", f"{EMULATED}plans/", r"/plans/(\d+)/"),
+    ("tool", "/labs/alpha-lab/tools/", r"/tools/([\w-]+)/"),
     ("version", f"{DISKS}publish/", r"/versions/(\d+)/"),
 )
 WATCH: Final = """

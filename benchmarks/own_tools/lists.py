@@ -1,12 +1,11 @@
 """Own tools as somebody may see them, with all that was ever declared of each."""
 
-from collections.abc import Sequence
-
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Exists, OuterRef, Prefetch, QuerySet
 
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Lab, OwnTool, OwnToolVersion, Run
+from benchmarks.models import Cell, Lab, OwnTool, OwnToolVersion, Study
 from benchmarks.sentences import Sentence
+from benchmarks.studies.lists import visible
 from benchmarks.viewer import Viewer
 
 
@@ -31,7 +30,8 @@ def tools_of_lab(viewer: Viewer, lab: Lab) -> list[OwnTool]:
     return sorted(tools, key=lambda tool: (tool.retired_at is not None, tool.slug))
 
 
-def measured_names(tools: Sequence[OwnTool]) -> set[str]:
-    """Return the names of those that any run is of: they cannot be deleted."""
-    runs = Run.objects.filter(tool__in=[tool.name for tool in tools]).order_by()
-    return set(runs.values_list("tool", flat=True).distinct())
+def studies_of(viewer: Viewer, tool: OwnTool) -> QuerySet[Study]:
+    """Return the studies that measured with a tool, as far as the viewer sees them."""
+    cells = Cell.objects.filter(study=OuterRef("pk"), case__tool=tool.name, n__gt=0)
+    studies = visible(viewer).filter(lab=tool.lab)
+    return studies.filter(Exists(cells))

@@ -54,6 +54,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "role_meaning": lab_words.role_meaning,
     "role_powers": lab_words.role_powers,
     "audit_text": lab_words.audit_text,
+    "work_class_name": lab_words.work_class_name,
     "plan_state_name": plan_words.plan_state_name,
     "step_state_name": plan_words.step_state_name,
     "round_name": plan_words.round_name,
@@ -186,6 +187,12 @@ def tool_title(slug: str) -> str:
     """Return a tool's name; of one that is gone, its slug."""
     tool = find_tool(slug)
     return tool.title if tool else slug or gettext("unknown tool")
+
+
+@register.filter
+def own_slug(name: str) -> str:
+    """Return the slug of a lab's own tool by its stored name; nothing of others."""
+    return name.partition(":")[2]
 
 
 @register.filter

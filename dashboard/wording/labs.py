@@ -1,8 +1,10 @@
 """Roles and entries of the audit log in words."""
 
-from django.utils.translation import gettext_lazy
+from django.utils.text import capfirst
+from django.utils.translation import gettext, gettext_lazy
 
 from benchmarks.labs.pages import AuditLine
+from benchmarks.work_classes import WORK_CLASSES
 from dashboard.wording import Text
 
 ROLES: dict[str, Text] = {
@@ -58,3 +60,12 @@ def role_powers(role: str) -> str:
 def audit_text(line: AuditLine) -> str:
     """Return what somebody did: the rest of a sentence that begins with their name."""
     return str(ACTIONS.get(line.kind, line.kind)) % {"about": line.about}
+
+
+def work_class_name(slug: str) -> str:
+    """Return a class of work: "Disk: random write"; an unknown one by its slug."""
+    known = WORK_CLASSES.get(slug)
+    if known is None:
+        return slug
+    # The texts are marked where they stand, in `benchmarks/work_classes.py`.
+    return f"{capfirst(gettext(known.area_title))}: {gettext(known.kind_title)}"

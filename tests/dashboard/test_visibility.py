@@ -35,6 +35,7 @@ from dashboard.kit import waiting
 from dashboard.urls import urlpatterns
 from tests import publishing
 from tests.documents import network_run
+from tests.own_tools import boot_sample, declare
 from tests.standing import standing
 
 RULES = {name: it for name, it in ROUTES.items() if not it.is_of_no_lab}
@@ -57,7 +58,9 @@ QUERIES = {
     "sweep": ("systems={system}",),
 }
 # Addresses in which nothing stands but the lab.
-OF_A_LAB = {"upload", "upload-system", "lab", "members", "tokens", "audit-log"}
+OF_A_LAB = {"upload", "upload-system", "lab", "members", "tokens", "audit-log"} | {
+    *("own-tools", "declare-tool"),
+}
 POSTED = {"status": "confirmed", "note": "seen", "role": "admin"} | {
     "host": "alpha",
     "hypervisor": "KVM",
@@ -85,7 +88,13 @@ def fill(slug):
     Host.objects.create(lab=lab, slug="alpha")
     agent = Agent.objects.create(lab=lab, name="sender")
     send = partial(network_run, host="alpha", study=secret)
-    documents = [send(), send(13.08, system={"hypervisor": "Xen"}, note=secret)]
+    boots = declare(lab)
+    send_boot = {"tool": boots.slug, "samples": [boot_sample()], "note": secret}
+    documents = [
+        send(),
+        send(**send_boot),
+        send(13.08, system={"hypervisor": "Xen"}, note=secret),
+    ]
     intake.submit_runs(agent=agent, documents=documents)
     processing.drain()
     doubt = [{"code": "doubt", "sentence": f"{secret} is doubtful."}]
@@ -108,6 +117,7 @@ def fill(slug):
         "person_id": keeper.pk,
         "invitation_id": invited.pk,
         "prefix": tokens.issue_token(agent=agent, can_upload=True)[0].prefix,
+        "tool": boots.slug,
         "reread_id": rereading.begin_reread(study=study).pk,
         "system": cell.system_id,
         "case": cell.case_id,

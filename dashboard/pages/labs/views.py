@@ -15,8 +15,10 @@ from benchmarks.labs.pages import (
 from benchmarks.studies.lists import overview
 from dashboard.kit.addresses import LAB, MEMBER
 from dashboard.kit.viewers import signed_in, viewer_of
-from dashboard.pages.labs import members, tokens
+from dashboard.pages.labs import members, own_tools, tokens
 from dashboard.pages.labs.places import kept_lab_or_404, lab_or_404
+
+TOOL = f"{LAB}tools/<slug:tool>/"
 
 
 @require_safe
@@ -42,6 +44,8 @@ def show_lab(request: HttpRequest, lab: str) -> HttpResponse:
             "agents": lab_agents(place.lab),
             "members": lab_members(place.lab),
         }
+    else:  # its own people have the tab
+        context["has_tools"] = own_tools.is_any_seen(request, place)
     return render(request, "labs/lab.html", context)
 
 
@@ -68,5 +72,11 @@ urlpatterns = [
     ),
     path(f"{LAB}tokens/", tokens.keep_tokens, name="tokens"),
     path(f"{LAB}tokens/<slug:prefix>/revoke/", tokens.revoke, name="revoke-token"),
+    path(f"{LAB}tools/", own_tools.list_tools, name="own-tools"),
+    path(f"{LAB}declare-tool/", own_tools.declare, name="declare-tool"),
+    path(TOOL, own_tools.show_tool, name="own-tool"),
+    path(f"{TOOL}change/", own_tools.change, name="change-tool"),
+    path(f"{TOOL}retire/", own_tools.retire, name="retire-tool"),
+    path(f"{TOOL}delete/", own_tools.delete, name="delete-tool"),
     path("invitation/", members.answer_invitation, name="invitation"),
 ]

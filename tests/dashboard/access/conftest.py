@@ -27,12 +27,15 @@ from benchmarks.models import (
     System,
     Version,
 )
+from benchmarks.own_tools.declaration import declared
+from benchmarks.own_tools.declaring import change_tool, retire_tool
 from benchmarks.plans.planning import create_plan
 from benchmarks.studies import checking, saving
 from benchmarks.uploads import rereading
 from running import browser
 from tests import publishing
 from tests.dashboard import browsing, serving
+from tests.own_tools import declaration, declare, metric
 from tests.reference import load_study
 
 STUDIES = (
@@ -47,7 +50,7 @@ class Site:
     """Where it is served, what stands for the words in its addresses, who is in."""
 
     url: str
-    ids: dict[str, int]
+    ids: dict[str, int | str]
     sessions: dict[str, str]
 
     def address(self, text: str) -> str:
@@ -74,9 +77,10 @@ def site(django_db_setup: None, django_db_blocker: Any) -> Iterator[Site]:
         yield Site(address, ids, sessions)
 
 
-def load(lab: Lab) -> dict[str, int]:
+def load(lab: Lab) -> dict[str, int | str]:
     """Load all that is shown; return the ids for which words stand in addresses."""
     agent = Agent.objects.create(lab=lab, name="alice")
+    declared_tools(lab)
     xen, *_ = [load_study(agent, slug) for slug in STUDIES]
     saving.save_study(lab=lab, slug="bare", title="Bare", visibility="public")
     serving.check_all()
@@ -87,6 +91,7 @@ def load(lab: Lab) -> dict[str, int]:
     one, other = xen_systems(xen)
     version = published(xen)
     return {
+        "tool": "boot-time",
         "cell": compared.pk,
         "native": native.pk,
         "bimodal": speeds.pk,
@@ -101,6 +106,21 @@ def load(lab: Lab) -> dict[str, int]:
         **publishing_jobs(xen, Study.objects.get(slug="bare")),
         "plan": planned(xen, native.system).pk,
     }
+
+
+def declared_tools(lab: Lab) -> None:
+    """Declare a tool in two versions, and one that is retired."""
+    tool = declare(lab)
+    metrics = [
+        metric(),
+        metric(name="boots", unit="", zero_allowed=True, primary=False),
+    ]
+    change_tool(
+        tool=tool,
+        declaration=declared(declaration(metrics=metrics)),
+        by=lab.agents.get(),
+    )
+    retire_tool(tool=declare(lab, slug="old", title="Old"), by=lab.agents.get())
 
 
 def xen_systems(study: Study) -> list[int]:

@@ -28,6 +28,7 @@ REFUSED = {
     "/account/sign-out-everywhere/": {"password": "wrong"},
     "/labs/alpha-lab/tokens/": {"agent": "no name", "days": "365"},
     "/labs/alpha-lab/members/": {"role": "viewer"},
+    "/labs/alpha-lab/declare-tool/": {"slug": "Boot time", "metrics": "1"},
     f"{routes.XEN}plans/new/": {"title": "A plan", "repetitions": "0"},
 }
 
