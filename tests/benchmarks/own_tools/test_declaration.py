@@ -59,6 +59,18 @@ def test_the_tool_is_what_analyses_know():
     assert tool.parser is None
 
 
+def test_its_primary_metrics_name_their_class_of_work():
+    plain = metric(name="kernel time", work_class="")
+    detail = metric(name="boots", primary=False)
+    document = declaration(metrics=[metric(), plain, detail])
+
+    tool = tool_of("alpha-lab:boot-time", declared(document))
+
+    assert list(tool.primary) == ["boot time", "kernel time"]
+    assert tool.work_of("boot time", {}) == "system-process-creation"
+    assert tool.work_of("kernel time", {}) == tool.work_of("boots", {}) == ""
+
+
 @pytest.mark.parametrize("name", ["fio", "FIO", "Iometer", "netperf"])
 def test_no_tool_is_called_like_one_that_everybody_has(name):
     field, sentence = refused(title=name)

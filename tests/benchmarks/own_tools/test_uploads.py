@@ -48,6 +48,17 @@ def test_a_guest_is_set_against_native_as_with_every_tool(tool, submit, boot_run
     assert (case.tool, case.label, case.unit) == (NAME, "Boot time", "s")
 
 
+def test_what_a_parameter_fixes_has_no_efficiency(lab, agent, submit, boot_run, xen):
+    declare(lab, metrics=[metric(fixed_by="seconds")])
+    for value, system in ((60.2, {}), (60.9, xen)):
+        sample = boot_sample(value, parameters={"seconds": 60})
+        submit(boot_run(samples=[sample], system=system))
+
+    found = Efficiency.objects.get(cell__system__hypervisor="Xen")
+    assert found.ratio is None
+    assert "set by its option seconds" in found.reason
+
+
 def test_samples_are_converted_and_checked_by_what_is_declared(tool, submit, boot_run):
     submit(boot_run(samples=[boot_sample(3200, unit="ms")]))
 
