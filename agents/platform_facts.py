@@ -4,11 +4,12 @@ import hashlib
 import os
 import re
 import sys
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 from agents.detection.evidence import gather_evidence
 from agents.detection.facts import gather_facts, stated
 from agents.detection.layers import Judgement, judge
+from agents.timing.clocks import boot_name
 
 # Controls, line separators, marks of direction and halves of surrogates: the
 # server takes none of them (benchmarks/text.py).
@@ -22,21 +23,29 @@ def gather_platform() -> Dict[str, Any]:
     evidence = gather_evidence()
     facts = gather_facts()
     judgement = judge(evidence)
-    facts.update(machine_itself(facts, judgement))
+    facts.update(machine_itself(facts, judgement, boot_name()))
     facts["platform"] = platform_of(judgement)
     facts["evidence"] = printable(stated(evidence))
     facts["agent"] = agent_facts(sys.argv[0])
     return facts
 
 
-def machine_itself(facts: Dict[str, Any], judgement: Judgement) -> Dict[str, str]:
+def machine_itself(
+    facts: Dict[str, Any], judgement: Judgement, boot: Optional[str]
+) -> Dict[str, str]:
     """Return what the machine itself runs, which only its owner without a layer sees.
 
-    A native run under another kernel or firmware is no baseline any more.
+    A native run under another kernel or firmware is no baseline any more, and a session
+    ends where one of these changes.
     """
     if judgement.layers or judgement.conflict:
         return {}
-    seen = {"host_kernel": facts.get("kernel"), "host_firmware": facts.get("firmware")}
+    seen = {
+        "host_kernel": facts.get("kernel"),
+        "host_firmware": facts.get("firmware"),
+        "host_microcode": facts.get("microcode"),
+        "host_boot": boot,
+    }
     return {name: str(text) for name, text in seen.items() if text}
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import time
-from typing import Callable, NamedTuple
+from typing import Callable, NamedTuple, Optional
 
 from agents.files import text_of, write_durably
 from agents.home import home
@@ -37,9 +37,18 @@ def monotonic_us() -> int:
 
 def own_clocks() -> Clocks:
     """Return this machine's clocks; the name changes with every boot."""
-    boot = text_of(_BOOT) or _boot_kept()
-    name = hashlib.sha256(boot.encode()).hexdigest()[:16]
+    name = boot_name() or _short(_boot_kept())
     return Clocks(name, wall_us, monotonic_us)
+
+
+def boot_name() -> Optional[str]:
+    """Return what tells this boot from all others; None where nothing names it."""
+    boot = text_of(_BOOT)
+    return _short(boot) if boot else None
+
+
+def _short(boot: str) -> str:
+    return hashlib.sha256(boot.encode()).hexdigest()[:16]
 
 
 def _boot_kept() -> str:

@@ -44,6 +44,7 @@ class CellConditions:
     """What decides whether two cells may be compared.
 
     Empty texts and None: not stated; ``setting`` has what the machine itself ran.
+    ``sessions`` are all in which its runs were done, none if that is not known of all.
     ``case_label`` and ``study`` are for people and appear in sentences only.
     """
 
@@ -60,7 +61,7 @@ class CellConditions:
     memory_bytes: int | None
     mean: float
     n: int
-    session: Id | None = None
+    sessions: frozenset[Id] = frozenset()
     first_at: datetime | None = None
     last_at: datetime | None = None
     slot: str = ""
@@ -255,7 +256,7 @@ def _trust(
         )
         reasons.append(there if chosen.study else here)
         state = "other_session"
-    elif None not in (cell.session, chosen.session) and cell.session != chosen.session:
+    elif cell.sessions and chosen.sessions and not cell.sessions & chosen.sessions:
         reasons.append(Sentence("The native run is from another session."))
         state = "other_session"
     # Stale is looked for last: it outranks another session, and both are said.

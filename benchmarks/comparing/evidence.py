@@ -15,6 +15,7 @@ from django.db.models import Count, QuerySet
 
 from benchmarks.analysis.baselines import Comparability, Difference
 from benchmarks.analysis.hosts import HostsCompared, beside_hosts
+from benchmarks.analysis.sessions import BOOT
 from benchmarks.analysis.speeds import MIN_RUNS
 from benchmarks.analysis.widths import runs_for_width, width_sentence
 from benchmarks.comparing.lights import Lights, beside_baseline, system_facts
@@ -287,7 +288,8 @@ def _sent(runs: Iterable[Run]) -> dict[str, str]:
         {
             name: str(value)
             for name, value in run.facts.items()
-            if not isinstance(value, dict | list)
+            # A boot is its session's: every day of a machine has another one.
+            if not isinstance(value, dict | list) and name != BOOT
         }
         for run in runs
     ]

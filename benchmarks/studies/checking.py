@@ -28,6 +28,8 @@ from benchmarks.studies.cell_sessions import store_cell_sessions
 from benchmarks.studies.duplicates import count_once
 from benchmarks.studies.facts import PLACE, study_facts
 from benchmarks.studies.sessions import derive_study_sessions
+from benchmarks.uploads.efficiencies import cells_misjudged, normalise
+from benchmarks.uploads.summaries import lock_cases
 
 logger = logging.getLogger(__name__)
 
@@ -103,17 +105,29 @@ def check_due_studies(quiet: timedelta = QUIET) -> int:
     return checked
 
 
-@transaction.atomic
 def _check_noted(study_id: int) -> bool:
     """Check a study unless another process has its notes in hand, or had."""
-    notes = DueCheck.objects.filter(study=study_id).select_for_update(skip_locked=True)
-    mine = list(notes.values_list("pk", flat=True))
-    if not mine:
-        return False
-    DueCheck.objects.filter(pk__in=mine).delete()
-    # Held against other checks only: a run that is stored refers to the study, and
-    # would wait here for cells which it has itself in hand.
-    check_study(Study.objects.select_for_update(no_key=True).get(pk=study_id))
+    with transaction.atomic():
+        notes = DueCheck.objects.filter(study=study_id)
+        free = notes.select_for_update(skip_locked=True)
+        mine = list(free.values_list("pk", flat=True))
+        if not mine:
+            return False
+        DueCheck.objects.filter(pk__in=mine).delete()
+        # Held against other checks only: a run that is stored refers to the study, and
+        # would wait here for cells which it has itself in hand.
+        study = Study.objects.select_for_update(no_key=True).get(pk=study_id)
+        check_study(study)
+        if not cells_misjudged(study):
+            return True
+        # Killed before the next transaction ends, the study is checked again.
+        again = DueCheck.objects.create(study=study)
+    with transaction.atomic():
+        # As whoever processes runs does, and before a cell is in hand.
+        cells = cells_misjudged(study)
+        lock_cases({(cell.lab_id, cell.case_id) for cell in cells})
+        normalise(cells)
+        again.delete()
     return True
 
 

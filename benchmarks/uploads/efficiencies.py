@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db import connection, transaction
+from django.db.models import OuterRef, Q, QuerySet
 
 from benchmarks.analysis.baselines import (
     PATHS,
@@ -15,8 +16,9 @@ from benchmarks.analysis.baselines import (
     wanted_place,
 )
 from benchmarks.analysis.near import MeasuredCase, nearest
+from benchmarks.analysis.sessions import is_named
 from benchmarks.fingerprints import canonical_parameters
-from benchmarks.models import Cell, DueCheck, Efficiency, Study
+from benchmarks.models import Cell, CellSession, DueCheck, Efficiency, Study
 from benchmarks.models.study import EFFICIENCY_RULES
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.speedless import Extremes, no_speed
@@ -31,6 +33,28 @@ UNPAIRED = (State.MISSING, State.OTHER_PARAMETERS, State.UNIT_MISMATCH)
 NativeCases = Mapping[tuple[Any, ...], Mapping[int, MeasuredCase]]
 # The scenario in which nothing else runs.
 ALONE = "single"
+# As `analysis.baselines` says it: known on both sides, and none is the same.
+MISJUDGED = f"""
+    WITH known AS (
+        SELECT sitting.cell_id, array_agg(sitting.session_id) AS ids
+        FROM {CellSession._meta.db_table} AS sitting
+        JOIN {Cell._meta.db_table} AS cell ON cell.id = sitting.cell_id
+        WHERE cell.study_id = %(study)s
+        GROUP BY sitting.cell_id
+        HAVING bool_and(sitting.session_id IS NOT NULL)
+    )
+    SELECT against.cell_id
+    FROM {Efficiency._meta.db_table} AS against
+    JOIN {Cell._meta.db_table} AS cell ON cell.id = against.cell_id
+    JOIN {Cell._meta.db_table} AS baseline
+      ON baseline.id = against.baseline_id AND baseline.study_id = cell.study_id
+    LEFT JOIN known AS own ON own.cell_id = cell.id
+    LEFT JOIN known AS other ON other.cell_id = baseline.id
+    WHERE cell.study_id = %(study)s
+      AND against.state IN ('paired', 'other_session')
+      AND (against.state = 'paired')
+          = COALESCE(NOT own.ids && other.ids, false)
+"""
 KEPT = ("baseline_id", "state", "ratio", "baseline_mean", "baseline_n", "reason")
 
 
@@ -55,6 +79,17 @@ def renew_efficiencies() -> int:
             study.save(update_fields=["efficiency_rules"])
             DueCheck.objects.create(study=study)
     return len(ids)
+
+
+def cells_misjudged(study: Study) -> list[Cell]:
+    """Return the cells whose state contradicts the sessions of their two sides.
+
+    The efficiency was made when a run was processed, its session derived afterwards.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(MISJUDGED, {"study": study.pk})
+        ids = [pk for (pk,) in cursor.fetchall()]
+    return list(Cell.objects.filter(pk__in=ids).order_by("pk"))
 
 
 def normalise(touched: Sequence[Cell]) -> None:
@@ -167,7 +202,10 @@ def _kept(efficiency: Efficiency | None) -> list[Any] | None:
 
 
 def _related(cells: QuerySet[Cell]) -> list[Cell]:
-    related = cells.select_related("system__host", "study", "case", "session")
+    sittings = CellSession.objects.filter(cell=OuterRef("pk")).order_by("session_id")
+    related = cells.select_related("system__host", "study", "case", "session").annotate(
+        sittings=ArraySubquery(sittings.values("session_id"))
+    )
     return list(related.order_by("pk"))
 
 
@@ -290,6 +328,18 @@ def _extremes(cell: Cell) -> Extremes:
     return Extremes(*(mean if end is None else end for end in ends))
 
 
+def _sessions_of(cell: Cell) -> frozenset[int]:
+    """Return the sessions of a cell's runs; none if the time of some is unknown.
+
+    Before the first check what the uploader named, if it is one name of all.
+    """
+    sittings: list[int | None] = cell.sittings  # type: ignore[attr-defined]  # annotated
+    if not sittings and cell.session is not None and is_named(cell.session.name):
+        return frozenset({cell.session.pk})
+    known = frozenset(pk for pk in sittings if pk is not None)
+    return known if len(known) == len(sittings) else frozenset()
+
+
 def _conditions_of(cell: Cell) -> CellConditions:
     """Return what the choice of a baseline looks at."""
     system = cell.system
@@ -307,7 +357,7 @@ def _conditions_of(cell: Cell) -> CellConditions:
         memory_bytes=system.memory_bytes,
         mean=cast(float, cell.mean),  # cells without runs are not asked for
         n=cell.n,
-        session=cell.session.name if cell.session else None,
+        sessions=_sessions_of(cell),
         first_at=cell.first_at,
         last_at=cell.last_at,
         slot=cell.slot,

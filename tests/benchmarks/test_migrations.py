@@ -1,5 +1,6 @@
 """What an installation has stored is read by the next version."""
 
+from datetime import timedelta
 from importlib import import_module
 from types import SimpleNamespace
 
@@ -7,14 +8,16 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from benchmarks.models import Cell, DueCheck, Flag, Plan, Run, System
+from benchmarks.models import Cell, CellSession, DueCheck, Flag, Plan, Run, System
 from benchmarks.sentences import Sentence, counted
+from benchmarks.studies.checking import check_due_studies
 from benchmarks.studies.saving import register_system
 
 words = import_module("benchmarks.migrations.0020_what_is_stored_says_study")
 bimodal = import_module("benchmarks.migrations.0021_two_speeds_are_bimodal")
 published = import_module("benchmarks.migrations.0022_versions_are_published")
 named = import_module("benchmarks.migrations.0024_systems_know_emulation")
+sittings = import_module("benchmarks.migrations.0028_sittings_are_derived")
 
 
 @pytest.mark.parametrize(
@@ -170,3 +173,25 @@ def test_what_agents_detected_before_is_known(submit, run_document):
     assert [each.hypervisor for each in System.objects.filter(is_emulated=True)] == [
         "Xen"
     ]
+
+
+def test_runs_of_before_sit_where_they_were_named_and_all_others_are_derived(
+    submit, run_document, study
+):
+    started = {"started_at": "2021-05-03T08:00:00Z"}
+    agents = {"session": "agent-0123456789ab", **started}
+    submit(run_document(session="day 1"), run_document(**agents), run_document())
+    check_due_studies(timedelta(0))
+    Run.objects.update(sitting=None)
+    CellSession.objects.all().delete()
+
+    with connection.cursor() as cursor:
+        for statement in (sittings.NAMED, sittings.LOOK_AGAIN, sittings.CHECK):
+            cursor.execute(statement)
+
+    runs = Run.objects.order_by("pk").values_list("sitting__name", flat=True)
+    assert list(runs.all()) == ["day 1", None, None]
+    assert DueCheck.objects.filter(study=study).exists()
+    check_due_studies(timedelta(0))
+    assert list(runs.all()) == ["day 1", "2021-05-03 08:00", None]
+    assert CellSession.objects.count() == 3

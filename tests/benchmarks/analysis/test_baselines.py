@@ -209,11 +209,13 @@ def test_it_borrows_from_a_study_without_a_name():
 
 
 def test_other_sessions_are_told_apart_only_if_both_are_known():
-    native = replace(NATIVE, session="monday")
+    native = replace(NATIVE, sessions=frozenset({"monday"}))
 
     assert choose(GUEST, native).state == "paired"
-    assert choose(replace(GUEST, session="monday"), native).state == "paired"
-    other = choose(replace(GUEST, session="tuesday"), native)
+    assert (
+        choose(replace(GUEST, sessions=frozenset({"monday"})), native).state == "paired"
+    )
+    other = choose(replace(GUEST, sessions=frozenset({"tuesday"})), native)
     assert (other.state, other.chosen) == ("other_session", 1)
     assert other.reason == "The native run is from another session."
 
@@ -243,9 +245,9 @@ def test_an_unknown_date_is_not_stale():
 
 
 def test_stale_outranks_another_session_and_both_are_said():
-    guest = replace(GUEST, session="b", first_at=MAY, last_at=MAY)
+    guest = replace(GUEST, sessions=frozenset({"b"}), first_at=MAY, last_at=MAY)
     then = MAY - timedelta(days=45)
-    native = replace(NATIVE, session="a", first_at=then, last_at=then)
+    native = replace(NATIVE, sessions=frozenset({"a"}), first_at=then, last_at=then)
 
     choice = choose(guest, native)
 

@@ -10,10 +10,19 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from benchmarks.errors import DecisionError
-from benchmarks.models import Cell, Decision, DueCheck, Flag, Run, Study
+from benchmarks.models import (
+    Cell,
+    Decision,
+    DueCheck,
+    Efficiency,
+    Flag,
+    Run,
+    Study,
+)
 from benchmarks.studies import checking
 from benchmarks.studies.flags import decide_flag
 from benchmarks.studies.saving import update_study
+from benchmarks.studies.session_corrections import correct_sessions
 
 upgrade = import_module("benchmarks.migrations.0032_shapes_count_by_effect")
 
@@ -329,3 +338,51 @@ def test_an_upgrade_looks_at_every_shape_again(submit, run_document):
 
     cell = Cell.objects.get()
     assert (cell.shape, cell.shape_codes) == (shape, "bimodal")
+
+
+@pytest.fixture
+def pair(submit, run_document, xen):
+    """A native run and a guest's, each with its start; the guest's efficiency."""
+
+    def measured(*starts, **changes):
+        native, guest = (
+            run_document(started_at=f"2021-05-{start}:00:00Z", **each, **changes)
+            for start, each in zip(starts, ({}, {"system": xen}), strict=True)
+        )
+        submit(native, guest)
+        checking.check_due_studies(AT_ONCE)
+        return Efficiency.objects.get(cell__system__hypervisor="Xen")
+
+    return measured
+
+
+def test_a_baseline_of_another_session_is_known_by_when_it_ran(pair):
+    efficiency = pair("03T08", "04T08")
+
+    assert efficiency.state == "other_session"
+    assert efficiency.reason == "The native run is from another session."
+    assert not DueCheck.objects.exists()
+
+
+def test_two_starts_of_an_agent_in_one_afternoon_are_no_two_sessions(pair):
+    assert pair("03T08", "03T10").state == "paired"
+
+
+def test_a_correction_pairs_what_was_one_sitting(pair, study):
+    pair("03T08", "04T08")
+
+    correct_sessions(
+        study=study,
+        name="by night",
+        who="carol",
+        sessions=study.sessions.values_list("pk", flat=True),
+    )
+    checking.check_due_studies(AT_ONCE)
+
+    assert Efficiency.objects.get(cell__system__hypervisor="Xen").state == "paired"
+
+
+def test_sessions_of_unknown_time_are_no_other_sessions(pair, submit, run_document):
+    submit(run_document())
+
+    assert pair("03T08", "04T08").state == "paired"
