@@ -5,6 +5,7 @@ and the ids of the cells or runs that are wrong, or None where the study has not
 that the mistake could be made in.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
@@ -116,6 +117,25 @@ def pasted_case(rng: Generator, study: StudyFacts) -> Mistake | None:
         if cell.case == other
     ]
     return with_cells(study, copied)
+
+
+def pasted_runs(rng: Generator, study: StudyFacts) -> Mistake:
+    """Half of the ten runs of one cell copied into the same case of another system, to
+    five digits: of fewer digits, or runs, some may well be equal."""
+    source, target = rng.choice(["native", *_guests(study)], 2, replace=False)
+    cells = _column(study, str(source)).values()
+    case = _one_of(rng, [c for c in cells if c.component in {"CPU", "memory"}]).case
+    pair = [_column(study, str(system))[str(case)] for system in (source, target)]
+    runs = [
+        [float(f"{cell.mean * math.exp(rng.normal(0, 0.01)):.5g}") for _ in range(10)]
+        for cell in pair
+    ]
+    runs[1][:5] = runs[0][:5]
+    changed = [
+        replace(cell, n=10, means=tuple(means), mean=float(np.mean(means)))
+        for cell, means in zip(pair, runs, strict=True)
+    ]
+    return with_cells(study, changed)
 
 
 def changed_sum(rng: Generator, study: StudyFacts) -> Mistake:
@@ -422,6 +442,7 @@ CLASSES: dict[str, tuple[Inject, set[str]]] = {
     "half a column pasted": (pasted_column(0.5), {"pasted-values"}),
     "pasted from another study": (pasted_from_another_study, {"pasted-values"}),
     "case pasted": (pasted_case, {"pasted-cases"}),
+    "half a cell pasted": (pasted_runs, {"pasted-runs"}),
     "sum changed": (changed_sum, {"slots-do-not-add-up"}),
     "second native 10 % off": (second_native, {"baselines-disagree"}),
     "guest 30 % faster": (

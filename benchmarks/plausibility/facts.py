@@ -7,6 +7,7 @@ hardly any rule can judge a number without both.
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,6 +43,11 @@ TYPICAL: Final[Mapping[str, float]] = {
 }
 """The relative standard deviation of one run that a lab may publish with (method,
 section 9): what a single printed value is believed to scatter by."""
+
+_STARTING: Final = re.compile(
+    r"\b(re)?boot(s|ing|ed)?\b|\bboot[ -]?(up|time)|\bstart(ing)?[ -]?up\b|"
+    r"\b(cold|warm)[ -]start|\bstart time\b|\blaunch(es|ing)?\b|\bspin[ -]?up\b"
+)
 
 NORMAL: Final = 1.4826
 """The median absolute deviation of a normal sample times this is its deviation."""
@@ -181,6 +187,15 @@ class CellFact:
         The slowest of a million requests may be a hundred times slower in the next run.
         """
         return self.metric.rpartition(" ")[2] in EXTREMES
+
+    @property
+    def is_start_up(self) -> bool:
+        """Whether it says how long something took to start.
+
+        A container starts faster than the machine that it runs on, by any factor.
+        """
+        said = f"{self.tool} {self.metric} {self.case_label}".casefold()
+        return self.better == "lower" and _STARTING.search(said) is not None
 
     @property
     def readings(self) -> tuple[float, ...]:

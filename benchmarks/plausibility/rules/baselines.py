@@ -149,8 +149,9 @@ def faster_than_native(study: StudyFacts) -> Iterator[Doubt]:
     """A guest beats its native baseline by more than 5 % and 3.3 standard errors: in
     one case, or in the median of all cases of one tool and metric under the same
     circumstances. Noise is that of both cells' runs, for single values that of their
-    kind in this study, else the publishing limit of the component. CPU shares and
-    power are left out, as are sums over several guests except for disk and network,
+    kind in this study, else the publishing limit of the component. CPU shares,
+    power and the time that something takes to start (a container boots faster than a
+    machine) are left out, as are sums over several guests except for disk and network,
     where one medium serves all of them.
 
     Why: a hypervisor adds work. A faster guest has a cache that the machine lacks, a
@@ -244,6 +245,8 @@ def baseline_too_slow(study: StudyFacts) -> Iterator[Doubt]:
 def _native_of(cell: CellFact, study: StudyFacts) -> CellFact | None:
     """The baseline, where beating it would be strange."""
     if cell.is_native or cell.is_share or cell.better == "neither":
+        return None
+    if cell.is_start_up:
         return None
     if cell.component in {"power", ""} or cell.mean <= 0 or cell.baseline is None:
         return None

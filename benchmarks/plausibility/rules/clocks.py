@@ -80,7 +80,11 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Doubt]:
     for column, cells in columns.items():
         if column in by_day:
             continue
-        timed = [c for c in cells if c.better != "neither" and not c.is_share]
+        timed = [
+            cell
+            for cell in cells
+            if cell.better != "neither" and not cell.is_share and not cell.is_start_up
+        ]
         found = _found(timed, study)
         if found is None:
             continue

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import combinations
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, StudyFacts, by_column
+import numpy as np
+
+from benchmarks.plausibility.facts import (
+    NORMAL,
+    CellFact,
+    Id,
+    StudyFacts,
+    by_column,
+    precision,
+)
 from benchmarks.plausibility.findings import Doubt, about_cells, rule
 from benchmarks.sentences import Sentence, joined
 
@@ -20,6 +29,11 @@ FEWEST: Final = 60
 """As many pairs are always counted: a small study is one of many."""
 RARE: Final = math.log(1000)
 """How improbable a single near agreement must be to belong to a copy."""
+LEAST: Final = 1e-9
+"""No two readings agree by less chance than this."""
+MOST_RUNS: Final = 50
+ENOUGH_RUNS: Final = 4
+"""So many runs tell themselves how they scatter."""
 CROWD: Final = 12
 """A reading that so many columns share is a limit or a constant, not a copy."""
 
@@ -121,6 +135,94 @@ def pasted_cases(study: StudyFacts) -> Iterator[Doubt]:
             shared=shared,
             readings=[list(cell.readings) for cell, _ in equal[:50]],
         )
+
+
+@rule("pasted-runs", "Some runs of a cell stand in another one", "impossible")
+def pasted_runs(study: StudyFacts) -> Iterator[Doubt]:
+    """Some runs of a cell read, to the last digit, what runs of another one do: the
+    same case on another system, or another case of the same tool and metric on the same
+    system. Two runs at least, and so many, beside so many that differ, that chance is
+    ruled out (less than 1 in 1,000 for the whole study). How often two runs of one of
+    these cells agree by themselves counts against it, and so does the rounding step
+    beside half of their scatter.
+
+    Why: a part of a column was copied: those runs were not measured, or are lost, and
+    the two cells look more alike than they are.
+
+    What to do: find out which cell is the source; upload the runs of the other again.
+    """
+    places: dict[object, list[CellFact]] = defaultdict(list)
+    for cell in study.cells:
+        if _has_noise(cell) and len(cell.means) > 1:
+            for value in dict.fromkeys(cell.means):
+                places[cell.kind, value].append(cell)
+    pairs: Counter[tuple[Id, Id]] = Counter()
+    for cells in places.values():
+        if 2 <= len(cells) <= CROWD:
+            pairs.update((one.id, other.id) for one, other in combinations(cells, 2))
+    known = {cell.id: cell for cell in study.cells}
+    bound = math.log(max(FEWEST, len(study.cells)) / CHANCE)
+    for ids, shared in pairs.items():
+        one, other = (known[each] for each in ids)
+        beside = one.case == other.case or one.column == other.column
+        whole = one.means == other.means
+        if shared < 2 or not beside or whole or one.host != other.host:
+            continue
+        rows = _equal_rows(one.means, other.means)
+        chance = max(_chance_of_run(cell, study) for cell in (one, other))
+        least = min(len(one.means), len(other.means))
+        # In the rows where they stand in both, or in any.
+        aligned = -rows * math.log(chance) - math.log(math.comb(least, rows))
+        anywhere = -shared * math.log(min(1.0, chance * least))
+        anywhere -= math.log(math.comb(least, min(shared, least)))
+        if max(aligned - math.log(2 * least), anywhere) < bound:
+            continue
+        equal = [value for value in dict.fromkeys(one.means) if value in other.means]
+        yield about_cells(
+            Sentence(
+                "{n} of the {runs} runs of {one} read, to the last digit, what runs of "
+                "{other} do.",
+                n=shared,
+                runs=len(one.means),
+                one=one.name,
+                other=other.name,
+            ),
+            (one, other),
+            shared=shared,
+            readings=equal[:50],
+        )
+
+
+def _equal_rows(one: Sequence[float], other: Sequence[float]) -> int:
+    """How many runs are equal one by one, at the best of all ways to lay them."""
+    offsets = range(1 - len(other), len(one))
+    return max(
+        sum(
+            value == other[place - offset]
+            for place, value in enumerate(one)
+            if 0 <= place - offset < len(other)
+        )
+        for offset in offsets
+    )
+
+
+def _chance_of_run(cell: CellFact, study: StudyFacts) -> float:
+    """The chance that two runs of a cell read the same: by their step and scatter, and
+    by how often they do."""
+    # A mean of several readings shows digits that nobody printed.
+    printed = precision((float(f"{mean:.12g}") for mean in cell.means), cell.decimals)
+    step = printed.step(cell.mean)
+    deviation = study.noise.of_kind(cell) * cell.mean
+    if len(cell.means) >= ENOUGH_RUNS:
+        middle = np.median(cell.means)
+        width = NORMAL * float(np.median(np.abs(np.array(cell.means) - middle)))
+        deviation = min(deviation, width)
+    deviation *= STEADY
+    deviation = max(deviation, step / 6)
+    chance = step / (2 * math.sqrt(math.pi) * deviation) if deviation else 1.0
+    pairs = list(combinations(cell.means[:MOST_RUNS], 2))
+    agree = sum(one == other for one, other in pairs) / max(len(pairs), 1)
+    return min(max(chance, agree, LEAST), 1.0)
 
 
 def _has_noise(cell: CellFact) -> bool:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
+from benchmarks import units
 from benchmarks.analysis.energy import WORK_TIMES
-from benchmarks.plausibility.facts import CellFact, Id, StudyFacts
+from benchmarks.plausibility.facts import CellFact, Id, StudyFacts, precision
 from benchmarks.plausibility.findings import Doubt, about_cells, rule
 from benchmarks.plausibility.rules.duplicates import CHANCE, STEADY
 from benchmarks.sentences import Sentence, counted, joined
 
+TICKS_S: Final = (1.0, 1 / 18.2, 0.02, 1 / 60, 1 / 64, 0.01, 0.004, 0.001)
+"""Clocks of systems: DOS, Windows, Linux by how often its timer ticks."""
+FINELY: Final = 5
+"""A tick of fewer printed steps could be anything."""
+CERTAIN: Final = 0.1
 FEWEST_RUNS: Final = 5
 GIVEN: Final = 0.01
 """Systems of different speeds take equally long only for what ends by the clock."""
@@ -28,12 +35,13 @@ def few_distinct_readings(study: StudyFacts) -> Iterator[Doubt]:
     it has any) or a quarter of its kind's noise is taken for the deviation, and the
     number of agreeing pairs must be impossible (less than 1 in 1,000). The length of a
     whole test is left out where the middle half of several systems took the same time
-    to 1 %: then it was requested, not measured.
+    to 1 %: then it was requested, not measured. So are times (and rates of one amount
+    of work) that are whole ticks of a clock: such a reading is coarse, and no error.
 
-    Why: readings that repeat to the last digit were copied, read from a cache of
-    results, or taken from a clock that stands still between two ticks.
+    Why: readings that repeat to the last digit were copied, or read from a cache of
+    results.
 
-    What to do: look at the raw outputs; repeat the runs with a finer clock.
+    What to do: look at the raw outputs; repeat the runs.
     """
     # How long a test was told to last is no measurement.
     lengths: dict[tuple[str, Id], dict[Id, float]] = defaultdict(dict)
@@ -52,6 +60,8 @@ def few_distinct_readings(study: StudyFacts) -> Iterator[Doubt]:
         values = sorted(set(cell.means))
         few = len(values) * 3 <= len(cell.means) + 1
         if (cell.tool, cell.case) in requested or not few or _may_agree(cell, study):
+            continue
+        if _ticks(cell, values):
             continue
         yield about_cells(
             counted(
@@ -80,3 +90,32 @@ def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
     )
     repeats = len(cell.means) - distinct
     return math.comb(len(cell.means), repeats) * chance**repeats > CHANCE
+
+
+def _ticks(cell: CellFact, values: Sequence[float]) -> bool:
+    """Whether these are times, or rates of one amount of work, in whole ticks.
+
+    Of a clock that systems have (a second, a hundredth of one, 1/64 s); or of any,
+    where the values are printed so finely that whole numbers of ticks are no chance.
+    """
+    printed = precision(values, cell.decimals)
+    unit = units.find(cell.unit)
+    if unit is not None and unit.dimension == "time":
+        in_s = units.convert(1.0, cell.unit, "s")
+        for tick in (tick / in_s for tick in TICKS_S):
+            off = [abs(value - tick * round(value / tick)) for value in values]
+            step = max(map(printed.step, values))
+            if tick >= FINELY * step and max(off) <= 0.51 * step:
+                return True
+    is_time = cell.better == "lower"
+    times = sorted(value if is_time else 1 / value for value in values)
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    tick = min(gaps, default=0.0)
+    if tick <= 0 or not math.isfinite(times[-1] / tick):
+        return False
+    # How far rounding alone moves the number of ticks of the longest time.
+    rounding = max(printed.step(value) / value for value in values)
+    slack = 2 * times[-1] ** 2 / tick**2 * rounding
+    ticks = [time / tick for time in times]
+    off = [abs(count - round(count)) for count in ticks]
+    return slack <= CERTAIN and max(off) <= CERTAIN

@@ -19,11 +19,9 @@ from benchmarks.plausibility.facts import (
     precision,
 )
 from benchmarks.plausibility.findings import Doubt, Finding, rule, subjects
-from benchmarks.plausibility.rules.duplicates import CHANCE, FEWEST, STEADY
+from benchmarks.plausibility.rules.duplicates import CHANCE, FEWEST, LEAST, STEADY
 from benchmarks.sentences import counted
 
-LEAST: Final = 1e-9
-"""No two readings agree by less chance than this."""
 FEW: Final = 3
 """So often a run is uploaded by mistake."""
 

@@ -1,3 +1,5 @@
+import pytest
+
 from tests.benchmarks.plausibility.cast import cell, findings
 
 NETWORK = {"component": "network", "tool": "iometer", "metric": "throughput"}
@@ -123,3 +125,16 @@ def test_guests_that_scatter_or_are_few_do_not_blame_the_baseline():
     assert slow(52.54, 52.47, 52.62) == []
     assert slow(49.9, 61.2, 53.0, 47.1, 58.4) == []
     assert slow(49.1, 49.2, 49.0, 49.15) == []
+
+
+@pytest.mark.parametrize("metric", ["boot time", "start-up time", "reboot"])
+def test_a_container_that_starts_faster_than_its_machine_is_no_doubt(metric):
+    facts = {"metric": metric, "unit": "s", "better": "lower", "component": "CPU"}
+    native = cell(38.2, 37.9, 38.4, 38.0, 38.1, **facts)
+    guest = cell(
+        *(0.61, 0.59, 0.60, 0.62, 0.60),
+        **{"system": "docker", "is_native": False, "baseline": native.id, **facts},
+    )
+
+    for doubting in ("faster-than-native", "unit-slip", "common-clock-factor"):
+        assert findings(doubting, native, guest) == []

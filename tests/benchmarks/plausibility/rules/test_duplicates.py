@@ -126,3 +126,54 @@ def test_two_metrics_may_be_equal():
     named = [replace(cell, metric=str(cell.case)) for cell in cells]
 
     assert findings("pasted-cases", *named) == []
+
+
+RUNS = (3108.04, 3122.15, 3124.96, 3105.91, 3116.48, 3111.27)
+OTHERS = (2988.51, 3001.13, 2994.86, 2990.07, 3003.92, 2996.35)
+
+
+def systems(*columns, **facts):
+    return [
+        cell(*runs, **{"system": f"vm-{place}", "is_native": False, **facts})
+        for place, runs in enumerate(columns)
+    ]
+
+
+def test_half_of_a_cell_that_stands_in_another_system_is_found():
+    pasted = (*RUNS[:3], *OTHERS[3:])
+
+    [finding] = findings("pasted-runs", *systems(RUNS, pasted))
+
+    assert finding.evidence["shared"] == 3
+    assert finding.evidence["readings"] == list(RUNS[:3])
+
+
+def test_half_of_a_case_that_stands_in_another_case_is_found():
+    place = {"system": "vm", "is_native": False}
+    read = cell(*RUNS, case="read", **place)
+    write = cell(*RUNS[:3], *OTHERS[3:], case="write", **place)
+
+    assert len(findings("pasted-runs", read, write)) == 1
+
+
+def test_runs_of_their_own_are_silent():
+    assert findings("pasted-runs", *systems(RUNS, OTHERS)) == []
+
+
+def test_coarse_runs_of_two_systems_agree_by_chance():
+    coarse = (31.0, 32.0, 31.0, 33.0, 32.0, 31.0)
+    other = (32.0, 31.0, 33.0, 31.0, 30.0, 32.0)
+
+    assert findings("pasted-runs", *systems(coarse, other)) == []
+
+
+def test_a_whole_cell_is_left_to_pasted_values():
+    assert findings("pasted-runs", *systems(RUNS, RUNS)) == []
+
+
+def test_runs_of_other_hosts_and_of_all_magnitudes_are_no_error():
+    wild = (5e-324, 1e100, 1.0, 2.0)
+
+    assert findings("pasted-runs", *systems(wild, (5e-324, 1e100, 3.0, 4.0))) == []
+    [one, other] = systems(RUNS, (*RUNS[:3], *OTHERS[3:]))
+    assert findings("pasted-runs", one, replace(other, host="beta")) == []

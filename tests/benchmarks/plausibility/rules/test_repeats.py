@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from tests.benchmarks.plausibility.cast import cell, findings
 
@@ -35,3 +36,19 @@ def test_the_length_that_a_test_was_told_to_last_may_repeat_itself():
 
     assert findings("few-distinct-readings", steps, *others) == []
     assert len(findings("few-distinct-readings", steps, *work)) == 1
+
+
+@pytest.mark.parametrize(
+    "ticking",
+    [
+        # 1/64 s of Windows, a hundredth of a second, and 100 Mflop in such ticks.
+        ([0.234375, 0.25, 0.25, 0.234375, 0.25, 0.25], "s", "lower"),
+        ([12.31, 12.32, 12.32, 12.31, 12.31, 12.32], "s", "lower"),
+        ([400.0, 426.666667, 426.666667, 400.0, 426.666667, 400.0], "MB/s", "higher"),
+    ],
+)
+def test_whole_ticks_of_a_coarse_clock_are_no_error(ticking):
+    means, unit, better = ticking
+    facts = {"unit": unit, "better": better, "component": "CPU", "decimals": 6}
+
+    assert findings("few-distinct-readings", cell(*means, **facts)) == []
