@@ -12,6 +12,7 @@ from typing import Final, Literal, get_args
 from benchmarks import units
 from benchmarks.errors import UnknownMetricError, ValueRefusedError
 from benchmarks.parsing.drafts import Parser
+from benchmarks.parsing.options import Options
 from benchmarks.parsing.work import NO_CLASS, Work
 from benchmarks.sentences import Sentence
 from benchmarks.text import collapse
@@ -130,6 +131,7 @@ class Tool:
     ``labels`` are the parameters that tell its cases apart at a glance, as patterns
     over their names (``"n={n}"``); a pattern whose parameters a case lacks is left out.
     ``parser`` reads its output; without one its samples come as numbers only.
+    ``options`` says which parameters its command line's options are.
 
     ``primary`` are the metrics that stand for its tests, each with its class of work:
     they alone enter profiles, corrections for many tests and pooling. ``implied`` are
@@ -146,6 +148,7 @@ class Tool:
     parser: Parser | None = None
     primary: Mapping[str, Work] = field(default_factory=dict, hash=False)
     implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    options: Options = field(default_factory=Options, hash=False)
     _by_name: dict[str, Metric] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

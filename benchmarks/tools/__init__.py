@@ -22,6 +22,8 @@ The rules of a parser:
   that cannot be 0, NaN and a cut line never become a reading.
 - Parameters are what makes two cases different and is the same natively and in a VM
   (block size, threads); everything else (times, peers, devices) is a fact.
+- Options that people may send as parameters, too, stand in ``options`` of the ``TOOL``:
+  ``-t``, ``--threads`` and ours are then one case (``parsing/options.py``).
 - What is said for people is a ``Sentence``: pages say it in their reader's language.
 - What a tool says against its own result is a mark (``draft.mark(code, sentence)``): a
   failed check, errors counted, a run too short. A run without readings is refused,

@@ -21,6 +21,7 @@ from benchmarks.parsing.contract import (
     Tool,
 )
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.options import Options
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import WEB
 from benchmarks.sentences import Sentence, template
@@ -236,6 +237,7 @@ TOOL = Tool(
     slug="ab",
     title="ab",
     homepage="https://httpd.apache.org/docs/current/programs/ab.html",
+    options=Options({"-c": "concurrency"}),
     metrics=(
         _metric("request rate", "1/s", "higher"),
         _metric("transfer rate", "KiB/s", "higher"),

@@ -32,6 +32,7 @@ from benchmarks.parsing.drafts import (
     finished,
     keep,
 )
+from benchmarks.parsing.options import Options
 from benchmarks.parsing.scanning import (
     Found,
     Pairs,
@@ -478,6 +479,17 @@ TOOL = Tool(
     slug="fio",
     title="fio",
     homepage="https://github.com/axboe/fio",
+    options=Options(
+        {
+            **dict.fromkeys(("--bs", "--blocksize"), "block"),
+            "--iodepth": "iodepth",
+            "--ioengine": "engine",
+            "--direct": "direct",
+            "--numjobs": "jobs",
+        },
+        sizes=frozenset({"block"}),
+        switches=frozenset({"direct"}),
+    ),
     metrics=(
         Metric(name="throughput", unit="MB/s", better="higher", component="disk"),
         Metric(name="IOPS", unit="1/s", better="higher", component="disk"),

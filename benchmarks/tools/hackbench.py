@@ -10,6 +10,7 @@ as ``Running with 10*40 (== 400) tasks.``
 
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.options import Options
 from benchmarks.parsing.scanning import Scanner
 from benchmarks.parsing.work import always
 from benchmarks.sentences import Sentence
@@ -58,6 +59,7 @@ TOOL = Tool(
     slug="hackbench",
     title="hackbench",
     homepage="https://wiki.linuxfoundation.org/realtime/documentation/howto/tools/hackbench",
+    options=Options(dict.fromkeys(("-g", "--groups"), "groups")),
     metrics=(Metric(name="time", unit="s", better="lower", component="CPU"),),
     labels=("{mode}", "{groups} groups"),
     primary={

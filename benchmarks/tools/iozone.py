@@ -24,6 +24,7 @@ from benchmarks.parsing.drafts import (
     finished,
     keep,
 )
+from benchmarks.parsing.options import Options
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import DISK
 from benchmarks.sentences import Sentence
@@ -309,6 +310,10 @@ TOOL = Tool(
     slug="iozone",
     title="iozone",
     homepage="https://www.iozone.org/",
+    options=Options(
+        {"-r": "record", "-s": "file_size"},
+        sizes=frozenset({"record", "file_size"}),
+    ),
     metrics=(
         # In throughput mode (-t): the sum over all processes.
         Metric(name="throughput", unit="MB/s", better="higher", component="disk"),

@@ -24,6 +24,7 @@ from benchmarks.parsing.drafts import (
     finished,
     keep,
 )
+from benchmarks.parsing.options import Options
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import NETWORK
 from benchmarks.sentences import Sentence
@@ -259,6 +260,7 @@ TOOL = Tool(
     slug="iperf",
     title="iperf",
     homepage="https://sourceforge.net/projects/iperf2/",
+    options=Options(dict.fromkeys(("-P", "--parallel"), "streams")),
     metrics=(
         Metric(name="throughput", unit="Mbit/s", better="higher", component="network"),
         # What left the sender of datagrams, whether it arrived or not.

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from benchmarks.parsing.contract import Metric, Tool, metrics
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.options import Options
 from benchmarks.parsing.scanning import (
     Found,
     Pairs,
@@ -254,6 +255,7 @@ TOOL = Tool(
     slug="iperf3",
     title="iperf3",
     homepage="https://software.es.net/iperf/",
+    options=Options(dict.fromkeys(("-P", "--parallel"), "streams")),
     metrics=(
         Metric(name="throughput", unit="Mbit/s", better="higher", component="network"),
         Metric(

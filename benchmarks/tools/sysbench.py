@@ -23,6 +23,7 @@ from benchmarks.parsing.drafts import (
     finished,
     keep,
 )
+from benchmarks.parsing.options import Options
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import NO_CLASS, Work, when
 from benchmarks.sentences import Sentence
@@ -297,6 +298,15 @@ TOOL = Tool(
     slug="sysbench",
     title="sysbench",
     homepage="https://github.com/akopytov/sysbench",
+    options=Options(
+        {
+            **dict.fromkeys(("--threads", "--num-threads"), "threads"),
+            "--cpu-max-prime": "max_prime",
+            **dict.fromkeys(("--memory-block-size", "--file-block-size"), "block"),
+            "--memory-total-size": "total",
+        },
+        sizes=frozenset({"block", "total"}),
+    ),
     metrics=(
         Metric(
             name="total time",

@@ -20,6 +20,7 @@ from benchmarks.parsing.drafts import (
     finished,
     keep,
 )
+from benchmarks.parsing.options import Options
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import WEB
 from benchmarks.sentences import Sentence
@@ -165,6 +166,12 @@ TOOL = Tool(
     slug="wrk",
     title="wrk",
     homepage="https://github.com/wg/wrk",
+    options=Options(
+        {
+            **dict.fromkeys(("-t", "--threads"), "threads"),
+            **dict.fromkeys(("-c", "--connections"), "connections"),
+        }
+    ),
     metrics=(
         Metric(
             name="request rate",

@@ -92,7 +92,7 @@ def read_samples(tool: Tool, samples: Iterable[Mapping[str, Any]]) -> list[ReadS
         try:
             metric = tool.metric(sample["metric"])
             value = check_value(metric, sample["value"], sample["unit"])
-            stated = sample.get("parameters", {})
+            stated = tool.options.spelled(sample.get("parameters", {}))
             case = Case(
                 tool=tool.slug,
                 metric=metric.name,

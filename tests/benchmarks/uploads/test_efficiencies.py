@@ -323,3 +323,14 @@ def test_what_was_stored_by_older_rules_is_renewed_once(
     }
     assert DueCheck.objects.filter(study=study).exists()
     assert renew_efficiencies() == 0
+
+
+def test_options_spelled_otherwise_are_the_same_case(submit, run_document, xen):
+    sample = {"metric": "throughput", "value": 50.0, "unit": "MB/s"}
+    native = {**sample, "parameters": {"operation": "read", "args": "--bs=1M"}}
+    guest = {**sample, "parameters": {"operation": "read", "block": "1024K"}}
+    submit(run_document(tool="fio", samples=[native]))
+    submit(run_document(tool="fio", system=xen, samples=[{**guest, "value": 25.0}]))
+
+    assert (of_xen().state, of_xen().ratio) == ("paired", 0.5)
+    assert of_xen().cell.case.parameters == {"operation": "read", "block": "1 MiB"}

@@ -161,7 +161,7 @@ def test_its_queries_are_fixed(
     counts = {
         "": 8,
         f"?baseline={pair.system_id}": 11,
-        "chart/": 7,
+        "chart/": 8,
         f"cell/?cell={pair.pk}": 10,
         f"cell/?cell={pair.pk}&baseline={native}": 13,
     }
