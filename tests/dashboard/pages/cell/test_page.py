@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 from html import unescape
 
+import numpy as np
 import pytest
 
 from benchmarks.comparing import evidence as selector
@@ -137,6 +138,31 @@ def test_two_speeds_are_shown_in_place_of_a_mean_and_a_verdict(text, sides):
     assert "59 MB/s (67 %) or 108 MB/s (33 %)" in page
     assert "95 % interval 0." not in page
     assert f"{cell.efficiency.ratio:.3f}" not in page
+
+
+def scattered(*levels):
+    """Return runs that scatter by a thousandth around these."""
+    noise = np.random.default_rng(len(levels)).normal(0, 0.1, len(levels))
+    return [round(float(value), 2) for value in levels + noise]
+
+
+def test_what_hardly_moves_the_mean_is_said_and_leaves_the_verdict(text, sides):
+    runs = scattered(98.0, *[100.0] * 40)
+
+    page = words(text(address(sides(runs, scattered(*[100.0] * 10)))))
+
+    assert "the first run differs from the others, which moves the mean by" in page
+    assert "below a quarter of the band; the figure stands." in page
+    assert "equivalent" in page
+
+
+def test_two_speeds_within_the_band_are_told_in_its_unit(text, sides):
+    runs = scattered(*[100.0, 101.2, 101.2] * 8)
+
+    page = words(text(address(sides(runs, scattered(*[100.0] * 10)))))
+
+    assert "Two speeds within the band of 2 %, 100.0" in page.replace("\xa0", " ")
+    assert "MB/s (33 %) and 101." in page.replace("\xa0", " ")
 
 
 def test_two_speeds_of_the_baseline_forbid_the_ratio_too(client, sides):
