@@ -124,6 +124,17 @@ def metrics(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The metrics of a run that CPU time for a unit of data is made of.
+
+    ``shares`` are percentages that add up; ``rate`` is what was moved meanwhile.
+    """
+
+    shares: tuple[str, ...]
+    rate: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """A benchmark program: one file of ``benchmarks/tools/``.
@@ -137,6 +148,9 @@ class Tool:
     they alone enter profiles, corrections for many tests and pooling. ``implied`` are
     those that follow from others (MiB/s from operations/s): one of them stands for its
     test where none of these was measured. All others are details.
+
+    ``costs`` are metrics that no output has: they are made of others of the same run
+    (`parsing/costs`).
     """
 
     slug: str
@@ -149,6 +163,7 @@ class Tool:
     primary: Mapping[str, Work] = field(default_factory=dict, hash=False)
     implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     options: Options = field(default_factory=Options, hash=False)
+    costs: Mapping[str, Cost] = field(default_factory=dict, hash=False)
     _by_name: dict[str, Metric] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -159,7 +174,10 @@ class Tool:
             raise ValueError(f"{self.slug} has two metrics of one name")
         object.__setattr__(self, "_by_name", by_name)
         sources = (name for names in self.implied.values() for name in names)
-        for name in (*self.primary, *self.implied, *sources):
+        parts = (
+            name for cost in self.costs.values() for name in (*cost.shares, cost.rate)
+        )
+        for name in (*self.primary, *self.implied, *sources, *self.costs, *parts):
             if folded(name) not in by_name:
                 raise ValueError(f'{self.slug} has no metric "{name}"')
         if both := self.primary.keys() & self.implied.keys():
@@ -186,6 +204,18 @@ class Tool:
         sources = (metric, *self.implied.get(metric, ()))
         works = (self.primary.get(name, NO_CLASS).of(parameters) for name in sources)
         return next(filter(None, works), "")
+
+
+def cost_metric(name: str, component: Component) -> Metric:
+    """CPU time for data: 0 where a share was too small to be printed."""
+    return Metric(
+        name=name,
+        unit="us/KB",
+        better="lower",
+        component=component,
+        zero_allowed=True,
+        kind="cost",
+    )
 
 
 def folded(name: str) -> str:

@@ -29,6 +29,7 @@ from benchmarks.comparing.row import (
 )
 from benchmarks.models import Case, Cell, Efficiency, RunEnergy, Sample, Study, System
 from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.power.meters import meter_readings
 from benchmarks.sentences import Sentence
 from benchmarks.studies.flags import withheld_cells
@@ -186,9 +187,13 @@ def _cell_costs(
         if cases == 1:
             means[cell_id].append((run_id, mean))
     costs: dict[int, CellEnergy] = {}
-    for cell in Cell.objects.filter(pk__in=means).select_related("case"):
+    related = ("case", "efficiency")
+    for cell in Cell.objects.filter(pk__in=means).select_related(*related):
         case = cell.case
         unit = cost_unit(case.metric, case.unit, case.better)
+        # Joules for the 10 s that a test was told to last are joules for no work.
+        if _is_set_length(cell):
+            continue
         if not unit:
             continue
         meter = power[means[cell.pk][0][0]].meter
@@ -207,6 +212,17 @@ def _cell_costs(
             gates = int(gates_of_doubts([doubts])[0])
             costs[cell.pk] = CellEnergy(unit, tuple(known), meter, gates)
     return costs
+
+
+def _is_set_length(cell: Cell) -> bool:
+    """Whether a time is no more than the length that a test was told to last.
+
+    Where the amount of work is set besides (httperf's sessions) its joules mean it.
+    """
+    stored = getattr(cell, "efficiency", None)
+    if stored is None or stored.state != State.NO_SPEED:
+        return False
+    return bool(known_tool(cell.case.tool).metric(cell.case.metric).unless)
 
 
 def energy_rows(

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.contract import Cost, Metric, Tool, cost_metric
 from benchmarks.parsing.drafts import (
     Draft,
     Parameter,
@@ -286,6 +286,7 @@ TOOL = Tool(
             zero_allowed=True,
         ),
         Metric(name="latency max", unit="us", better="lower", component="disk"),
+        cost_metric("CPU time per data", "disk"),
     ),
     aliases=("bonnie",),
     labels=("by {by}", "{size}", "{files} files"),
@@ -293,6 +294,9 @@ TOOL = Tool(
         "throughput": DISK,
         "seek rate": always("disk: random read"),
         "file rate": NO_CLASS,
+    },
+    costs={
+        "CPU time per data": Cost(("CPU utilization",), "throughput"),
     },
     parser=Parser(
         version=2,

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing.contract import Metric, Tool, metrics
+from benchmarks.parsing.contract import Cost, Metric, Tool, cost_metric, metrics
 from benchmarks.parsing.drafts import (
     Draft,
     Parameter,
@@ -509,6 +509,7 @@ TOOL = Tool(
             component="disk",
             zero_allowed=True,
         ),
+        cost_metric("CPU time per data", "disk"),
     ),
     labels=("{job}", "{block}"),
     primary={
@@ -524,6 +525,15 @@ TOOL = Tool(
             "throughput",
             "IOPS",
             "latency mean",
+        ),
+    },
+    costs={
+        "CPU time per data": Cost(
+            (
+                "CPU user",
+                "CPU system",
+            ),
+            "throughput",
         ),
     },
     parser=Parser(

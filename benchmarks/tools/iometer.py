@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from benchmarks.parsing import work
-from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.contract import Cost, Metric, Tool, cost_metric
 from benchmarks.parsing.drafts import (
     Draft,
     Parameter,
@@ -291,6 +291,8 @@ TOOL = Tool(
         Metric(name="IOps", unit="1/s", better="higher", component="disk"),
         Metric(name="response time mean", unit="ms", better="lower", component="disk"),
         Metric(name="response time max", unit="ms", better="lower", component="disk"),
+        cost_metric("CPU time per data (network)", "network"),
+        cost_metric("CPU time per data (disk)", "disk"),
     ),
     labels=("{block_size}",),
     primary={
@@ -303,6 +305,12 @@ TOOL = Tool(
             "disk throughput",
             "IOps",
         ),
+    },
+    costs={
+        f"CPU time per data ({loaded})": Cost(
+            (f"CPU utilization ({loaded})",), f"{loaded} throughput"
+        )
+        for loaded in ("network", "disk")
     },
     parser=Parser(
         version=1,

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from benchmarks.parsing.contract import Metric, Tool, metrics
+from benchmarks.parsing.contract import Cost, Metric, Tool, cost_metric, metrics
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.options import Options
 from benchmarks.parsing.scanning import (
@@ -292,6 +292,8 @@ TOOL = Tool(
             component="network",
             zero_allowed=True,
         ),
+        cost_metric("CPU time per data local", "network"),
+        cost_metric("CPU time per data remote", "network"),
     ),
     aliases=("iperf 3",),
     labels=("{protocol}", "{operation}"),
@@ -300,6 +302,10 @@ TOOL = Tool(
     },
     implied={
         "sent throughput": ("throughput",),
+    },
+    costs={
+        "CPU time per data local": Cost(("CPU utilization local",), "throughput"),
+        "CPU time per data remote": Cost(("CPU utilization remote",), "throughput"),
     },
     parser=Parser(
         version=2,

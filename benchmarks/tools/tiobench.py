@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Metric, Tool, metrics
+from benchmarks.parsing.contract import Cost, Metric, Tool, cost_metric, metrics
 from benchmarks.parsing.drafts import (
     Draft,
     Parameter,
@@ -176,6 +176,7 @@ TOOL = Tool(
             component="disk",
             zero_allowed=True,
         ),
+        cost_metric("CPU time per data", "disk"),
     ),
     aliases=("tiobench.pl",),
     labels=("{size}", "{block}", "{threads} threads"),
@@ -184,6 +185,9 @@ TOOL = Tool(
     },
     implied={
         "latency mean": ("rate",),
+    },
+    costs={
+        "CPU time per data": Cost(("CPU",), "rate"),
     },
     parser=Parser(
         version=1,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Metric, Tool, metrics
+from benchmarks.parsing.contract import Cost, Metric, Tool, cost_metric, metrics
 from benchmarks.parsing.drafts import (
     Draft,
     Parameter,
@@ -156,6 +156,7 @@ TOOL = Tool(
             better="lower",
             component="disk",
         ),
+        cost_metric("CPU time per data", "disk"),
     ),
     labels=("{size}", "{threads} threads"),
     primary={
@@ -166,6 +167,15 @@ TOOL = Tool(
         "latency mean": (
             "rate",
             "time",
+        ),
+    },
+    costs={
+        "CPU time per data": Cost(
+            (
+                "CPU user",
+                "CPU system",
+            ),
+            "rate",
         ),
     },
     parser=Parser(

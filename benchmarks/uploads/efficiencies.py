@@ -18,12 +18,21 @@ from benchmarks.analysis.baselines import (
 from benchmarks.analysis.near import MeasuredCase, nearest
 from benchmarks.analysis.sessions import is_named
 from benchmarks.fingerprints import canonical_parameters
-from benchmarks.models import Cell, CellSession, DueCheck, Efficiency, Study
+from benchmarks.models import (
+    Cell,
+    CellSession,
+    DueCheck,
+    Efficiency,
+    OutboxItem,
+    Run,
+    Study,
+)
 from benchmarks.models.study import EFFICIENCY_RULES
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.speedless import Extremes, no_speed
 from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence, joined
+from benchmarks.tools import TOOLS
 
 State = Efficiency.State
 SUM = "sum"
@@ -66,7 +75,8 @@ def normalise_study(study: Study) -> None:
 def renew_efficiencies() -> int:
     """Set the cells of studies of older rules against others anew; return how many.
 
-    Their flags rest on efficiencies: they are looked at once more as well.
+    Their flags rest on efficiencies: they are looked at once more as well. What data
+    cost in CPU time is made of their uploads, which are processed again for it.
     """
     older = Study.objects.filter(efficiency_rules__lt=EFFICIENCY_RULES)
     ids = list(older.order_by("pk").values_list("pk", flat=True))
@@ -78,6 +88,7 @@ def renew_efficiencies() -> int:
             study.efficiency_rules = EFFICIENCY_RULES
             study.save(update_fields=["efficiency_rules"])
             DueCheck.objects.create(study=study)
+            _read_again(study)
     return len(ids)
 
 
@@ -90,6 +101,18 @@ def cells_misjudged(study: Study) -> list[Cell]:
         cursor.execute(MISJUDGED, {"study": study.pk})
         ids = [pk for (pk,) in cursor.fetchall()]
     return list(Cell.objects.filter(pk__in=ids).order_by("pk"))
+
+
+def _read_again(study: Study) -> None:
+    """Have the uploads processed once more that say what data cost in CPU time."""
+    with_costs = [tool.slug for tool in TOOLS.values() if tool.costs]
+    uploads = Run.objects.filter(
+        study=study, tool__in=with_costs, source=None, status=Run.Status.PARSED
+    )
+    OutboxItem.objects.bulk_create(
+        (OutboxItem(run=run, lab_id=study.lab_id) for run in uploads.only("pk")),
+        ignore_conflicts=True,
+    )
 
 
 def normalise(touched: Sequence[Cell]) -> None:

@@ -18,7 +18,8 @@ from benchmarks.models import Case, Run, Sample
 from benchmarks.own_tools.lookup import DeclaredTool
 from benchmarks.own_tools.samples import read_table
 from benchmarks.parsing import reading
-from benchmarks.parsing.contract import Tool, check_value
+from benchmarks.parsing.contract import Metric, Tool, check_value
+from benchmarks.parsing.costs import Measured, costs
 from benchmarks.parsing.labels import case_label
 from benchmarks.parsing.reading import ReadRun
 from benchmarks.sentences import stored
@@ -93,23 +94,48 @@ def read_samples(tool: Tool, samples: Iterable[Mapping[str, Any]]) -> list[ReadS
             metric = tool.metric(sample["metric"])
             value = check_value(metric, sample["value"], sample["unit"])
             stated = tool.options.spelled(sample.get("parameters", {}))
-            case = Case(
-                tool=tool.slug,
-                metric=metric.name,
-                parameters=fingerprints.display_parameters(stated),
-                unit=metric.unit,
-                better=metric.better,
-                component=metric.component,
-                label=case_label(tool, metric, stated),
-                fingerprint=fingerprints.case_fingerprint(
-                    tool.slug, metric.name, stated
-                ),
-            )
+            case = _case(tool, metric, stated)
             read.append(ReadSample(case, sample.get("repetition", 1), value))
         except BenchmarksError as error:
             error.field = f"samples[{index}]"
             raise
     return read
+
+
+def _case(tool: Tool, metric: Metric, stated: Mapping[str, Any]) -> Case:
+    """Return the unsaved case of a metric with its parameters."""
+    return Case(
+        tool=tool.slug,
+        metric=metric.name,
+        parameters=fingerprints.display_parameters(stated),
+        unit=metric.unit,
+        better=metric.better,
+        component=metric.component,
+        label=case_label(tool, metric, stated),
+        fingerprint=fingerprints.case_fingerprint(tool.slug, metric.name, stated),
+    )
+
+
+def _with_costs(tool: Tool, samples: Sequence[ReadSample]) -> tuple[ReadSample, ...]:
+    """Return a run's samples, and after them what its data cost in CPU time."""
+    # What a run states itself is not made once more.
+    stated = {sample.case.metric for sample in samples}
+    measured = (
+        Measured(
+            sample.case.metric, sample.case.parameters, sample.repetition, sample.value
+        )
+        for sample in samples
+    )
+    made = (
+        ReadSample(
+            _case(tool, tool.metric(cost.metric), cost.parameters),
+            cost.repetition,
+            cost.value,
+        )
+        for cost in costs(tool, measured)
+        if cost.metric not in stated
+    )
+    return (*samples, *made)
 
 
 def read_upload(text: str, own: DeclaredTool | None = None) -> tuple[Result, ...]:
@@ -130,7 +156,7 @@ def read_upload(text: str, own: DeclaredTool | None = None) -> tuple[Result, ...
     try:
         if tool and "output" not in document:
             samples = read_samples(tool, document["samples"])
-            return (replace(stated, samples=tuple(samples)),)
+            return (replace(stated, samples=_with_costs(tool, samples)),)
         if own:
             return _table_results(stated, own, document)
         # The command that an agent says it started tells what a bare output may not.
@@ -184,7 +210,7 @@ def _result(run: ReadRun, document: Mapping[str, Any]) -> Result:
         tool=run.tool,
         tool_version=document.get("tool_version") or run.tool_version,
         parser_version=run.parser_version,
-        samples=tuple(samples),
+        samples=_with_costs(tools.get(run.tool), samples) if samples else (),
         # In English, and beside it the words that it is said with in other languages.
         warnings=tuple(
             {

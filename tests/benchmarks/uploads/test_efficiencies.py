@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.models import Cell, DueCheck, Efficiency, Host, Study
+from benchmarks.models import Cell, DueCheck, Efficiency, Host, OutboxItem, Study
 from benchmarks.studies.saving import update_study
 from benchmarks.uploads.efficiencies import (
     normalise,
@@ -334,3 +334,14 @@ def test_options_spelled_otherwise_are_the_same_case(submit, run_document, xen):
 
     assert (of_xen().state, of_xen().ratio) == ("paired", 0.5)
     assert of_xen().cell.case.parameters == {"operation": "read", "block": "1 MiB"}
+
+
+def test_uploads_that_say_what_data_cost_are_processed_again(
+    submit, run_document, study
+):
+    (submission,) = submit(run_document(100.0))
+    Study.objects.update(efficiency_rules=0)
+
+    renew_efficiencies()
+
+    assert OutboxItem.objects.get().run_id == submission.run_id

@@ -269,3 +269,17 @@ def test_many_workers_at_once_finish_everything_once(agent, run_document, xen):
     assert {native.n, vm.n} == {30}
     against = Efficiency.objects.get(state="paired")
     assert against.ratio == pytest.approx(30 / 31)
+
+
+def test_data_cost_processor_time_where_a_run_tells_share_and_rate(
+    submit, run_document
+):
+    document = run_document(100.0)
+    share = {"metric": "CPU utilization (network)", "value": 20.0, "unit": "%"}
+    share["parameters"] = {"operation": "write"}
+    (submission,) = submit({**document, "samples": [*document["samples"], share]})
+
+    cost = Cell.objects.get(case__metric="CPU time per data (network)")
+    assert (cost.mean, cost.case.unit) == (pytest.approx(2.048), "us/KB")
+    # What was uploaded stays what it is.
+    assert Run.objects.get(pk=submission.run_id).sample_count == 3

@@ -216,7 +216,7 @@ def test_a_private_study_is_not_there(client, private_study):
 
 
 def test_its_queries_are_fixed(client, together, django_assert_num_queries):
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         client.get(PAGE)
 
 

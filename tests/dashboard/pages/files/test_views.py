@@ -116,10 +116,10 @@ def test_two_pinned_systems_leave_as_they_are_compared(
 
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_what_is_missing_is_empty_and_never_zero(text, submit, run_document, xen, form):
-    load = {"metric": "CPU utilization (network)", "parameters": {}, "unit": "%"}
+    load = {"metric": "jitter", "parameters": {}, "unit": "ms"}
     submit(
-        run_document(samples=[{**load, "value": 0.0}]),
-        run_document(samples=[{**load, "value": 13.08}], system=xen),
+        run_document(tool="iperf3", samples=[{**load, "value": 0.0}]),
+        run_document(tool="iperf3", samples=[{**load, "value": 13.08}], system=xen),
     )
 
     written = text(f"{STUDY}compare.{form}")
@@ -131,6 +131,42 @@ def test_what_is_missing_is_empty_and_never_zero(text, submit, run_document, xen
     assert {vm[name] for name in ("ratio", "low", "high", "overhead", "vcpus")} == {
         nothing
     }
+
+
+def test_a_share_of_processor_time_has_no_ratio_in_any_column(
+    text, submit, run_document, xen
+):
+    load = {"metric": "CPU utilization (network)", "parameters": {}, "unit": "%"}
+    submit(
+        run_document(samples=[{**load, "value": 2.4}]),
+        run_document(samples=[{**load, "value": 37.8}], system=xen),
+    )
+
+    native, vm = table(text(f"{STUDY}compare.csv"))
+
+    assert (vm["state"], vm["kind"], vm["value"]) == ("no_speed", "", "37.8")
+    assert {vm[name] for name in ("ratio", "low", "high", "overhead")} == {""}
+    assert "hypervisor's part is not seen" in vm["reason"]
+    assert native["state"] == "no_speed"
+
+
+def test_a_slot_is_written_as_slowdown_without_overhead(
+    text, submit, run_document, xen
+):
+    together = {"system": xen, "scenario": "parallel", "vms": 2}
+    submit(
+        run_document(50.0),
+        run_document(40.0, system=xen),
+        *(run_document(10.0, slot=slot, **together) for slot in ("1", "2")),
+    )
+
+    (slot, _) = [
+        line
+        for line in table(text(f"{STUDY}compare.csv?scenario=parallel"))
+        if line["scenario"] == "parallel"
+    ]
+
+    assert (slot["kind"], slot["ratio"], slot["overhead"]) == ("slowdown", "0.25", "")
 
 
 def test_a_chosen_baseline_makes_ratios_relative(text, pair):
@@ -224,7 +260,7 @@ def test_its_queries_are_fixed(
 ):
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
 
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         client.get(f"{STUDY}compare.{form}")
 
 
