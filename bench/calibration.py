@@ -24,6 +24,12 @@ import numpy as np
 from numpy.random import Generator
 
 from bench.mistakes import CLASSES
+from bench.statements import (
+    many_statements,
+    words_by_layout,
+    words_by_world,
+    words_by_world_across_days,
+)
 from bench.studies import clean_study
 from bench.tables import (
     Table,
@@ -134,6 +140,10 @@ TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
     many_cells,
     false_verdicts_on_a_quiet_host,
     flags,
+    words_by_world,
+    words_by_layout,
+    words_by_world_across_days,
+    many_statements,
 )
 
 
