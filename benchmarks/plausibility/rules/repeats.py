@@ -19,6 +19,8 @@ from benchmarks.sentences import Sentence, counted, joined
 
 TICKS_S: Final = (1.0, 1 / 18.2, 0.02, 1 / 60, 1 / 64, 0.01, 0.004, 0.001)
 """Clocks of systems: DOS, Windows, Linux by how often its timer ticks."""
+READABLE: Final = 1e-50
+"""Of any unit, no time or rate reads less, nor more than one in so many."""
 FINELY: Final = 5
 """A tick of fewer printed steps could be anything."""
 CERTAIN: Final = 0.1
@@ -98,6 +100,9 @@ def _ticks(cell: CellFact, values: Sequence[float]) -> bool:
     Of a clock that systems have (a second, a hundredth of one, 1/64 s); or of any,
     where the values are printed so finely that whole numbers of ticks are no chance.
     """
+    # What no clock reads is not counted in ticks, nor could floats hold the squares.
+    if not READABLE <= min(values) <= max(values) <= 1 / READABLE:
+        return False
     printed = precision(values, cell.decimals)
     unit = units.find(cell.unit)
     if unit is not None and unit.dimension == "time":

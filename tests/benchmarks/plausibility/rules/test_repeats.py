@@ -52,3 +52,20 @@ def test_whole_ticks_of_a_coarse_clock_are_no_error(ticking):
     facts = {"unit": unit, "better": better, "component": "CPU", "decimals": 6}
 
     assert findings("few-distinct-readings", cell(*means, **facts)) == []
+
+
+@pytest.mark.parametrize(
+    "means",
+    [
+        [52.1, 51.9, 5300.0, 5280.0, 52.1, 51.9],
+        [2e-308] * 12,
+        [2e-308, 1.0, 1.0, 1.0, 1.0, 2e-308],
+        [0.0, 101.0, 0.0, 101.0, 101.0, 101.0],
+        [-1.0, 1e300, -1.0, 1e300, 1e300, 1e300],
+        [1e-200, 1e200, 1e200, 1e-200, 1e200, 1e200],
+    ],
+)
+@pytest.mark.parametrize("better", ["lower", "higher"])
+@pytest.mark.parametrize("unit", ["s", "MB/s"])
+def test_readings_of_no_clock_break_nothing(means, better, unit):
+    assert distinct(means, better=better, unit=unit) in {0, 1}
