@@ -20,10 +20,12 @@ from typing import Any, Final
 
 import orjson
 
-from benchmarks.errors import ParseError
-from benchmarks.parsing.contract import Tool, folded
+from benchmarks.errors import BenchmarksError, ParseError
+from benchmarks.fingerprints import display_parameters
+from benchmarks.parsing.contract import Tool, check_value, folded
 from benchmarks.parsing.decoding import decode, with_points, writes_comma
-from benchmarks.parsing.drafts import MAX_RUNS
+from benchmarks.parsing.drafts import MAX_RUNS, Reading
+from benchmarks.parsing.reading import ReadRun
 from benchmarks.parsing.scanning import LineError
 from benchmarks.sentences import Sentence
 
@@ -85,6 +87,45 @@ def read_table(
     return tuple(
         TableRun(tuple(row.sample for row in of_run), of_run[0].line, of_run[-1].line)
         for of_run in runs.values()
+    )
+
+
+def read_runs(
+    tool: Tool, version: int, text: bytes | str, locale: str | None = None
+) -> tuple[ReadRun, ...]:
+    """The same runs as outputs have them, for whoever looks before an upload.
+
+    ``version`` is that of the declaration. A sample that would be refused is the
+    problem of its run.
+    """
+    return tuple(_as_read(tool, version, run) for run in read_table(tool, text, locale))
+
+
+def _as_read(tool: Tool, version: int, run: TableRun) -> ReadRun:
+    readings = tuple(
+        Reading(
+            metric=sample["metric"],
+            value=sample["value"],
+            unit=sample["unit"],
+            parameters=sample["parameters"],
+            repetition=sample.get("repetition", 1),
+        )
+        for sample in run.samples
+    )
+    problem = None
+    try:
+        for reading in readings:
+            display_parameters(reading.parameters)
+            check_value(tool.metric(reading.metric), reading.value, reading.unit)
+    except BenchmarksError as error:
+        problem = ParseError(error.sentence)
+    return ReadRun(
+        tool=tool.slug,
+        parser_version=version,
+        first_line=run.first_line or 1,
+        last_line=run.last_line or 1,
+        readings=() if problem else readings,
+        problem=problem,
     )
 
 

@@ -18,7 +18,9 @@ from django.http import HttpRequest
 from benchmarks import tools
 from benchmarks.errors import BatchRefusedError, BenchmarksError, shorten
 from benchmarks.fingerprints import display_parameters
-from benchmarks.models import Agent
+from benchmarks.models import Agent, Lab
+from benchmarks.own_tools.lookup import DeclaredTool, declared_tools, known_tool
+from benchmarks.own_tools.samples import read_runs
 from benchmarks.parsing import reading
 from benchmarks.parsing.decoding import decode
 from benchmarks.parsing.drafts import Parameter
@@ -57,7 +59,8 @@ LOCALES = {
     "tr_TR": "Türkçe",
 }
 
-# A tool without a parser takes its samples as numbers only.
+# A tool without a parser takes its samples as numbers only; one that a lab declared
+# itself takes a table of them.
 READERS = {slug: tool.title for slug, tool in tools.TOOLS.items() if tool.parser}
 
 Parameters = Mapping[str, Parameter]
@@ -194,8 +197,16 @@ class Outcome:
         return any(submission.repeated for submission in self.submissions)
 
 
-def previews(request: HttpRequest) -> Iterator[Preview]:
+def readers(lab: Lab) -> dict[str, str]:
+    """Return whose files a lab may upload: the title of each tool by its name."""
+    own = declared_tools(lab.slug).values()
+    in_use = {it.name: it.tool.title for it in own if not it.is_retired}
+    return in_use | READERS
+
+
+def previews(request: HttpRequest, lab: Lab) -> Iterator[Preview]:
     """Yield what is read in each file that came, one file in memory at a time."""
+    own = declared_tools(lab.slug)
     room, end = Room(ROWS_SHOWN), monotonic() + READING_S
     for member, named in _members(request):
         # The browser asks for these again, one by one; without its name and size a file
@@ -204,17 +215,23 @@ def previews(request: HttpRequest) -> Iterator[Preview]:
             size = len(member.data)
             yield Preview(member.index, member.name, size, named, is_later=True)
         else:
-            yield preview(member, named, room)
+            yield preview(member, named, room, own)
 
 
-def preview(member: Member, named: Named, room: Room) -> Preview:
-    """Read a file without storing anything of it."""
+def preview(
+    member: Member, named: Named, room: Room, own: Mapping[str, DeclaredTool]
+) -> Preview:
+    """Read a file without storing anything of it; ``own`` are its lab's own tools."""
     blank = Preview(member.index, member.name, len(member.data), named)
     if refusal := member.refusal:
         return replace(blank, trouble=Trouble.of(refusal), status=refusal.status)
     try:
         # Each run keeps its own trouble; only trouble with the whole file is raised.
-        runs = reading.read(member.data, named.tool or None, named.locale or None)
+        locale = named.locale or None
+        if declared := own.get(named.tool):
+            runs = read_runs(declared.tool, declared.version, member.data, locale)
+        else:
+            runs = reading.read(member.data, named.tool or None, locale)
     except BenchmarksError as error:
         return replace(blank, trouble=Trouble.of(error))
     return replace(
@@ -227,7 +244,7 @@ def preview(member: Member, named: Named, room: Room) -> Preview:
 
 def _results(runs: Iterable[ReadRun], room: Room) -> Iterator[PreviewResult]:
     for run in runs:
-        tool, readings = tools.get(run.tool), run.readings
+        tool, readings = known_tool(run.tool), run.readings
         # The parameters that all numbers of a run have are said once.
         shared: dict[str, Parameter] = dict(readings[0].parameters) if readings else {}
         for sample in readings[1:]:

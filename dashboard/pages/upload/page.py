@@ -21,7 +21,7 @@ from dashboard import wording
 from dashboard.kit.addresses import id_in
 from dashboard.kit.forms import LineField, NotChosenError, cleaned
 from dashboard.pages.upload.archives import MAX_TOTAL_BYTES
-from dashboard.pages.upload.files import LOCALES, READERS
+from dashboard.pages.upload.files import LOCALES, readers
 from dashboard.wording import Text
 
 GIB = 1024**3
@@ -158,7 +158,7 @@ def upload_page(lab: Lab, chosen: Mapping[str, str]) -> UploadPage:
         limit_bytes=settings.UPLOAD_LIMIT_BYTES,
         zip_limit_bytes=MAX_TOTAL_BYTES,
         scenarios=wording.SCENARIOS,
-        readers=READERS,
+        readers=readers(lab),
         locales=LOCALES,
         platforms=PLATFORMS,
         types=TYPES,

@@ -134,7 +134,7 @@ def upload(request: HttpRequest, place: Place) -> HttpResponse:
     if request.method != "POST":
         return _answer(request, place, 200)
     if request.POST.get("do") != "store":
-        read = list(previews(request))
+        read = list(previews(request, place.lab))
         # One file that can be read is an answer; the page says what each came to.
         status = min((preview.status for preview in read), default=200)
         return _answer(request, place, status, previews=read)

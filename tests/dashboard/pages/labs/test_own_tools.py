@@ -1,5 +1,7 @@
 """A lab's own tools in the browser: declared, changed, retired, deleted, seen."""
 
+import re
+
 import pytest
 
 from benchmarks.models import AuditEntry, OwnTool
@@ -85,6 +87,14 @@ def test_a_form_is_refused_with_a_sentence(keeper, lab, changes, sentence):
     assert page.status_code == 422
     assert sentence in page.text
     assert not OwnTool.objects.exists()
+
+
+def test_its_page_leads_to_the_upload_page_with_the_tool_chosen(keeper, tool):
+    [address] = re.findall(r'href="(/upload/[^"]+)"', keeper.get(TOOL).text)
+
+    page = keeper.get(address.replace("&amp;", "&")).text
+
+    assert '<option value="alpha-lab:boot-time" selected>' in page
 
 
 def test_one_metric_more_keeps_what_was_filled_in(keeper, lab):

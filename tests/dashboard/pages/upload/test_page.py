@@ -558,9 +558,9 @@ def test_queries_do_not_grow_with_systems_studies_and_results(
         lab.studies.create(slug=f"study-{n}", title="Another")
     room = in_zip(**{f"n{n}": HDPARM for n in range(5)})
 
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         member.get(PAGE)
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):
         send(member, room)
 
 
