@@ -11,9 +11,11 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from benchmarks.parsing.contract import Kind, Metric
+from benchmarks.parsing.options import LINES
 from benchmarks.sentences import Sentence, template
 
 # By how much a test outlasts its set length: what it has begun it ends.
@@ -111,9 +113,29 @@ def _set(parameters: Mapping[str, str], option: str) -> float:
     Of several numbers the last counts: httperf's sessions end in the time to think.
     """
     # "10", "60 s", "e0.02", "4,15,10"
-    last = parameters.get(option, "").rpartition(",")[2].strip()
+    last = _stated(parameters, option).rpartition(",")[2].strip()
     number = _NUMBER.fullmatch(last)
     return float(number[1]) if number else 0.0
+
+
+def _stated(parameters: Mapping[str, str], option: str) -> str:
+    """What an option is set to: as a parameter of its own, or on a command line."""
+    if option in parameters:
+        return parameters[option]
+    for name, text in parameters.items():
+        is_line = name.replace("_", " ") in LINES
+        if is_line and (found := _typed(option).search(text)):
+            return found[1]
+    return ""
+
+
+@cache
+def _typed(option: str) -> re.Pattern[str]:
+    """An option as it is typed: ``--max-time=60``, ``--time 10``, ``-t60``."""
+    if len(option) == 1:
+        return re.compile(rf"(?<!\S)-{option}[= ]?([^\s=-]\S*)")
+    words = re.escape(option).replace("_", "[-_]")
+    return re.compile(rf"(?<!\S)--?{words}[= ]([^\s-]\S*)")
 
 
 def _whole_seconds(side: Extremes) -> float:

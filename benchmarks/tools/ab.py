@@ -254,7 +254,7 @@ TOOL = Tool(
             unit="s",
             better="lower",
             component="application",
-            fixed_by=SET_LENGTHS,
+            fixed_by=("t", *SET_LENGTHS),
             unless=SET_AMOUNTS,
         ),
         *(

@@ -178,7 +178,7 @@ TOOL = Tool(
             unit="1/s",
             better="higher",
             component="application",
-            capped_by=("rate",),
+            capped_by=("rate", "R"),
         ),
         _metric("transfer rate", "MiB/s"),
         _metric("thread request rate", "1/s"),

@@ -157,3 +157,23 @@ def test_a_misprinted_native_value_is_left_out_and_counted(esxi_study):
     assert memory.whole.left_out == {"implausible": 8}
     assert len(memory.whole.subjects) == 5
     assert memory.whole.found.cells == 16
+
+
+def is_share(case: str) -> bool:
+    return case.startswith("CPU utilization")
+
+
+def test_shares_of_processor_time_have_no_effect(load_study):
+    """Of native's, a guest's own share was 15.765 once, and moved by x 36.9."""
+    study = load_study("lmu-2010-xen", lambda run: run["tool"] == "iometer")
+
+    for response in ("efficiency", "value"):
+        answer = study_effects(ANYONE, study, scenario="single", response=response)
+        analyses = [it for each in answer.components for it in each.cases]
+        shares = [it for it in analyses if is_share(it.subjects[0].case)]
+
+        assert shares
+        assert {len(it.observations) for it in shares} == {0}
+        assert {reason for it in shares for reason in it.left_out} == {"no_speed"}
+        wholes = [each.whole for each in answer.components if each.whole]
+        assert not any(is_share(it.case) for whole in wholes for it in whole.subjects)

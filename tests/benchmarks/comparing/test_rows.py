@@ -108,3 +108,17 @@ def test_it_asks_twice_however_much_there_is(
 
     with django_assert_num_queries(2):
         assert len(facets(study).systems) == 5
+
+
+def test_a_published_study_has_no_efficiency_of_shares_or_slots(load_study):
+    study = load_study("lmu-2010-xen", lambda run: run["tool"] == "iometer")
+    rows = [comparison_row(cell) for cell in compared_cells(ANYONE, study=study)]
+    shares = [row for row in rows if row.shown.unit == "%"]
+    slots = [row for row in rows if row.scenario == "parallel" and row.slot.isdigit()]
+
+    assert {(row.shown.state, row.shown.ratio) for row in shares} == {
+        ("no_speed", None)
+    }
+    assert {row.shown.efficiency for row in slots} == {None}
+    assert {row.shown.state for row in slots} <= {"slowdown", "missing", "no_speed"}
+    assert any(row.shown.slowdown for row in slots)

@@ -67,6 +67,30 @@ def test_a_time_of_a_set_amount_of_work_is_a_speed(amount):
     assert of("sysbench", "total time", stated, *SIDES) is None
 
 
+@pytest.mark.parametrize(
+    ("tool", "metric", "line", "word"),
+    [
+        (
+            "sysbench",
+            "total time",
+            "--max-time=60 --max-requests=0",
+            "max_time",
+        ),
+        ("sysbench", "total time", "oltp_read_only --time 10 run", "time"),
+        ("ab", "test duration", "-t 60 -c 10", "t"),
+        ("ab", "test duration", "-c10 -t60", "t"),
+        ("httperf", "test duration", "--server a --rate=100", "rate"),
+    ],
+)
+def test_options_are_found_on_command_lines(tool, metric, line, word):
+    assert f"its option {word}:" in of(tool, metric, {"args": line}, *SIDES)
+
+
+@pytest.mark.parametrize("line", ["--events=500 --time=0", "--max-requests=500"])
+def test_set_work_is_found_on_command_lines(line):
+    assert of("sysbench", "total time", {"args": line}, Extremes(10.0, 10.01)) is None
+
+
 def test_an_amount_of_0_is_no_limit():
     assert of("sysbench", "total time", {"events": "0", "time": "10"}, *SIDES)
 
