@@ -17,6 +17,7 @@ from api.kit.queries import (
 )
 from api.kit.views import ApiView
 from benchmarks.analysis.baselines import Light as LightColor
+from benchmarks.analysis.designs import Design
 from benchmarks.analysis.verdicts import EvidenceLevel, Verdict
 from benchmarks.comparing.lights import Lights, known_systems
 from benchmarks.comparing.row import NOT_YET
@@ -35,6 +36,7 @@ VERDICTS = [verdict.name.lower() for verdict in Verdict]
 # Verdicts are in an order: from NOT_ASSESSED on they are no direction.
 DIRECTIONS = VERDICTS[: Verdict.NOT_ASSESSED]
 EVIDENCE_LEVELS = [evidence_level.name.lower() for evidence_level in EvidenceLevel]
+DESIGNS = [design.slug for design in Design if design]
 NONE_YET: Final[dict[str, Any]] = {"default": None, "allow_null": True}
 LOOKUPS = {
     "scenario": "scenario",
@@ -91,6 +93,12 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     ``light`` says how far the two sides may be compared, ``light_sentence`` what
     differs: green is only what the study studies, amber more, red another host, other
     parameters or another unit, which refuses the verdict. Empty without another side.
+
+    ``design`` is what was repeated and ``scope`` of what the verdict speaks ("across 5
+    sessions"); ``sessions`` are those of the cell, of its baseline, and shared,
+    ``between_sd`` the relative standard deviation between them. ``ratio_range`` has
+    the ratios of the extreme runs, ``is_weak`` tells that the verdict rests on an
+    assumption, ``wanted_sessions`` how many would decide, ``rule_set`` by which rules.
     """
 
     id = serializers.IntegerField()
@@ -174,6 +182,24 @@ class ComparisonSerializer(serializers.Serializer[Any]):
         child=serializers.CharField(), source="shown.judgement.sentences", default=[]
     )
     advice = serializers.CharField(source="shown.judgement.advice", default="")
+    design = serializers.ChoiceField(
+        DESIGNS, source="shown.judgement.design", default="", allow_blank=True
+    )
+    scope = serializers.CharField(source="shown.judgement.scope", default="")
+    sessions = serializers.ListField(
+        child=serializers.IntegerField(),
+        source="shown.judgement.sessions",
+        **NONE_YET,
+    )
+    between_sd = serializers.FloatField(source="shown.judgement.between_sd", **NONE_YET)
+    ratio_range = serializers.ListField(
+        child=serializers.FloatField(), source="shown.judgement.range", **NONE_YET
+    )
+    is_weak = serializers.BooleanField(source="shown.judgement.is_weak", default=False)
+    wanted_sessions = serializers.IntegerField(
+        source="shown.judgement.wanted_sessions", **NONE_YET
+    )
+    rule_set = serializers.IntegerField(source="shown.judgement.rule_set", **NONE_YET)
     state = serializers.ChoiceField(choices=STATES, source="shown.state")
     light = serializers.ChoiceField(
         choices=LIGHTS, allow_blank=True, source="shown.light"

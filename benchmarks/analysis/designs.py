@@ -44,6 +44,7 @@ from benchmarks.analysis.intervals import (
 Places = NDArray[np.int64]
 
 UNKNOWN_TIME: Final = -1  # the session of runs that state no start
+LEAST_WORTH: Final = 3.0  # independent runs
 REPEATED_SESSIONS: Final = 3  # from here on a spread between sessions can be relied on
 
 
@@ -149,10 +150,13 @@ class SessionRollups:
     @property
     @NO_WARNINGS
     def independent(self) -> Floats:
-        """How many independent runs those of each session are worth, at least two."""
+        """How many independent runs those of each session are worth, at least three.
+
+        Few runs know their own autocorrelation too badly to count as less.
+        """
         rho = np.where(self.rho > 0, np.minimum(self.rho, 0.99), 0.0)
         worth = self.n * (1 - rho) / (1 + rho)
-        return np.where(self.n > 1, np.maximum(worth, 2.0), self.n)
+        return np.maximum(worth, np.minimum(self.n, LEAST_WORTH))
 
     @property
     def rollups(self) -> Rollups:

@@ -87,7 +87,9 @@ LIFTED: Final = (
     | Gate.FEW_INDEPENDENT
 )
 # Nor does what another day may have done, where no day does as much.
-LIFTED_BEYOND_DAYS: Final = LIFTED | Gate.UNREPEATED | Gate.STALE_BASELINE
+LIFTED_BEYOND_DAYS: Final = (
+    LIFTED | Gate.UNREPEATED | Gate.OTHER_SESSION | Gate.STALE_BASELINE
+)
 
 # These say why there is no other side.
 NO_PARTNER: Final = (

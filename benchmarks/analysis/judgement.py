@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from benchmarks.analysis.energy import MeterFacts, gain_log_variance
 from benchmarks.analysis.gates import CURABLE, SENTENCES, Gate, codes_of, reasons_of
 from benchmarks.analysis.intervals import NO_WARNINGS, Rollups
 from benchmarks.analysis.verdicts import (
+    RULE_SET,
     EvidenceLevel,
     Judgements,
     Verdict,
@@ -125,6 +126,7 @@ class Judgement:
     range: tuple[float, float] | None = None
     is_weak: bool = False
     wanted_sessions: int | None = None
+    rule_set: int = RULE_SET
 
     @property
     def is_assessed(self) -> bool:
@@ -143,6 +145,39 @@ class EnergyPair:
     base: Sequence[float]
     meters: tuple[MeterFacts, MeterFacts]
     gates: int = 0
+
+
+class TableRatio(NamedTuple):
+    """What a table writes of a ratio: the figure, or the ratios of the extremes."""
+
+    ratio: float | None
+    range: tuple[float, float] | None
+
+
+@NO_WARNINGS
+def table_ratios(judgements: Judgements) -> dict[int, TableRatio]:
+    """Return, by row, the ratios that are no ratio of two means, as `judgement_of`."""
+    designed, ends = judgements.designed, judgements.ends
+    if designed is None or ends is None:
+        return {}
+    has_range = np.isfinite(ends.low) & np.isfinite(ends.high)
+    is_range = (judgements.shapeless != 0) & has_range
+    is_design = designed.is_of(*BY_SESSION, Design.ONE_SHARED)
+    rows = np.flatnonzero(
+        is_range | is_design & np.isfinite(judgements.intervals.ratio)
+    )
+    columns = (
+        is_range[rows],
+        judgements.intervals.ratio[rows],
+        np.exp(ends.low[rows]),
+        np.exp(ends.high[rows]),
+    )
+    return {
+        row: TableRatio(None, (low, high)) if shapeless else TableRatio(ratio, None)
+        for row, shapeless, ratio, low, high in zip(
+            rows.tolist(), *(column.tolist() for column in columns), strict=True
+        )
+    }
 
 
 @NO_WARNINGS

@@ -1,4 +1,4 @@
-"""What a study may be published as (rule set 1 of the method), and what it must state.
+"""What a study may be published as, and what it must state.
 
 Draft: anything. Lab: at least five runs a cell, dispersion within the limit of its
 component, and a complete disclosure. Verified: a second lab measured it too, or a
@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from benchmarks.analysis.verdicts import RULE_SET
 from benchmarks.sentences import Sentence
 
-RULE_SET: Final = 1
 ENOUGH_RUNS: Final = 5
 # The largest standard deviation between runs, as a part of their mean.
 DISPERSION: Final[Mapping[str, float]] = {

@@ -66,7 +66,6 @@ MARGIN: Final = 0.02
 CONFIDENCE: Final = 0.95
 
 EVIDENCE_LEVEL_RUNS: Final = (2, 3, 5, 10)
-FEWEST_WORTH: Final = 3  # independent runs: fewer decide nothing
 INCURABLE_BY_SESSIONS: Final = ~int(CURABLE | Gate.UNREPEATED)
 
 RATE: Final = 0.05
@@ -195,8 +194,10 @@ def judge(
     show are added here.
 
     ``sessions`` are those of the cells and of the baselines: the interval then follows
-    what was repeated, which replaces the gate of another session. Without them all runs
-    count as of one sitting. ``is_direct``: see `compare_directly`.
+    what was repeated, which replaces the gate of another session where the sessions are
+    known. Without them all runs count as of one sitting.
+
+    ``is_direct``: see `compare_directly`.
     """
     options: dict[str, Any] = {
         "extra_log_variance": extra_log_variance,
@@ -224,7 +225,9 @@ def judge(
     found = found_gates(cell, baseline, intervals, is_direct=is_direct)
     if designed is not None:
         found = _of_design(found, designed, direction)
-        given = given & ~int(Gate.OTHER_SESSION)
+        # Where the sessions of both are known they say it better.
+        is_known = ~designed.is_of(Design.ASSUMED_ONE)
+        given = given & ~(is_known * int(Gate.OTHER_SESSION))
     # What explains why there is no baseline stands for its lack of runs.
     lacks = np.where(given & int(NO_PARTNER), int(Gate.NO_RUNS), 0)
     bits = found & ~lacks | given
@@ -310,11 +313,11 @@ def _of_design(
     found = np.where(of_sessions, found & ~few, found)
     found |= designed.is_of(Design.UNREPEATED) * int(Gate.UNREPEATED)
     # Five runs that depend on each other are fewer. Where the interval of what they are
-    # worth decides all the same, with three at least, it may.
+    # worth decides all the same, it may.
     n = np.minimum(designed.cell.n, designed.baseline.n)
     worth = np.minimum(designed.cell.worth, designed.baseline.worth)
     is_few = (n >= WELCH_RUNS) & (worth < WELCH_RUNS) & ~designed.is_of(*BY_SESSION)
-    is_few &= (worth < FEWEST_WORTH) | (direction == Verdict.UNDETERMINED)
+    is_few &= direction == Verdict.UNDETERMINED
     return np.asarray(found | is_few * int(Gate.FEW_INDEPENDENT), dtype=np.int64)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from benchmarks.analysis.energy import EnergyRatio, MeterFacts
-from benchmarks.analysis.judgement import Judgement
+from benchmarks.analysis.judgement import Judgement, TableRatio
 from benchmarks.analysis.shape import Shape
 from benchmarks.models import Case, Cell, Efficiency, System
 from benchmarks.own_tools.lookup import known_tool
@@ -162,7 +162,8 @@ class Compared:
     greatest run. ``efficiency`` is set against a native baseline only (1 = native
     speed); ``relative`` is the same ratio against a reference system, ``scaling`` that
     of a sum over several VMs against one machine alone, and ``slowdown`` that of one of
-    several VMs against the same system with one alone.
+    several VMs against the same system with one alone. ``ratio_range`` has the
+    ratios of the extreme runs where no single ratio may be shown.
 
     Of an energy ``value`` is J for a unit of work, and ``efficiency`` the work for a
     joule against the baseline's: 1 is the baseline and less is worse, as everywhere.
@@ -195,6 +196,7 @@ class Compared:
     energy: CellEnergy | None = None
     light: str = ""
     light_sentence: str = ""
+    ratio_range: tuple[float, float] | None = None
 
     @property
     def full_state(self) -> str:
@@ -305,15 +307,23 @@ def speed(
     against: Against,
     judgement: Judgement | None = None,
     light: tuple[str, str] = ("", ""),
+    told: TableRatio | None = None,
 ) -> Compared:
     """Return what is shown of a cell's speed; ``own`` are its values of `OWN`.
 
-    ``own["shape"]`` is needed only where the cell has codes of its shape.
+    ``own["shape"]`` is needed only where the cell has codes of its shape. ``told`` is
+    the ratio where that is not the one of both means, which a judgement tells, too.
     """
     doubts, baseline_doubts = own["shape_codes"], against.baseline_doubts
     ratio, reason = against.ratio, against.reason
+    if judgement is not None:
+        told = TableRatio(judgement.ratio, judgement.range)
+    if told is not None and ratio is not None:
+        ratio = told.ratio or ratio
+    ratio_range = None
     instead: dict[str, Any] = {}
     if doubts or baseline_doubts:
+        ratio_range = told.range if told and ratio is not None else None
         ratio = None
         instead = _instead_of_mean(own)
         instead["baseline_doubts"] = _separated(baseline_doubts)
@@ -339,5 +349,6 @@ def speed(
         judgement=judgement,
         light=light[0],
         light_sentence=light[1],
+        ratio_range=ratio_range,
         **instead,
     )

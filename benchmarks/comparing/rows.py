@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 from django.db.models import Case as Choice
 from django.db.models import F, JSONField, Q, QuerySet, When
 
-from benchmarks.analysis.judgement import Judgement
+from benchmarks.analysis.judgement import Judgement, TableRatio
 from benchmarks.comparing.lights import (
     NO_PAIR,
     ChosenSystem,
@@ -120,12 +120,14 @@ def comparison_rows(
     filters: Mapping[str, Any],
     reference: Reference | None = None,
     verdicts: Verdicts | None = None,
+    told: Mapping[int, TableRatio] | None = None,
 ) -> list[ComparisonRow]:
     """Return the study's cells of these systems as rows, in two queries.
 
     Cells come as plain values: an object each would cost more than all else.
     ``systems`` have their hosts with them. With ``verdicts`` every row is judged in
-    words, too.
+    words, too; ``told`` (`Verdicts.ratios`) has the ratios that are not those of means,
+    for a table without words.
     """
     columns = (*OWN, "doubted_shape", *(f"efficiency__{name}" for name in STORED))
     cells = Cell.objects.filter(study=study, n__gt=0, **filters).order_by("pk")
@@ -162,7 +164,14 @@ def comparison_rows(
                 study,
                 compared_cases[case.pk],
                 compared_systems[own["system_id"]],
-                speed(own, case, against, judgement, _light(lights, own, against)),
+                speed(
+                    own,
+                    case,
+                    against,
+                    judgement,
+                    _light(lights, own, against),
+                    (told or {}).get(own["pk"]),
+                ),
             )
         )
     return rows

@@ -7,6 +7,8 @@ would stay true.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,21 +16,30 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from benchmarks.analysis.baselines import MACHINE_FACTS
+from benchmarks.analysis.designs import SessionRollups
 from benchmarks.analysis.energy import gain_log_variance, gain_margin
 from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
 from benchmarks.analysis.intervals import Floats, Rollups
-from benchmarks.analysis.judgement import Judgement, judgement_of
+from benchmarks.analysis.judgement import (
+    Judgement,
+    TableRatio,
+    judgement_of,
+    table_ratios,
+)
 from benchmarks.analysis.verdicts import Judgements, Verdict, correct, judge
 from benchmarks.comparing.lights import ChosenSystem
 from benchmarks.comparing.primaries import primary_ids
 from benchmarks.models import Case, Cell, Efficiency, Study, System
+from benchmarks.studies.cell_sessions import SessionColumns, study_sessions
 from benchmarks.studies.flags import withheld_cells
 
 STATISTICS = ("n", "mean", "m2", "decimals")
+ENDS = ("minimum", "maximum")
 # What `array_send` gives: five integers (dimensions, nulls, type, length, first index),
 # then each number behind its own length in bytes. All big-endian.
 NUMBER = np.dtype([("length", ">i4"), ("value", ">f8")])
 ARRAY_HEAD_BYTES = 20
+SIDES = ("cell", "baseline")
 DAY_S = 86_400
 BETWEEN = ";"
 # Each of two meters has a gain error of its own; one meter's cancels in a ratio.
@@ -56,11 +67,40 @@ class Verdicts:
 
     rows: Mapping[int, int]
     judgements: Judgements
+    stored: SessionColumns | None = None
 
     def of(self, cell_id: int) -> Judgement | None:
         """Return what may be said of a cell, or None if it is not processed yet."""
         row = self.rows.get(cell_id)
-        return None if row is None else judgement_of(self.judgements, row)
+        return None if row is None else judgement_of(self.judgements, row, self.days)
+
+    @cached_property
+    def days(self) -> dict[int, str]:
+        """The day on which each session that is known began: "2021-05-03"."""
+        if self.stored is None:
+            return {}
+        known = ~np.isnan(self.stored.first_at)
+        starts: dict[int, float] = {}
+        pairs = zip(
+            self.stored.session[known].tolist(),
+            self.stored.first_at[known].tolist(),
+            strict=True,
+        )
+        for session, start in pairs:
+            starts[session] = min(start, starts.get(session, start))
+        return {
+            session: datetime.fromtimestamp(start, UTC).date().isoformat()
+            for session, start in starts.items()
+        }
+
+    def ratios(self) -> dict[int, TableRatio]:
+        """Return what a table writes of the ratios that are not those of two means.
+
+        Of sessions it is their mean; where no single figure may be shown, a range.
+        """
+        told = table_ratios(self.judgements)
+        ids = list(self.rows)
+        return {ids[row]: ratio for row, ratio in told.items()}
 
     def marks(self) -> dict[int, VerdictMark]:
         """Return what a table shows of each cell, for all of them at once."""
@@ -85,6 +125,8 @@ class CellColumns:
     is_higher_better: NDArray[np.bool_]
     cells: Rollups
     baselines: Rollups
+    cell_ends: tuple[Floats, Floats]
+    baseline_ends: tuple[Floats, Floats]
     has_two_meters: NDArray[np.bool_]
     states: Sequence[str]
     doubts: Sequence[str]
@@ -115,7 +157,7 @@ def _select(baseline: str, state: str) -> str:
     One row: each column is one array as PostgreSQL sends them, or one joined text.
     Twenty thousand rows of fourteen values take Python longer than the judging does.
     """
-    sides = [f"{side}.{name}" for side in ("cell", "baseline") for name in STATISTICS]
+    sides = [f"{side}.{name}" for side in SIDES for name in (*STATISTICS, *ENDS)]
     meters = "cell.setting->>'meter' <> baseline.setting->>'meter'"
     flags = [
         "(benchmark_case.better = 'higher')::int",
@@ -202,6 +244,7 @@ def study_verdicts(study: Study, reference: System | None = None) -> Verdicts:
     columns = _columns(study, reference)
     if columns is None:
         return Verdicts({}, correct(judge(NOTHING, NOTHING, [])))
+    stored = study_sessions(study)
     withheld = withheld_cells(study)
     doubted = np.fromiter(withheld, dtype=np.int64, count=len(withheld))
     sides = (columns.ids, columns.baseline_ids)
@@ -221,9 +264,15 @@ def study_verdicts(study: Study, reference: System | None = None) -> Verdicts:
         gates=gates,
         extra_log_variance=columns.has_two_meters * TWO_METERS,
         margin=study.equivalence_margin_percent / 100,
+        sessions=(
+            _sessions(stored, columns.ids, columns.cells, columns.cell_ends),
+            _sessions(
+                stored, columns.baseline_ids, columns.baselines, columns.baseline_ends
+            ),
+        ),
     )
     places = {pk: row for row, pk in enumerate(columns.ids.tolist())}
-    return Verdicts(places, correct(judgements, _is_primary(columns)))
+    return Verdicts(places, correct(judgements, _is_primary(columns)), stored)
 
 
 def _is_primary(columns: CellColumns) -> NDArray[np.bool_]:
@@ -231,6 +280,40 @@ def _is_primary(columns: CellColumns) -> NDArray[np.bool_]:
     is_speed = gates_of_states(columns.states) & int(Gate.NO_SPEED | Gate.UNDIRECTED)
     cases = Case.objects.in_bulk(np.unique(columns.case_ids[is_speed == 0]).tolist())
     return np.isin(columns.case_ids, list(primary_ids(cases)))
+
+
+def _sessions(
+    stored: SessionColumns,
+    ids: NDArray[np.int64],
+    cells: Rollups,
+    ends: tuple[Floats, Floats],
+) -> SessionRollups:
+    """Return what sessions say of one side's cells.
+
+    A cell whose sessions were not looked at since its last run is one of unknown time.
+    """
+    row, found = stored.of_cells(ids)
+    is_told = np.bincount(row, found.n, cells.n.size) == cells.n
+    kept = np.flatnonzero(is_told[row])
+    whole = SessionRollups.of_one_sitting(cells, *ends)
+    lacking = np.flatnonzero(~is_told[whole.row])
+    m2 = np.nan_to_num(whole.variance * (whole.n - 1))
+
+    def both(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+        return np.concatenate([one[kept], other[lacking]])
+
+    rows = both(row, whole.row)
+    return SessionRollups.of(
+        rows,
+        both(found.session, whole.session),
+        both(found.n, whole.n),
+        both(found.mean, whole.mean),
+        both(found.m2, m2),
+        both(found.minimum, whole.minimum),
+        both(found.maximum, whole.maximum),
+        both(found.rho, whole.rho),
+        cells.resolution[rows],
+    )
 
 
 def _columns(study: Study, reference: System | None) -> CellColumns | None:
@@ -255,6 +338,8 @@ def _columns(study: Study, reference: System | None) -> CellColumns | None:
         np.frombuffer(array, NUMBER, offset=ARRAY_HEAD_BYTES)["value"].astype(float)
         for array in row[:-3]
     )
+    half = len(sides) // 2
+    own, other = sides[:half], sides[half:]
     states, doubts, baseline_doubts = (text.split(BETWEEN) for text in row[-3:])
     if chosen is not None:
         states = chosen.with_near_ones(ids.astype(int).tolist(), states)
@@ -263,8 +348,10 @@ def _columns(study: Study, reference: System | None) -> CellColumns | None:
         case_ids=case_ids.astype(np.int64),
         baseline_ids=np.nan_to_num(baseline_ids).astype(np.int64),
         is_higher_better=higher == 1,
-        cells=_rollups(*sides[: len(STATISTICS)]),
-        baselines=_rollups(*sides[len(STATISTICS) :]),
+        cells=_rollups(*own[: len(STATISTICS)]),
+        baselines=_rollups(*other[: len(STATISTICS)]),
+        cell_ends=(own[-2], own[-1]),
+        baseline_ends=(other[-2], other[-1]),
         has_two_meters=meters == 1,
         states=states,
         doubts=doubts,

@@ -69,7 +69,7 @@ class SessionColumns:
     """What sessions say of cells, a column each, in the order of ``cell``.
 
     ``session`` is `UNKNOWN_TIME` where nobody knows when they ran, ``rho`` NaN where no
-    lag was found.
+    lag was found, ``first_at`` seconds since 1970, NaN where no run says when.
     """
 
     cell: NDArray[np.int64]
@@ -80,6 +80,7 @@ class SessionColumns:
     minimum: Floats
     maximum: Floats
     rho: Floats
+    first_at: Floats
 
     def of_cells(
         self, cell_ids: NDArray[np.int64]
@@ -116,10 +117,11 @@ class SessionColumns:
         )
 
 
+FIRST_AT = "EXTRACT(EPOCH FROM first_at)"
 # One row: each column is one array as PostgreSQL sends them (`comparing.verdicts`).
 COLUMNS = ", ".join(
     f"array_send(array_agg(COALESCE({number}::float8, 'NaN')))"
-    for number in ("cell_id", "session_id", *STATISTICS)
+    for number in ("cell_id", "session_id", *STATISTICS, FIRST_AT)
 )
 OF_STUDY = f"""
     SELECT {COLUMNS} FROM {CellSession._meta.db_table}

@@ -29,7 +29,13 @@ from dashboard.kit.figures import for_files
 from dashboard.kit.selections import ENERGY, SPEED
 from dashboard.kit.table_cells import SILENT, both_ends, row_figure
 from dashboard.wording import states, verdicts
-from dashboard.wording.verdicts import OVERHEAD, VALUE, interval_ends, ratio_text
+from dashboard.wording.verdicts import (
+    OVERHEAD,
+    VALUE,
+    interval_ends,
+    ratio_range_ends,
+    ratio_text,
+)
 
 # As many systems as a column of a two-column journal has room for.
 SYSTEMS = 4
@@ -242,6 +248,12 @@ def _cell(
         ends = interval_ends(row, show)
         second = f"[{tex(ends[0])}, {tex(ends[1])}]" if ends else ""
         return _number(ratio, sign + mark), _below(second)
+    if row.shown.ratio_range is not None and show != VALUE:
+        judgement = row.shown.judgement
+        sign = SIGNS.get(judgement.verdict, "") if judgement else ""
+        low, high = ratio_range_ends(row, show)
+        second = rf"\textendash{{}} {tex(high)}"
+        return _number(low, sign + mark), _below(second)
     ends = both_ends(row.shown) if row.shown.value is None else None
     if ends:
         between = r"\textbar{}" if row.shown.speeds else r"\textendash{}"

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import ComparisonTable
 
@@ -67,6 +68,16 @@ FIELDS = (
     "overhead",
     "overhead_low",
     "overhead_high",
+    "range_low",
+    "range_high",
+    "design",
+    "scope",
+    "own_sessions",
+    "baseline_sessions",
+    "shared_sessions",
+    "between_sd",
+    "is_weak",
+    "rule_set",
 )
 ENERGY_FIELDS = (
     *NAMED,
@@ -148,7 +159,9 @@ def records(table: ComparisonTable) -> Iterator[dict[str, Any]]:
     describes the runs: ``reason`` says so, and ``speeds`` has both where there are two.
     ``ratio`` is of the ``kind`` that is named, with ``low`` to ``high`` as its 95 %
     interval; ``overhead`` is 1 less that, which ``scaling`` and
-    ``slowdown`` have not.
+    ``slowdown`` have not. ``range_low`` to ``range_high`` are the ratios of the
+    extreme runs, ``design`` and ``scope`` what was repeated and what the verdict speaks
+    of, by the rules of ``rule_set``.
 
     Of energies (`ENERGY_FIELDS`) ``energy`` and ``baseline_energy`` are means over the
     metered runs in ``energy_unit``, J or J for a unit of work; ``energy_ratio`` is
@@ -200,6 +213,26 @@ def _speed(row: ComparisonRow) -> dict[str, Any]:
         "overhead": overhead(shown.ratio),
         "overhead_low": overhead(high),
         "overhead_high": overhead(low),
+        **_repeated(judgement),
+    }
+
+
+def _repeated(judgement: Judgement | None) -> dict[str, Any]:
+    """Return what was repeated and what a verdict therefore speaks of."""
+    low, high = (judgement and judgement.range) or (None, None)
+    counts = (judgement and judgement.sessions) or (None, None, None)
+    own, other, shared = counts
+    return {
+        "range_low": low,
+        "range_high": high,
+        "design": judgement.design if judgement else "",
+        "scope": judgement.scope if judgement else "",
+        "own_sessions": own,
+        "baseline_sessions": other,
+        "shared_sessions": shared,
+        "between_sd": judgement.between_sd if judgement else None,
+        "is_weak": judgement.is_weak if judgement else None,
+        "rule_set": judgement.rule_set if judgement else None,
     }
 
 

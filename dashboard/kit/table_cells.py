@@ -84,6 +84,8 @@ def cell_view(
 
     if seen.is_energy:
         main, sub = energy_texts(row)
+    elif seen.ratio_range is not None and show != VALUE:
+        main, sub = verdicts.ratio_range_text(row, show), row_figure(seen, seen.unit)
     elif seen.ratio is None or show == VALUE:
         main, sub = row_figure(seen), seen.unit
     else:
@@ -158,7 +160,12 @@ def sentence(row: ComparisonRow) -> str:
         state = seen.full_state
         meaning = wording.said(seen.reason) or states.state_meaning(state)
         text = f"{full_figure(row)}, {runs}. {states.state_name(state)}: {meaning}"
-        return text.rstrip(": ")
+        if seen.ratio_range is None:
+            return text.rstrip(": ")
+        extremes = verdicts.ratio_range_text(row, "")
+        ratios = _("Ratios of the extremes: %(range)s.") % {"range": extremes}
+        judged = verdicts.judgement_sentence(seen.judgement)
+        return " ".join(filter(None, (text.rstrip(": "), ratios, judged)))
     if seen.scaling is not None:
         against = _(
             "%(ratio)s times one machine alone: %(value)s in sum against "

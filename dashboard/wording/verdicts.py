@@ -121,16 +121,35 @@ def interval_text(judgement: Judgement) -> str:
     }
 
 
+def scope_text(judgement: Judgement) -> str:
+    """Return of what a verdict speaks, and whether that is assumed."""
+    scope = wording.said(judgement.scope)
+    if not judgement.is_weak:
+        return scope
+    return _("%(scope)s (weak evidence)") % {"scope": scope}
+
+
+def scoped_verdict(judgement: Judgement) -> str:
+    """Return what may be said and of what: "slower, across 5 sessions"."""
+    if not (judgement.scope and judgement.is_assessed):
+        return verdict_words(judgement)
+    return _("%(verdict)s, %(scope)s") % {
+        "verdict": verdict_words(judgement),
+        "scope": wording.said(judgement.scope),
+    }
+
+
 def judgement_sentence(judgement: Judgement | None) -> str:
     """Return interval and verdict for a tooltip, with the first reason against one."""
-    if judgement is None or judgement.low is None:
+    if judgement is None or (judgement.low is None and judgement.ratio is not None):
         return ""
-    interval = _("95 %% interval %(interval)s: %(verdict)s.") % {
-        "interval": interval_text(judgement),
-        "verdict": verdict_words(judgement),
-    }
-    is_withheld = not judgement.is_assessed
-    reason = wording.said(judgement.sentences[0]) if is_withheld else ""
+    verdict = scoped_verdict(judgement)
+    interval = _("Verdict: %(verdict)s.") % {"verdict": verdict}
+    if judgement.low is not None:
+        words = {"interval": interval_text(judgement), "verdict": verdict}
+        interval = _("95 %% interval %(interval)s: %(verdict)s.") % words
+    is_told = not judgement.is_assessed or judgement.ratio is None
+    reason = wording.said(judgement.sentences[0]) if is_told else ""
     return f"{interval} {reason}".rstrip()
 
 
@@ -159,6 +178,22 @@ def ratio_text(row: ComparisonRow, show: str) -> str:
     return figures.overhead(ratio) if is_overhead(row, show) else figures.ratio(ratio)
 
 
+def ratio_range_text(row: ComparisonRow, show: str) -> str:
+    """Return the ratios of the extremes of a cell without a single figure."""
+    low, high = ratio_range_ends(row, show)
+    return _("%(low)s to %(high)s") % {"low": low, "high": high} if low else ""
+
+
+def ratio_range_ends(row: ComparisonRow, show: str) -> tuple[str, str]:
+    """Return the least and the greatest of those ratios; nothing where there is one."""
+    if row.shown.ratio_range is None:
+        return "", ""
+    low, high = row.shown.ratio_range
+    if is_overhead(row, show):
+        return figures.overhead(high), figures.overhead(low)
+    return figures.ratio(low), figures.ratio(high)
+
+
 def shown_interval(row: ComparisonRow, show: str) -> str:
     """Return the 95 % interval of what `ratio_text` says, or nothing."""
     ends = interval_ends(row, show)
@@ -178,10 +213,11 @@ def interval_ends(row: ComparisonRow, show: str) -> tuple[str, str] | None:
 
 
 def drawn_judgement(row: ComparisonRow) -> Judgement | None:
-    """Return what an interval's bar draws: the judgement of a ratio that is written."""
+    """Return the judgement of a ratio that is written, or of a range of ratios."""
     ratio = written_ratio(row)
     judged = row.shown.judgement
-    return replace(judged, ratio=ratio) if judged and ratio is not None else None
+    is_written = ratio is not None or row.shown.ratio_range is not None
+    return replace(judged, ratio=ratio) if judged and is_written else None
 
 
 def ratio_meaning(show: str, *, is_energy: bool = False) -> str:

@@ -20,6 +20,7 @@ NOT_SHOWN = {
     "shown.energy": "it is none here: /energy/ answers with energies",
     "shown.judgement.ratio": "efficiency, relative or scaling",
     "shown.judgement.half_width": "low and high say it",
+    "shown.ratio_range": "the ratio_range of the judgement, where no figure may stand",
     "shown.judgement.label": "made of verdict, direction and evidence level",
 }
 """Fields of a row that the API leaves out, and why."""

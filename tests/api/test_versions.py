@@ -1,9 +1,12 @@
 """GET /versions/: what was published, and the same bytes for ever."""
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 
+from benchmarks.publishing import versions
+from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.versions import withdraw_version
 
 
@@ -28,10 +31,23 @@ def test_it_says_by_whom_when_and_by_which_rules(anyone, published, settings):
     assert (found["lab"], found["study"], found["published_by"]) == (
         *("alpha-lab", "study", "carol"),
     )
-    assert (found["rule_set"], found["level"], found["licence"]) == (1, "draft", "free")
+    assert (found["rule_set"], found["level"], found["licence"]) == (2, "draft", "free")
     assert found["product_version"] == settings.VERSION
     assert found["sha256"] == published.digest
     assert found["signatures"] == []
+
+
+def test_one_published_before_keeps_the_rules_it_was_judged_by(
+    anyone, published, study, publish, monkeypatch
+):
+    judged = replace(study_assessment(study), rule_set=1)
+    with monkeypatch.context() as before:
+        before.setattr(versions, "study_assessment", lambda study: judged)
+        old = publish(study)
+
+    rows = anyone.get("versions/", study="study").json()["results"]
+
+    assert {row["id"]: row["rule_set"] for row in rows} == {published.pk: 2, old.pk: 1}
 
 
 def test_each_file_is_what_its_digest_says(anyone, published):

@@ -36,7 +36,9 @@ def findings(
     ``names`` are those of the systems, by their ids.
     """
     judgements = [
-        row.shown.judgement for row in rows if row.shown.judgement and row.shown.ratio
+        row.shown.judgement
+        for row in rows
+        if row.shown.judgement and (row.shown.ratio or row.shown.ratio_range)
     ]
     if not judgements:
         return Section("findings", _("Findings"), (_("No cell has a ratio yet."),))

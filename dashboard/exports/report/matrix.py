@@ -177,6 +177,10 @@ def _entry(row: ComparisonRow | None, silent: Collection[str]) -> Entry:
         return Entry("", is_number=True)
     ratio, judgement = row.shown.ratio, row.shown.judgement
     value, state = row_figure(row.shown), row.shown.full_state
+    if ratio is None and row.shown.ratio_range is not None:
+        sign = verdicts.paper_sign(judgement) if judgement else ""
+        ratios = f"{verdicts.ratio_range_text(row, '')} {sign}".rstrip()
+        return Entry(ratios, sub=value, is_number=True)
     if ratio is None:
         sub = "" if state in silent else states.state_name(state)
         return Entry(value, sub=sub, is_number=True)

@@ -6,7 +6,7 @@ from typing import Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.analysis.publishing import RULE_SET
+from benchmarks.analysis.verdicts import RULE_SET
 from benchmarks.models import Study
 from dashboard.kit.document import Section
 from dashboard.wording import Text

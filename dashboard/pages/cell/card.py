@@ -82,6 +82,11 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> CellCar
             lines[_("Ratio")] = f"{ratio} ({interval})" if interval else ratio
         interval = ""
 
+    # Ratios of the extremes stand where one ratio may not.
+    extremes = verdicts.ratio_range_text(row, show)
+    told = ratio or extremes
+    if extremes and show != VALUE:
+        main, meaning = extremes, _meaning(row, show)
     lack = ""
     if not ratio:
         state = row.shown.full_state
@@ -99,9 +104,9 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> CellCar
         main=main,
         meaning=meaning,
         interval=interval,
-        sign=verdicts.verdict_sign(judged.verdict) if judged and ratio else "",
-        verdict=verdicts.verdict_words(judged) if judged and ratio else "",
-        reasons=_reasons(row) if ratio else (),
+        sign=verdicts.verdict_sign(judged.verdict) if judged and told else "",
+        verdict=verdicts.scoped_verdict(judged) if judged and told else "",
+        reasons=_reasons(row) if told else (),
         lack=lack,
         bar=bar,
         flags=tuple(visible_flags(viewer, cells__in=doubted).distinct()),

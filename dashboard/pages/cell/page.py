@@ -102,6 +102,11 @@ class CellPage:
         return ["baseline", "own"] if is_time else ["own", "baseline"]
 
     @property
+    def ratio_range(self) -> str:
+        """The ratios of the extremes, where no single figure may be shown."""
+        return verdicts.ratio_range_text(self.evidence.row, "")
+
+    @property
     def reasons(self) -> list[str]:
         """What decided, or what stands against a verdict."""
         return verdicts.reasons(self.evidence.row)

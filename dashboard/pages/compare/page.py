@@ -164,23 +164,24 @@ class ComparisonPage:
 def comparison_page(study: Study, choice: Chooser) -> ComparisonPage:
     """Return the page for what was chosen."""
     system, chosen = choice.baseline, choice.selection
+    is_energy = chosen.show == ENERGY
+    verdicts = None if is_energy else study_verdicts(study, system)
     # Not judged in words, a sentence a cell: the table shows signs, cards the rest.
     rows = comparison_rows(
         study,
         systems=choice.facets.systems,
         filters=chosen.filters(),
         reference=Reference.of(study, system) if system else None,
+        told=verdicts.ratios() if verdicts else None,
     )
-    if chosen.show == ENERGY:
+    if is_energy:
         # The signs below the table are those of speeds: these stand in their cards.
-        rows, marks = energy_rows(rows, cell_energies(study, system)), {}
-    else:
-        marks = study_verdicts(study, system).marks()
+        rows = energy_rows(rows, cell_energies(study, system))
     return ComparisonPage(
         chooser=choice,
         reference=system or study.reference_system,
         table=table_of(rows, chosen),
-        marks=marks,
+        marks=verdicts.marks() if verdicts else {},
     )
 
 

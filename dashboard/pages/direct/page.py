@@ -18,6 +18,7 @@ from dashboard.wording.comparability import ComparabilityWords, comparability_wo
 from dashboard.wording.verdicts import (
     OVERHEAD,
     drawn_judgement,
+    ratio_range_text,
     ratio_text,
     shown_interval,
 )
@@ -43,6 +44,8 @@ class DirectRow:
     judgement: Judgement | None
     """What may be said of the ratio, where there is one."""
     ratio: str
+    ratio_range: str
+    """The ratios of the extremes, where there is no single figure."""
     interval: str
     is_found: bool
     """Whether a search leaves it."""
@@ -194,6 +197,7 @@ def _row(
         bar=interval_bar(judgement, margin, axis) if judgement else None,
         judgement=judgement,
         ratio=ratio_text(one, show) if one else "",
+        ratio_range=ratio_range_text(one, show) if one else "",
         interval=shown_interval(one, show) if one else "",
         is_found=is_found(choice.selection.q, group, row),
     )

@@ -237,3 +237,11 @@ def test_p_and_verdict_say_the_same(pairs):
     np.testing.assert_array_equal(p < 0.05, decided)
     np.testing.assert_array_equal(np.isnan(p), said.verdict == Verdict.NOT_ASSESSED)
     assert correct(said).tested == np.sum(~np.isnan(p))
+
+
+def test_another_session_of_unknown_time_stays_one():
+    own, native = {UNKNOWN_TIME: runs(90)}, {UNKNOWN_TIME: runs(100)}
+
+    said = judged(own, native, gates=Gate.OTHER_SESSION)
+
+    assert said.gates[0] == Gate.OTHER_SESSION

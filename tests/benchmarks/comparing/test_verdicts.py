@@ -222,3 +222,91 @@ def test_two_meters_may_disagree_by_more_than_two_systems(
     energies(submit, run_document, xen, meters)
 
     assert judged(study).codes == codes
+
+
+@pytest.fixture
+def day_by_day(submit, run_document, xen, study):
+    """Measure each side on given days, return the Xen cell's judgement."""
+
+    def measure(native_days, vm_days, vm=0.8):
+        for days, ratio, changes in (
+            (native_days, 1.0, {}),
+            (vm_days, vm, {"system": xen}),
+        ):
+            for day in days:
+                for run, value in enumerate((99.8, 100.3, 100.1)):
+                    started = f"2026-05-0{day}T10:0{run}:00Z"
+                    # A day moves both sides alike.
+                    value = ratio * value * (1 + 0.03 * (day % 3))
+                    submit(run_document(value, started_at=started, **changes))
+        checking.check_due_studies(timedelta(0))
+        return judged(study)
+
+    return measure
+
+
+def test_sessions_that_both_sides_share_decide(day_by_day):
+    judgement = day_by_day((1, 2, 3), (1, 2, 3))
+
+    assert (judgement.verdict, judgement.design) == ("slower", "shared")
+    assert judgement.scope == "across 3 sessions"
+    assert judgement.sessions == (3, 3, 3)
+    assert judgement.ratio == pytest.approx(0.8)
+    assert judgement.between_sd < 0.001
+
+
+def test_days_that_were_never_repeated_are_refused(day_by_day):
+    judgement = day_by_day((1,), (2,), vm=0.9)
+
+    assert (judgement.verdict, judgement.codes[-1:]) == (
+        "not_assessed",
+        ("unrepeated",),
+    )
+    assert judgement.ratio == pytest.approx(0.9, rel=0.1)
+
+
+def test_one_session_is_named_by_its_day(submit, run_document, xen, study):
+    for side, ratio in (({}, 1), ({"system": xen}, 0.8)):
+        for run, value in enumerate(NATIVE):
+            started = f"2026-05-03T10:0{run}:00Z"
+            submit(run_document(ratio * value, started_at=started, **side))
+    checking.check_due_studies(timedelta(0))
+
+    assert judged(study).scope == "in this session of 2026-05-03"
+
+
+def test_unknown_times_are_assumed_to_be_one_sitting_and_weak(pair_of):
+    judgement = pair_of()
+
+    assert (judgement.design, judgement.is_weak) == ("assumed_one", True)
+
+
+def test_sessions_that_were_not_looked_at_since_are_no_sessions(
+    day_by_day, submit, run_document, xen, study
+):
+    day_by_day((1, 2, 3), (1, 2, 3))
+    submit(run_document(80.0, system=xen, started_at="2026-05-03T11:00:00Z"))
+
+    assert judged(study).sessions == (0, 3, 0)
+
+
+def test_two_speeds_that_are_far_away_are_slower_all_the_same(pair_of, study):
+    pair_of(vm=(40, 40.1, 60, 39.9, 40.2, 60.2, 40.1, 40.0, 59.8, 40.1, 39.9))
+    checking.check_due_studies(timedelta(0))
+
+    judgement = judged(study)
+
+    assert (judgement.verdict, judgement.ratio) == ("slower", None)
+    assert judgement.range == (
+        pytest.approx(39.9 / 100.4),
+        pytest.approx(60.2 / 99.7),
+    )
+    assert judgement.sentences[0].startswith("Every run is slower: 0.397 to")
+
+
+def test_a_table_and_a_card_tell_the_same_ratio(day_by_day, study):
+    judgement = day_by_day((1, 2, 3), (1, 2, 3))
+    verdicts = study_verdicts(study)
+    cell = Cell.objects.get(system__hypervisor="Xen")
+
+    assert verdicts.ratios()[cell.pk].ratio == judgement.ratio

@@ -54,7 +54,7 @@ def test_it_keeps_every_form_with_its_digest(measured, publish):
 def test_it_says_what_it_was_judged_as_and_by_which_rules(measured, publish, settings):
     version = publish(measured)
 
-    assert (version.rule_set, version.level) == (1, "draft")
+    assert (version.rule_set, version.level) == (2, "draft")
     assert "microcode" in version.undisclosed["host"]
     assert version.product_version == settings.VERSION
 

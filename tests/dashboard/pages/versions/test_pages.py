@@ -228,7 +228,7 @@ def test_its_files_hold_what_the_study_said(client, published):
     rows = list(csv.DictReader(io.StringIO(files["csv"].decode("utf-8-sig"))))
     assert {row["value"] for row in rows} == {"52.97", "13.08"}
     said = json.loads(files["json"])
-    assert (said["version"], said["rule_set"], len(said["cells"])) == (2, 1, 2)
+    assert (said["version"], said["rule_set"], len(said["cells"])) == (2, 2, 2)
     assert tex.read(files["tex"].decode()).closed == ["tblr", "table"]
     assert "Virtlab" in "".join(paper.texts(files["pdf"]))
     assert f"versions/{published.pk}/" in files["bib"].decode()
