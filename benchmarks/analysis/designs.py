@@ -156,7 +156,8 @@ class SessionRollups:
         """
         rho = np.where(self.rho > 0, np.minimum(self.rho, 0.99), 0.0)
         worth = self.n * (1 - rho) / (1 + rho)
-        return np.maximum(worth, np.minimum(self.n, LEAST_WORTH))
+        least = np.minimum(self.n, LEAST_WORTH)
+        return np.asarray(np.maximum(worth, least), dtype=float)
 
     @property
     def rollups(self) -> Rollups:

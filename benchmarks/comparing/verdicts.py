@@ -235,7 +235,7 @@ AGAINST = _select(
 
 
 def study_verdicts(study: Study, reference: System | None = None) -> Verdicts:
-    """Judge all cells of a study together, in three queries.
+    """Judge all cells of a study together, in four queries.
 
     Against their own baselines, or directly against those of a chosen system: then
     the noise of a shared native baseline is not in it, and its hosts and near cases

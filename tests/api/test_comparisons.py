@@ -225,5 +225,5 @@ def test_pages_put_together_are_the_whole(anyone, submit, run_document, xen):
 def test_it_costs_a_fixed_number_of_queries(
     anyone, measured, django_assert_num_queries
 ):
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         rows(anyone)

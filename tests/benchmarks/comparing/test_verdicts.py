@@ -162,10 +162,10 @@ def test_an_empty_study_has_no_verdicts(study):
     assert study_verdicts(study).tested == 0
 
 
-def test_it_asks_three_times(pair_of, study, django_assert_num_queries):
+def test_it_asks_a_fixed_number_of_times(pair_of, study, django_assert_num_queries):
     pair_of()
 
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):
         study_verdicts(study)
 
 
