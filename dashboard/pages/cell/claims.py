@@ -143,6 +143,9 @@ def claim(
     if judged.verdict != judged.direction and judged.sentences:
         why = wording.said(judged.sentences[0]).rstrip(".")
         verdict = f"{verdict} ({why[:1].lower()}{why[1:]})"
+    if judged.scope:
+        words = {"verdict": verdict, "scope": wording.said(judged.scope)}
+        verdict = _("%(verdict)s, %(scope)s") % words
     sentence %= {
         "host": row.system.host,
         "system": row.system.label,

@@ -34,7 +34,7 @@ def test_htmx_gets_only_what_changes(client, pair):
 def test_its_queries_are_fixed(client, pair, django_assert_num_queries):
     native = Cell.objects.get(system__hypervisor="native").system_id
 
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         client.get(f"{PAGE}?pin={pair.system_id},{native}")
 
 
