@@ -99,8 +99,13 @@ class Difference:
     @property
     def sentence(self) -> Sentence:
         """The fact and its two sides."""
-        one, other = (side or Sentence("not stated") for side in (self.one, self.other))
-        fact = self.name.replace("_", " ")
+        not_stated = Sentence("not stated")
+        name, one, other = self.name, self.one, self.other
+        if name.endswith("_bytes"):
+            name = name.removesuffix("_bytes")
+            one, other = map(_in_mib, (one, other))
+        fact = name.replace("_", " ")
+        one, other = (side or not_stated for side in (one, other))
         return Sentence("{fact}: {one} / {other}", fact=fact, one=one, other=other)
 
 
@@ -418,6 +423,11 @@ def differences(one: Facts, other: Facts) -> tuple[Difference, ...]:
         for name in sorted(one.keys() | other.keys())
         if one.get(name, "") != other.get(name, "")
     )
+
+
+def _in_mib(size: str) -> str:
+    """Return a size in bytes as people write it; any other text as it is."""
+    return f"{int(size) / 2**20:g} MiB" if size.isdecimal() else size
 
 
 def _listed(differing: tuple[Difference, ...]) -> Sentence:

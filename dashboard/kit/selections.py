@@ -247,7 +247,7 @@ def menus(chosen: Selection, facets: Facets, study: Study) -> list[Menu]:
     """Return the menus of the filter form, each with its choice marked."""
     everything = {"": _("All")}
     if any(system.is_native for system in facets.systems):
-        native = _("Native, same OS and bits")
+        native = _("Native, same host and bits")
     elif study.reference_system_id:
         native = _("The study's reference system")
     else:

@@ -37,8 +37,8 @@ COMPARING = (
         _("baseline"),
         _(
             "The native result that a result is divided by: same host, tool, "
-            "benchmark, guest OS and bits. Virtlab finds it; where there is none, or "
-            "more than one, the page says so."
+            "benchmark and bits, and the guest's OS where it ran natively. Virtlab "
+            "finds it; where there is none, or more than one, the page says so."
         ),
     ),
     Word(

@@ -20,8 +20,9 @@ EVERYWHERE: Final[tuple[Text, ...]] = (
     gettext_lazy(
         "Relative performance is VM / native for rates and native / VM for times: 1 is "
         "native speed, and overhead is 1 less it. The baseline is the native cell of "
-        "the same host, tool, case, guest OS and bits. It is outdated if it lies more "
-        "than %(days)s days away or the machine ran another kernel or firmware. Where "
+        "the same host, tool, case and bits, with the guest's OS if it ran natively. "
+        "It is outdated if it lies more than %(days)s days away or the machine ran "
+        "another kernel or firmware. Where "
         "several baselines fit that differ by more than %(margin)s %%, none is taken. "
         "Where a study has no native runs, ratios are to a reference system and are "
         "called relative."

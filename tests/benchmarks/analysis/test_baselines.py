@@ -462,3 +462,9 @@ def test_differences_are_sorted_and_an_empty_text_is_not_stated():
 def test_a_comparison_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         compare(XEN, ESXI).light = "red"
+
+
+def test_sizes_are_told_in_mib():
+    (memory,) = differences({"memory_bytes": str(3 * GIB)}, {})
+
+    assert memory.sentence == "memory: 3072 MiB / not stated"
