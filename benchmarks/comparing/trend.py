@@ -18,6 +18,7 @@ from benchmarks.analysis.trend import ChangePoint, change_points
 from benchmarks.comparing.row import (
     CIRCUMSTANCES,
     CellFigure,
+    State,
     cell_figure,
     shape_figure,
 )
@@ -145,6 +146,8 @@ class Trend:
     series: tuple[TrendSeries, ...]
     older: int = 0
     """How many runs began before those of the series, or do not say when."""
+    no_speed: str = ""
+    """Why the case has no speed, so that no version is so many times another."""
 
 
 def trend_subjects(viewer: Viewer, study: Study) -> tuple[TrendSubject, ...]:
@@ -234,7 +237,8 @@ def trend_of(viewer: Viewer, subject: TrendSubject) -> Trend:
         case_id=subject.case_id, system__host_id=subject.host_id, **circumstances
     )
     by_place = {
-        (cell.study_id, cell.system_id): cell for cell in cells.select_related("system")
+        (cell.study_id, cell.system_id): cell
+        for cell in cells.select_related("system", "efficiency")
     }
     # Systems that differ in nothing but the version of their hypervisor are one line.
     lines: dict[object, list[DatedRun]] = defaultdict(list)
@@ -250,7 +254,9 @@ def trend_of(viewer: Viewer, subject: TrendSubject) -> Trend:
     series = [TrendSeries(line[-1].cell.system, tuple(line)) for line in lines.values()]
     series.sort(key=lambda line: (not line.system.is_native, line.system.label))
     case = Case.objects.get(pk=subject.case_id)
-    return Trend(case, subject, tuple(series), older)
+    against = (getattr(cell, "efficiency", None) for cell in by_place.values())
+    reasons = (it.reason for it in against if it and it.state == State.NO_SPEED)
+    return Trend(case, subject, tuple(series), older, next(reasons, ""))
 
 
 def _points(groups: Sequence[Sequence[DatedRun]]) -> tuple[TrendPoint, ...]:

@@ -238,6 +238,9 @@ def subject_key(subject: TrendSubject) -> str:
 
 def over_time(trend: Trend) -> Iterator[str]:
     """Say what changed, line by line, and then once what holds for all the others."""
+    if trend.no_speed:
+        yield wording.said(trend.no_speed)
+        return
     unchanged: dict[str, list[TrendSeries]] = {}
     for series in trend.series:
         for change in series.changes or ():
@@ -312,6 +315,9 @@ def _dated_runs(n: int) -> str:
 
 def over_versions(trend: Trend) -> Iterator[str]:
     """Say of each system how it went from one version to the next."""
+    if trend.no_speed:
+        yield wording.said(trend.no_speed)
+        return
     for series in trend.series:
         for old, new in pairwise(series.versions):
             words: dict[str, object] = {
@@ -374,7 +380,7 @@ def _day_text(moment: datetime | None) -> str:
 
 def _changes(trend: Trend) -> Iterator[tuple[float, str]]:
     """Yield when a change was found, and its factor."""
-    for series in trend.series:
+    for series in () if trend.no_speed else trend.series:
         for change in series.changes or ():
             if not (started := series.dated[change.at].started_at):
                 continue

@@ -304,3 +304,19 @@ def test_it_costs_a_fixed_number_of_queries(
     submit(*series(40, 45, versions=("5.0", "5.1")))
     with django_assert_num_queries(6):
         client.get(PAGE)
+
+
+@pytest.mark.parametrize("query", ["", "?axis=version"])
+def test_what_has_no_speed_is_drawn_and_no_times_another(text, submit, series, query):
+    share = {"metric": "CPU utilization (network)", "value": 20.0, "unit": "%"}
+    shares = [
+        {**document, "samples": [{**share, "value": document["samples"][0]["value"]}]}
+        for document in series(50, 25)
+    ]
+    submit(*shares)
+
+    page = text(PAGE + query)
+
+    (said,) = findings(page)
+    assert "own share" in said
+    assert "times what it was" not in page
