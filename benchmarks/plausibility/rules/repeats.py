@@ -23,6 +23,8 @@ READABLE: Final = 1e-50
 """Of any unit, no time or rate reads less, nor more than one in so many."""
 FINELY: Final = 5
 """A tick of fewer printed steps could be anything."""
+MOST_TICKS: Final = 1e6
+"""Of more ticks than these one is no coarse step."""
 CERTAIN: Final = 0.1
 FEWEST_RUNS: Final = 5
 GIVEN: Final = 0.01
@@ -108,6 +110,8 @@ def _ticks(cell: CellFact, values: Sequence[float]) -> bool:
     if unit is not None and unit.dimension == "time":
         in_s = units.convert(1.0, cell.unit, "s")
         for tick in (tick / in_s for tick in TICKS_S):
+            if values[-1] / tick > MOST_TICKS:
+                continue
             off = [abs(value - tick * round(value / tick)) for value in values]
             step = max(map(printed.step, values))
             if tick >= FINELY * step and max(off) <= 0.51 * step:
@@ -116,11 +120,11 @@ def _ticks(cell: CellFact, values: Sequence[float]) -> bool:
     times = sorted(value if is_time else 1 / value for value in values)
     gaps = [later - earlier for earlier, later in pairwise(times)]
     tick = min(gaps, default=0.0)
-    if tick <= 0 or not math.isfinite(times[-1] / tick):
+    if tick <= 0 or not times[-1] / tick <= MOST_TICKS:
         return False
     # How far rounding alone moves the number of ticks of the longest time.
     rounding = max(printed.step(value) / value for value in values)
-    slack = 2 * times[-1] ** 2 / tick**2 * rounding
+    slack = 2 * (times[-1] / tick) ** 2 * rounding
     ticks = [time / tick for time in times]
     off = [abs(count - round(count)) for count in ticks]
     return slack <= CERTAIN and max(off) <= CERTAIN
