@@ -21,6 +21,9 @@ Only what is of kind speed or energy has an efficiency ([method](method.md)); a 
 CPU time for a unit of work, which has one where no hypervisor hides a part of it. A
 metric that stands for its test says of which classes of work that is; one that is
 implied does so where none of those was measured that it follows from.
+
+A benchmark that is not here is declared by the lab that uses it: "Own tools" in
+[the API](api.md), or the page "Tools" of the lab.
 """
 
 LONGEST_PART = 40
