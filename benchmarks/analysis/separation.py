@@ -39,24 +39,29 @@ class Ends:
     ``chance`` is that of so complete a separation between equal sides, were there one:
     over runs within a session (or, where days differ, over sessions); ``of_runs`` over
     all runs, whatever their days. ``n`` is the runs of the side that has fewer.
+    ``rounding`` is how far the last digits of both sides may have moved an end: 98 and
+    100 of a display without decimals need not lie 2 % apart.
     """
 
     low: Floats
     high: Floats
+    rounding: Floats
     chance: Floats
     of_runs: Floats
     n: Floats
 
     def side(self, margin: float) -> NDArray[np.int8]:
         """Return -1 where every run is slower by more than the margin, 1 faster."""
-        slower, faster = self.high < np.log1p(-margin), self.low > np.log1p(margin)
+        slower = self.high + self.rounding < np.log1p(-margin)
+        faster = self.low - self.rounding > np.log1p(margin)
         return np.asarray(faster * 1 - slower * 1, dtype=np.int8)
 
     @property
     def is_beyond_days(self) -> NDArray[np.bool_]:
         """Whether every run is apart by more than days could put it."""
         far = np.log(BEYOND_DAYS)
-        return np.asarray((self.high < -far) | (self.low > far), dtype=bool)
+        slower, faster = self.high + self.rounding, self.low - self.rounding
+        return np.asarray((slower < -far) | (faster > far), dtype=bool)
 
     @property
     def decides(self) -> NDArray[np.bool_]:
@@ -116,7 +121,17 @@ def ends_of(
         of_runs,
     )
     chance, among_runs = (np.minimum(2 * np.exp(-each), 1) for each in (logs, of_runs))
-    return Ends(low, high, chance, among_runs, np.minimum(*runs))
+    steps = [_half_step(side, size) for side in sessions]
+    rounding = np.log1p(steps[0]) + np.log1p(steps[1])
+    return Ends(low, high, rounding, chance, among_runs, np.minimum(*runs))
+
+
+def _half_step(side: SessionRollups, size: int) -> Floats:
+    """Return half of each cell's last digit in parts of its least run, 0 if unknown."""
+    parts = np.nan_to_num(side.resolution / side.minimum / 2, nan=0.0, posinf=0.0)
+    most = np.zeros(size)
+    np.maximum.at(most, side.row, parts)
+    return most
 
 
 def _log_choose(one: Places, other: Places) -> Floats:

@@ -3,7 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.analysis.designs import UNKNOWN_TIME, designed_intervals
+from benchmarks.analysis.designs import (
+    UNKNOWN_TIME,
+    SessionRollups,
+    designed_intervals,
+)
+from benchmarks.analysis.intervals import Rollups
 from benchmarks.analysis.separation import ends_of
 from tests.benchmarks.analysis.sittings import (
     A,
@@ -101,3 +106,18 @@ def test_the_range_of_the_reciprocal_is_its_reciprocal(own, other):
 
     np.testing.assert_allclose(up.low, -down.high)
     np.testing.assert_array_equal(up.side(0.0), -down.side(0.0))
+
+
+@pytest.mark.parametrize(("native", "side"), [(100.0, 0), (102.0, -1)])
+def test_what_rounding_may_have_moved_separates_nothing(native, side):
+    readings = (98.0, native)
+    cells = [Rollups.of([5], [value], [0.0], [1.0]) for value in readings]
+    sessions = [
+        SessionRollups.of([0], [A], [5], [x], [0.0], [x], [x], resolution=[1.0])
+        for x in readings
+    ]
+    sides = (sessions[0], sessions[1])
+
+    designed = designed_intervals(cells[0], cells[1], sides, [True])
+
+    assert ends_of(designed, sides, [True]).side(0.0199)[0] == side
