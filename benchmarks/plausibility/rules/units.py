@@ -13,7 +13,6 @@ from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.paths import INSIDE
 from benchmarks.plausibility.facts import CellFact, StudyFacts, factor_of
 from benchmarks.plausibility.findings import Doubt, about_cells, rule, subjects
-from benchmarks.plausibility.rules.exchanges import reciprocals
 from benchmarks.plausibility.rules.sums import adding_up
 from benchmarks.plausibility.slips import (
     CLEARLY,
@@ -74,9 +73,6 @@ def unit_slip(study: StudyFacts) -> Iterator[Doubt]:
     # What was said of a run is not said of its cell once more.
     silent = {subject for doubt in within for subject in doubt.subjects}
     silent |= set(subjects("cell", (cell.id for cell in adding_up(study))))
-    # Nor is a rate that was taken for a time: `rate-as-time` names that cause.
-    taken = (cell.id for pairs in reciprocals(study).values() for cell, _ in pairs)
-    silent |= set(subjects("cell", taken))
     for doubt in _across_systems(study):
         if not silent.issuperset(doubt.subjects):
             silent |= set(doubt.subjects)
