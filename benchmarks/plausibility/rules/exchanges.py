@@ -41,7 +41,7 @@ def rate_as_time(study: StudyFacts) -> Iterator[Doubt]:
     """A value that is the reciprocal of what the other systems of its host read in the
     same case (for ms and us: 1,000 or 10^6 times it), though it is off from them by
     more than a factor 5: within 35 %, and seven times as near to the reciprocal as to
-    their value. A value that comes near to a factor of `unit-slip`, too, has both flags.
+    their value. One that comes near to a factor of `unit-slip`, too, has both flags.
 
     Why: 0.0022 s is 450 operations a second. Somebody took the rate for the time, or a
     program divided the wrong way round.
