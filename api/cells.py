@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,7 +15,7 @@ from api.kit.queries import ListQuery, ToolParameter, WholeParameter, study_para
 from api.kit.views import ApiView
 from benchmarks.analysis.clocks import ORDER
 from benchmarks.comparing.table import SCENARIOS
-from benchmarks.models import Cell
+from benchmarks.models import Cell, CellSession
 
 LOOKUPS = {
     "system": "system",
@@ -22,6 +24,11 @@ LOOKUPS = {
     "metric": "case__metric",
     "scenario": "scenario",
 }
+SITTINGS = (
+    CellSession.objects.filter(cell=OuterRef("pk"), session__isnull=False)
+    .order_by("session__name")
+    .values("session__name")
+)
 
 
 class CellSerializer(serializers.Serializer[Any]):
@@ -29,7 +36,9 @@ class CellSerializer(serializers.Serializer[Any]):
 
     ``m2`` is the sum of squared deviations from the mean: the variance is m2 / (n - 1).
     ``mean`` is null where no single figure describes the runs; ``doubts`` says why.
-    ``clock_trust`` is the worst that is known of the runs' clocks, empty if nothing is.
+    ``session`` is what uploaders named for all its runs, ``sittings`` are the names of
+    the sessions they count in. ``clock_trust`` is the worst that is known of the runs'
+    clocks, empty if nothing is.
     """
 
     id = serializers.IntegerField()
@@ -65,6 +74,7 @@ class CellSerializer(serializers.Serializer[Any]):
     first_at = serializers.DateTimeField(allow_null=True)
     last_at = serializers.DateTimeField(allow_null=True)
     session = serializers.CharField(source="session.name", default="")
+    sittings = serializers.ListField(child=serializers.CharField())
     document = serializers.CharField()
     table = serializers.CharField()
     updated_at = serializers.DateTimeField()
@@ -103,4 +113,5 @@ class CellsView(ApiView):
         filters = self.looked_up_in_study(LOOKUPS)
         cells = Cell.objects.visible_to(self.viewer).filter(n__gt=0, **filters)
         related = cells.select_related("study", "system", "case", "session")
-        return self.page_of(related, CellSerializer)
+        counted = related.annotate(sittings=ArraySubquery(SITTINGS))
+        return self.page_of(counted, CellSerializer)

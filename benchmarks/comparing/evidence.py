@@ -11,7 +11,8 @@ from itertools import chain, groupby
 from statistics import fmean
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, QuerySet, Value
+from django.db.models.functions import Coalesce
 
 from benchmarks.analysis.baselines import Comparability, Difference
 from benchmarks.analysis.hosts import HostsCompared, beside_hosts
@@ -38,8 +39,8 @@ SAMPLES_SHOWN = 5_000
 KEY = ("study_id", "system_id", *CIRCUMSTANCES)
 
 LINE = (
-    *("run_id", "run__session__name", "run__started_at", "run__clock"),
-    *("sequence", "repetition", "value"),
+    *("run_id", "run__session__name", "run__sitting__name", "run__started_at"),
+    *("run__clock", "sequence", "repetition", "value"),
 )
 
 RUNS_SHOWN = 100
@@ -51,7 +52,10 @@ MOST_VALUES = 5_000
 
 @dataclass(frozen=True, slots=True)
 class RunSamples:
-    """The samples that one run has of a case, in their order."""
+    """The samples that one run has of a case, in their order.
+
+    ``session`` is the one it counts in; until a check what its uploader named.
+    """
 
     run_id: int
     session: str
@@ -182,13 +186,14 @@ def cell_samples(cell: Cell | None) -> CellSamples:
     if cell is None:
         return CellSamples()
     ordered = samples_of_cell(cell).order_by(*IN_ORDER_OF_RUNS, "sequence")
-    rows = ordered.values_list("run_id", "run__session__name", "value")
+    session = Coalesce("run__sitting__name", "run__session__name", Value(""))
+    rows = ordered.values_list("run_id", session, "value")
     # One more than is shown tells that there are more.
     samples = list(rows[: SAMPLES_SHOWN + 1])
     is_cut = len(samples) > SAMPLES_SHOWN
     grouped = groupby(samples[:SAMPLES_SHOWN], key=lambda row: (row[0], row[1]))
     runs = tuple(
-        RunSamples(run_id, session or "", tuple(row[2] for row in members))
+        RunSamples(run_id, session, tuple(row[2] for row in members))
         for (run_id, session), members in grouped
     )
     # The first sample left out is of the last run shown: that run is cut in two.

@@ -110,7 +110,9 @@ def look_again(run_ids: Collection[int]) -> None:
 
 
 def visible_sessions(viewer: Viewer, **filters: Any) -> QuerySet[Session]:
-    """Return the sessions that runs count in, with their number, first and last start.
+    """Return the sessions that runs count in, with how many and of how many systems.
+
+    ``first_at`` and ``last_at`` are the first and the last of their starts.
 
     Names that were uploaded but hold no run (any more) are left out.
     """
@@ -118,6 +120,7 @@ def visible_sessions(viewer: Viewer, **filters: Any) -> QuerySet[Session]:
     sessions = Session.objects.visible_to(viewer).filter(**filters)
     sittings = sessions.annotate(
         run_count=Subquery(held.values(count=Count("pk"))),
+        system_count=Subquery(held.values(count=Count("system", distinct=True))),
         first_at=Subquery(held.values(first=Min("started_at"))),
         last_at=Subquery(held.values(last=Max("started_at"))),
     )

@@ -44,6 +44,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "change_name": states.change_name,
     "clock_name": states.clock_name,
     "trust_name": states.trust_name,
+    "origin_name": states.origin_name,
     "system_name": wording.system_name,
     "runs_text": wording.runs_text,
     "verdict_words": verdicts.verdict_words,

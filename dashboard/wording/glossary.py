@@ -28,6 +28,14 @@ class Chapter:
 
 COMPARING = (
     Word(
+        "session",
+        _("session"),
+        _(
+            "One sitting of runs: named by who uploaded them, or derived from their "
+            "starts. Days differ, so a verdict says of which sessions it speaks."
+        ),
+    ),
+    Word(
         "native",
         _("native"),
         _("The machine itself, without a hypervisor: what a VM is compared with."),

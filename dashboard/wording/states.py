@@ -149,8 +149,20 @@ def clock_name(clock: str) -> str:
     return str(CLOCKS.get(clock, clock))
 
 
+ORIGINS: dict[str, Text] = {
+    "named": gettext_lazy("named"),
+    "derived": gettext_lazy("derived"),
+    "corrected": gettext_lazy("corrected"),
+}
+
+
 def trust_name(state: str) -> str:
     return str(TRUSTS.get(state, state))
+
+
+def origin_name(origin: str) -> str:
+    """Return who said that runs were one sitting."""
+    return str(ORIGINS[origin])
 
 
 def flag_status_name(status: str) -> str:

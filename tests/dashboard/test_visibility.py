@@ -52,6 +52,7 @@ QUERIES = {
     "cell": ("baseline={system}",),
     "cell-samples": ("baseline={system}",),
     "runs": ("system={system}", "before={run}"),
+    "sessions": ("session={session}",),
     "coruns": ("case={case}",),
     "energy": ("run={run}",),
     "factor-effects": ("case={case}",),
@@ -100,6 +101,8 @@ def fill(slug):
     doubt = [{"code": "doubt", "sentence": f"{secret} is doubtful."}]
     Run.objects.filter(study=study).update(warnings=doubt)
     checking.check_due_studies(timedelta(0))
+    sitting = study.sessions.create(lab=lab, name=secret)
+    Run.objects.filter(study=study).update(sitting=sitting)
     cell = Cell.objects.get(study=study, system__hypervisor="Xen")
     keeper = get_user_model().objects.create_user(f"keeper of {lab.slug}")
     Membership.objects.create(lab=lab, user=keeper, role="admin")
@@ -121,6 +124,7 @@ def fill(slug):
         "reread_id": rereading.begin_reread(study=study).pk,
         "system": cell.system_id,
         "case": cell.case_id,
+        "session": sitting.pk,
     }
 
 
@@ -258,6 +262,7 @@ def test_ids_in_a_query_find_nothing_of_another_lab(labs, people, name, query):
 
     foreign = {"system": beta["system"], "cell": beta["cell_id"]}
     foreign |= {"case": beta["case"], "run": beta["run_id"]}
+    foreign["session"] = beta["session"]
     nothing = dict.fromkeys(foreign, 999_999)
     mark = "&" if "?" in address else "?"
     theirs = client.get(f"{address}{mark}{query.format(**foreign)}")

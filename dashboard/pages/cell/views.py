@@ -24,7 +24,7 @@ from dashboard.pages.cell.reading import reading_of
 
 # The columns of a sample in its file, in the order of `sample_lines`.
 SAMPLED = (
-    *("run", "session", "started_at", "clock"),
+    *("run", "session", "sitting", "started_at", "clock"),
     *("sequence", "repetition", "value"),
 )
 SAMPLE_FIELDS = (
