@@ -32,6 +32,7 @@ from benchmarks.models import (
     System,
 )
 from benchmarks.own_tools.lookup import known_tool
+from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
@@ -319,6 +320,11 @@ FROM_AND_TO = f"""EXISTS (
 EMULATED = f"""EXISTS (
     SELECT 1 FROM {CELLS} {SYSTEMS} WHERE {MEASURED} AND system.is_emulated
 )"""
+# Beside an emulator other guests may have run on the real processor.
+EMULATED_AND_NOT = f"""({EMULATED} AND EXISTS (
+    SELECT 1 FROM {CELLS} {SYSTEMS}
+    WHERE {MEASURED} AND NOT system.is_emulated AND system.hypervisor <> '{NATIVE}'
+))"""
 # At least three cases that differ in the text of one parameter which begins as a
 # number. The page itself asks for known units and for lines of two levels.
 SWEPT = f"""EXISTS (
@@ -346,7 +352,8 @@ DATED_OR_OF_VERSIONS = f"""(
 def has_pages() -> dict[str, Any]:
     """Return the annotations of a study: has_coruns, has_energy, has_sweep, ...
 
-    has_emulation: a software emulator stands below a system.
+    has_emulation: a software emulator stands below a system; has_emulation_beside:
+    below some guests, and not below others.
     """
     return {
         "has_coruns": _claim(TOGETHER_ON_SLOTS, [*TOGETHER], [*TOTALS]),
@@ -354,6 +361,7 @@ def has_pages() -> dict[str, Any]:
         "has_sweep": _claim(SWEPT),
         "has_network": _claim(FROM_AND_TO),
         "has_emulation": _claim(EMULATED),
+        "has_emulation_beside": _claim(EMULATED_AND_NOT),
         "has_plans": _claim(PLANNED),
         "has_trend": _claim(DATED_OR_OF_VERSIONS),
     }

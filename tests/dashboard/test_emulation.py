@@ -64,3 +64,15 @@ def test_a_run_on_an_unknown_platform_says_so(text, submit, run_document):
     page = text(f"/runs/{Run.objects.get().pk}/")
 
     assert "is no platform known here" in page
+
+
+def test_beside_real_guests_only_the_emulated_ones_are_warned_of(
+    text, emulated, submit, run_document
+):
+    submit(run_document(40.0, system={"hypervisor": "Xen"}))
+    xen = Cell.objects.get(system__hypervisor="Xen")
+
+    assert WARNING not in text(STUDY)
+    assert "Some systems ran on an emulated processor." in text(STUDY)
+    assert WARNING in text(f"{STUDY}cells/{emulated.pk}/")
+    assert WARNING not in text(f"{STUDY}cells/{xen.pk}/")

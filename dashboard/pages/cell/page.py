@@ -112,6 +112,12 @@ class CellPage:
         return verdicts.reasons(self.evidence.row)
 
     @property
+    def is_emulated(self) -> bool:
+        """Whether a program imitated the processor of either side."""
+        cells = filter(None, (self.evidence.cell, self.evidence.baseline))
+        return any(cell.system.is_emulated for cell in cells)
+
+    @property
     def is_judged(self) -> bool:
         """Whether a verdict, or what stands against one, is told."""
         row = self.evidence.row
@@ -254,12 +260,14 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
         "case": (label[:1] if is_acronym else label[:1].lower())
         + label[1:].replace(" · ", ", "),
     }
+    # Despite its shape a cell may have a verdict: every run slower than every other.
+    words["verdict"] = _verdict_alone(row.shown.judgement)
     if not has_single_figure(cell):
-        sentence = _("%(shape)s; no single figure, not assessed")
-        words["said"] = sentence % {"shape": _shape_words(cell)}
+        sentence = _("%(verdict)s, no single figure: %(shape)s")
+        words["said"] = sentence % {**words, "shape": _shape_words(cell)}
     elif baseline is not None and not has_single_figure(baseline):
-        sentence = _("no single figure, not assessed; the baseline has %(shape)s")
-        words["said"] = sentence % {"shape": _shape_words(baseline)}
+        sentence = _("%(verdict)s, no single figure; the baseline has %(shape)s")
+        words["said"] = sentence % {**words, "shape": _shape_words(baseline)}
     if "said" in words:
         return _capital(_("%(case)s on %(platform)s: %(said)s.") % words)
 
@@ -291,6 +299,12 @@ def _uncapital(text: str) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def _verdict_alone(judgement: Judgement | None) -> str:
+    if judgement is None or not judgement.is_assessed:
+        return verdicts.verdict_name("not_assessed")
+    return verdicts.verdict_words(judgement)
 
 
 def _how_sure(judgement: Judgement | None) -> str:
