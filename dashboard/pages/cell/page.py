@@ -16,6 +16,7 @@ from benchmarks.analysis.clocks import (
     run_trust,
     trust_unmeasured,
 )
+from benchmarks.analysis.designs import Design
 from benchmarks.analysis.intervals import LEAST_RUNS, WELCH_RUNS, hodges_lehmann_ratio
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.speeds import MIN_RUNS
@@ -45,6 +46,11 @@ from dashboard.wording.comparability import ComparabilityWords, comparability_wo
 MOST_RUNS_A_SIDE = 300  # ninety thousand pairs
 # What others are set against: of it nothing is to be judged.
 SIDES = ("native", "reference")
+# Of one sitting, so that runs are what narrows an interval.
+OF_RUNS = (
+    "",
+    *(d.slug for d in (Design.SINGLE_RUN, Design.ONE_SHARED, Design.ASSUMED_ONE)),
+)
 
 
 @dataclass(frozen=True)
@@ -384,6 +390,8 @@ def _width(evidence: CellEvidence) -> str:
     judged = evidence.row.shown.judgement
     if evidence.baseline is None or judged is None:
         return ""
+    if judged.design not in OF_RUNS:
+        return ""  # more runs narrow no days: the advice speaks of sessions
     margin = evidence.cell.study.equivalence_margin_percent / 100
     is_few = min(evidence.cell.n, evidence.baseline.n) < WELCH_RUNS
     if is_few and judged.half_width is not None and judged.half_width < margin:

@@ -1,4 +1,4 @@
-"""What a cell's statement speaks of."""
+"""What a cell's statement speaks of, and its ratios where no figure may stand."""
 
 from datetime import timedelta
 
@@ -9,16 +9,17 @@ from benchmarks.studies import checking
 
 STUDY = "/studies/alpha-lab/study"
 STEADY = (100.0, 100.4, 99.7, 100.1, 99.9, 100.2)
+TWO_SPEEDS = (40, 40.1, 60, 39.9, 40.2, 60.2, 40.1, 40.0, 59.8, 40.1, 39.9)
 
 
 @pytest.fixture
 def measured(submit, run_document, xen):
     """Measure native and Xen on the third of May; return the Xen cell."""
 
-    def measure(values):
-        for side, readings in (({}, STEADY), ({"system": xen}, values)):
+    def measure(values, day=3):
+        for side, readings, on in (({}, STEADY, 3), ({"system": xen}, values, day)):
             for minute, value in enumerate(readings):
-                started = f"2026-05-03T10:{minute:02}:00Z"
+                started = f"2026-05-{on:02}T10:{minute:02}:00Z"
                 submit(run_document(value, started_at=started, **side))
         checking.check_due_studies(timedelta(0))
         return Cell.objects.get(system__hypervisor="Xen")
@@ -39,3 +40,45 @@ def test_a_verdict_names_its_session(measured, said):
     assert 'data-design="one_shared"' in page
     assert "in this session of 2026-05-03" in page
     assert "in this session of 2026-05-03" in said(f"compare/cell/?cell={cell.pk}")
+
+
+def test_ratios_of_the_extremes_stand_where_no_figure_may(measured, said, client):
+    cell = measured(TWO_SPEEDS)
+    pins = f"{cell.system_id},{Cell.objects.exclude(pk=cell.pk).get().system_id}"
+
+    pages = [
+        said(address)
+        for address in (
+            f"cells/{cell.pk}/",
+            "compare/",
+            f"compare/cell/?cell={cell.pk}",
+            f"direct/?pin={pins}",
+        )
+    ]
+
+    # 39.9 / 100.4 to 60.2 / 99.7
+    assert ["0.397 to 0.604" in page for page in pages] == [True] * 4
+    assert "Every run is slower" in pages[0]
+
+
+def test_files_have_them_too(measured, client):
+    measured(TWO_SPEEDS)
+
+    texts = {
+        form: client.get(f"{STUDY}/compare.{form}").text
+        for form in ("csv", "json", "tex")
+    }
+
+    assert "range_low" in texts["csv"]
+    assert '"design": "one_shared"' in texts["json"]
+    assert "0.397" in texts["tex"]
+
+
+def test_on_different_days_sessions_are_advised_and_no_more_runs(measured, said):
+    cell = measured([0.95 * value for value in STEADY], day=7)
+
+    page = said(f"cells/{cell.pk}/")
+
+    assert "nobody knows how much days differ here" in page
+    assert "Run both sides in the same session" in page
+    assert "a side bring" not in page
