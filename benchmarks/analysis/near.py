@@ -94,8 +94,11 @@ class NearCase:
                 joined([_stated(name, case.written(name)) for name in names], ", ")
                 for case in (self.wanted, self.case)
             ]
-        words = OF_NATIVE if is_native else OF_CHOSEN
-        return Sentence(words[self.kind], own=sides[0], other=sides[1])
+        return Sentence(
+            OF_NATIVE[self.kind] if is_native else OF_CHOSEN[self.kind],
+            own=sides[0],
+            other=sides[1],
+        )
 
 
 def nearest(wanted: MeasuredCase, others: Iterable[MeasuredCase]) -> NearCase | None:

@@ -82,8 +82,8 @@ def no_speed(
         return Sentence(OWN_COST)
     if metric.kind == "share" and metric.is_of_cpu:
         return Sentence(OWN_SHARE if is_guest else CPU_SHARE)
-    if reason := REASONS.get(metric.kind):
-        return Sentence(reason)
+    if metric.kind in REASONS:
+        return Sentence(REASONS[metric.kind])
     if metric.fixed_by:
         return _set_length(metric, parameters, sides)
     for option in metric.capped_by:

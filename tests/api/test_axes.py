@@ -148,7 +148,7 @@ def test_a_study_must_be_named(anyone, study, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "queries"), [("sweeps", 10), ("network", 6), ("trend", 3)]
+    ("name", "queries"), [("sweeps", 12), ("network", 6), ("trend", 3)]
 )
 def test_their_queries_are_fixed(
     anyone, sizes, paths, versions, django_assert_num_queries, name, queries

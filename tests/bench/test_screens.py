@@ -8,6 +8,7 @@ import pytest
 from bench import screens
 from benchmarks.models import Cell
 from benchmarks.studies import checking
+from tests.own_tools import declare
 
 
 @pytest.fixture
@@ -24,16 +25,18 @@ def maintainer(client, person, monkeypatch) -> Any:
 
 
 @pytest.mark.django_db
-def test_it_finds_cells_systems_and_the_latest_version(maintainer, load_study, publish):
+def test_it_finds_cells_systems_tools_and_the_latest_version(
+    maintainer, load_study, publish, lab
+):
     for slug in ("lmu-2010-xen", "inqbus-2008-io"):
         study = load_study(slug)
         checking.check_study(study)
-    version = publish(study)
+    version, tool = publish(study), declare(lab)
 
     ids = screens.found_ids(cast(Any, maintainer))
 
     bimodal = Cell.objects.get(pk=ids["bimodal"])
     assert "bimodal" in bimodal.shape_codes
-    assert ids["version"] == str(version.pk)
+    assert (ids["version"], ids["tool"]) == (str(version.pk), tool.slug)
     assert ids["one"] != ids["other"]
     assert set(ids) == {name for name, *_ in screens.IDS} - {"plan"}

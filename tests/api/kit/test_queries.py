@@ -73,7 +73,10 @@ def test_it_names_the_parameter_that_was_meant():
 def test_it_names_the_known_parameters():
     (sentence,) = refusal("xyz=1")["xyz"]
 
-    assert "Known are: cursor, page_size, study, tool, status, system, key." in sentence
+    assert (
+        "Known are: cursor, page_size, study, tool, status, system, sitting, key."
+        in sentence
+    )
 
 
 def test_it_says_that_there_are_none():

@@ -114,6 +114,15 @@ def test_what_cannot_be_declared_is_refused_at_its_place(changes, field):
     assert refused(**changes)[0] == field
 
 
+def refusal(old, new, measured):
+    """Return why a declaration cannot take another's place; "" where it can."""
+    try:
+        refuse_changes(old, new, measured)
+    except DeclarationError as error:
+        return str(error)
+    return ""
+
+
 @pytest.mark.parametrize(
     ("change", "word"),
     [
@@ -127,16 +136,14 @@ def test_a_metric_that_has_results_stays_what_it_is(change, word):
     old = declared(declaration())
     new = declared(declaration(metrics=[metric(**change)]))
 
-    with pytest.raises(DeclarationError, match=word):
-        refuse_changes(old, new, {"boot time"})
+    assert word in refusal(old, new, {"boot time"})
 
 
 def test_zero_stays_allowed_where_it_may_have_been_read():
     old = declared(declaration(metrics=[metric(zero_allowed=True)]))
     new = declared(declaration())
 
-    with pytest.raises(DeclarationError, match="it stays allowed"):
-        refuse_changes(old, new, {"boot time"})
+    assert "it stays allowed" in refusal(old, new, {"boot time"})
 
 
 @pytest.mark.parametrize(
@@ -146,7 +153,7 @@ def test_a_metric_without_results_may_become_anything(change):
     old = declared(declaration())
     new = declared(declaration(metrics=[metric(**change)]))
 
-    refuse_changes(old, new, set())
+    assert refusal(old, new, set()) == ""
 
 
 def test_everything_else_may_change_at_any_time():
@@ -161,4 +168,4 @@ def test_everything_else_may_change_at_any_time():
         )
     )
 
-    refuse_changes(old, new, {"boot time"})
+    assert refusal(old, new, {"boot time"}) == ""

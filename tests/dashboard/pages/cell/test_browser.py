@@ -69,7 +69,9 @@ def test_one_finds_why_a_verdict_is_refused_and_reads_the_upload(chromium, site)
 
         expect(page.locator(".verdict")).to_contain_text("not assessed")
         expect(page.locator(".verdict")).to_contain_text("The runs are bimodal")
-        expect(page.get_by_role("region", name="Comparable")).to_contain_text("Host")
+        expect(page.get_by_role("region", name="Not comparable")).to_contain_text(
+            "Different hosts, inqbus-server-a / inqbus-server-b"
+        )
         table = page.get_by_text("Show data as table").first
         table.focus()
         page.keyboard.press("Enter")

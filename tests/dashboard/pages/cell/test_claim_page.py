@@ -103,6 +103,37 @@ def test_nothing_is_claimed_against_a_baseline_on_another_host(
     assert "The two sides ran on different hosts" in page
 
 
+@pytest.fixture
+def beta(submit, run_document, lab):
+    """Measure a native system six times on a host that is described as alpha is."""
+
+    def measured(rate):
+        facts = {"cpu": "Opteron 246", "ram": "4 GB"}
+        Host.objects.update(facts=facts)
+        host = Host.objects.create(lab=lab, slug="beta", facts=facts)
+        submit(*(run_document(rate + step, system={"host": "beta"}) for step in SIX))
+        return System.objects.get(host=host)
+
+    return measured
+
+
+def test_a_baseline_on_a_host_that_counts_as_alike_is_named_with_it(text, slower, beta):
+    cell, native = slower(), beta(100)
+
+    page = text(f"{PAGE}{cell.pk}/?baseline={native.pk}")
+
+    assert "of native, Ubuntu Server 9.04, 32-bit on host beta in" in claim_of(page)
+
+
+def test_nothing_is_claimed_against_a_host_whose_native_runs_differ(text, slower, beta):
+    cell, native = slower(), beta(160)
+
+    page = text(f"{PAGE}{cell.pk}/?baseline={native.pk}")
+
+    assert 'id="claim-text"' not in page
+    assert "Different hosts, alpha / beta: their facts are equal, but their" in page
+
+
 def test_what_differs_beside_what_is_studied_is_quoted_too(text, slower):
     cell = slower({"vcpus": 1}, system={"vcpus": 2})
 
