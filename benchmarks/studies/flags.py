@@ -11,6 +11,7 @@ from django.db.models import Model, QuerySet
 from benchmarks.errors import DecisionError, NotFoundError
 from benchmarks.models import Decision, DueCheck, Flag, Study
 from benchmarks.sentences import Sentence
+from benchmarks.studies import duplicates
 from benchmarks.text import clean_text
 from benchmarks.viewer import Viewer
 
@@ -97,6 +98,7 @@ def decide_flag(
     )
     locked.status = status
     locked.save(update_fields=["status"])
-    # Runs of a dismissed "uploaded twice" count again, those of a reopened one do not.
-    DueCheck.objects.create(study_id=locked.study_id)
+    if locked.rule == duplicates.RULE.id:
+        # Runs of a dismissed one count again, those of a reopened one do not.
+        DueCheck.objects.create(study_id=locked.study_id)
     return locked

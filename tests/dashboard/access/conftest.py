@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.conf import settings
@@ -31,11 +32,12 @@ from benchmarks.own_tools.declaration import declared
 from benchmarks.own_tools.declaring import change_tool, retire_tool
 from benchmarks.plans.planning import create_plan
 from benchmarks.studies import checking, saving
-from benchmarks.uploads import rereading
+from benchmarks.uploads import processing, rereading
+from benchmarks.uploads.intake import submit_runs
 from running import browser
 from tests import publishing
 from tests.dashboard import browsing, serving
-from tests.own_tools import declaration, declare, metric
+from tests.own_tools import boot_sample, declaration, declare, metric
 from tests.reference import load_study
 
 STUDIES = (
@@ -121,6 +123,19 @@ def declared_tools(lab: Lab) -> None:
         by=lab.agents.get(),
     )
     retire_tool(tool=declare(lab, slug="old", title="Old"), by=lab.agents.get())
+    # Measured in a public study: strangers see it, too.
+    saving.save_study(lab=lab, slug="boots", title="Boots", visibility="public")
+    saving.register_host(lab=lab, slug="stopwatch", title="Stopwatch")
+    run = {
+        "key": str(uuid4()),
+        "study": "boots",
+        "system": {"host": "stopwatch", "hypervisor": "native"},
+        "tool": "boot-time",
+        "scenario": "single",
+        "samples": [boot_sample()],
+    }
+    submit_runs(agent=lab.agents.get(), documents=[run])
+    processing.drain()
 
 
 def xen_systems(study: Study) -> list[int]:
