@@ -46,6 +46,10 @@ class SampleSerializer(serializers.Serializer[Any]):
     value = serializers.FloatField()
     unit = serializers.CharField(source="case.unit")
     repetition = serializers.IntegerField()
+    derived = serializers.BooleanField(
+        source="is_derived",
+        help_text="Made of the run's other samples: nobody uploaded it.",
+    )
 
 
 class SamplesView(ApiView):

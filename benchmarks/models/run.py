@@ -79,6 +79,8 @@ class Run(models.Model):
     first_line = models.PositiveIntegerField(null=True, blank=True)
     last_line = models.PositiveIntegerField(null=True, blank=True)
     sample_count = models.PositiveIntegerField(default=0)
+    derived_count = models.PositiveIntegerField(default=0)
+    """How many of its samples, its last ones, nobody uploaded: made of the others."""
 
     objects = RunQuerySet.as_manager()
 
@@ -132,6 +134,11 @@ class Sample(models.Model):
 
     def __str__(self) -> str:
         return f"{self.value} ({self.run})"
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether it was made of the run's other samples, and never uploaded."""
+        return self.sequence > self.run.sample_count - self.run.derived_count
 
 
 # A sum of numbers depends on the order in which they are added, in its last bits, and

@@ -65,7 +65,8 @@ class Result:
     """One run of an upload: its samples, or the reason why there are none.
 
     ``parser_version`` and the lines are None for an upload that brought its samples:
-    nothing was parsed. ``declared_version`` is of a lab's own tool.
+    nothing was parsed. ``declared_version`` is of a lab's own tool. ``derived`` are
+    samples that were made of ``samples``; they are stored after them.
     """
 
     tool: str
@@ -73,6 +74,7 @@ class Result:
     parser_version: int | None = None
     declared_version: int | None = None
     samples: tuple[ReadSample, ...] = ()
+    derived: tuple[ReadSample, ...] = ()
     warnings: tuple[Mapping[str, str], ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     first_line: int | None = None
@@ -116,8 +118,8 @@ def _case(tool: Tool, metric: Metric, stated: Mapping[str, Any]) -> Case:
     )
 
 
-def _with_costs(tool: Tool, samples: Sequence[ReadSample]) -> tuple[ReadSample, ...]:
-    """Return a run's samples, and after them what its data cost in CPU time."""
+def _costs(tool: Tool, samples: Sequence[ReadSample]) -> tuple[ReadSample, ...]:
+    """Return what a run's data cost in CPU time, made of its samples."""
     # What a run states itself is not made once more.
     stated = {sample.case.metric for sample in samples}
     measured = (
@@ -126,7 +128,7 @@ def _with_costs(tool: Tool, samples: Sequence[ReadSample]) -> tuple[ReadSample, 
         )
         for sample in samples
     )
-    made = (
+    return tuple(
         ReadSample(
             _case(tool, tool.metric(cost.metric), cost.parameters),
             cost.repetition,
@@ -135,7 +137,6 @@ def _with_costs(tool: Tool, samples: Sequence[ReadSample]) -> tuple[ReadSample, 
         for cost in costs(tool, measured)
         if cost.metric not in stated
     )
-    return (*samples, *made)
 
 
 def read_upload(text: str, own: DeclaredTool | None = None) -> tuple[Result, ...]:
@@ -155,8 +156,8 @@ def read_upload(text: str, own: DeclaredTool | None = None) -> tuple[Result, ...
     )
     try:
         if tool and "output" not in document:
-            samples = read_samples(tool, document["samples"])
-            return (replace(stated, samples=_with_costs(tool, samples)),)
+            samples = tuple(read_samples(tool, document["samples"]))
+            return (replace(stated, samples=samples, derived=_costs(tool, samples)),)
         if own:
             return _table_results(stated, own, document)
         # The command that an agent says it started tells what a bare output may not.
@@ -210,7 +211,8 @@ def _result(run: ReadRun, document: Mapping[str, Any]) -> Result:
         tool=run.tool,
         tool_version=document.get("tool_version") or run.tool_version,
         parser_version=run.parser_version,
-        samples=_with_costs(tools.get(run.tool), samples) if samples else (),
+        samples=tuple(samples),
+        derived=_costs(tools.get(run.tool), samples) if samples else (),
         # In English, and beside it the words that it is said with in other languages.
         warnings=tuple(
             {
@@ -251,7 +253,10 @@ def store_runs(read: Mapping[Run, Sequence[Result]], known: Iterable[Run]) -> Sa
         # A row that is written again is another version to whoever keeps pages of it.
         if changes:
             Run.objects.filter(pk__in=ids).update(**changes)
-    return {runs[place]: result.samples for place, result in results.items()}
+    return {
+        runs[place]: (*result.samples, *result.derived)
+        for place, result in results.items()
+    }
 
 
 def _changes(run: Run, result: Result) -> dict[str, Any]:
@@ -267,7 +272,8 @@ def _changes(run: Run, result: Result) -> dict[str, Any]:
         "facts": dict(result.facts),
         "first_line": result.first_line,
         "last_line": result.last_line,
-        "sample_count": len(result.samples),
+        "sample_count": len(result.samples) + len(result.derived),
+        "derived_count": len(result.derived),
     }
     changes = {}
     for name, value in fields.items():

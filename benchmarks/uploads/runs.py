@@ -47,17 +47,17 @@ def runs_of_upload(run: Run) -> QuerySet[Run]:
 def samples_of(run: Run) -> QuerySet[Sample]:
     """Return a run's samples in the order they were measured, with their cases."""
     # The lab is asked for because the primary key begins with it.
-    samples = Sample.objects.filter(lab_id=run.lab_id, run=run)
+    samples = run.samples.filter(lab_id=run.lab_id)
     return samples.select_related("case").order_by("sequence")
 
 
 def samples_inline(runs: Sequence[Run]) -> Mapping[int, list[Sample]]:
     """Return the samples of those runs that have few enough to show in a list."""
-    few = [run.pk for run in runs if run.sample_count <= SHOWN_INLINE]
+    few = {run.pk: run for run in runs if run.sample_count <= SHOWN_INLINE}
     samples: dict[int, list[Sample]] = {run_id: [] for run_id in few}
-    rows = Sample.objects.filter(run__in=few).order_by("run_id", "sequence")
+    rows = Sample.objects.filter(run__in=list(few)).order_by("run_id", "sequence")
     cases = Case.objects.in_bulk({row.case_id for row in rows})
     for row in rows:
-        row.case = cases[row.case_id]
+        row.run, row.case = few[row.run_id], cases[row.case_id]
         samples[row.run_id].append(row)
     return samples

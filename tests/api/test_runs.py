@@ -115,6 +115,25 @@ def test_it_leaves_out_more_than_a_hundred_samples(anyone, api, run_document):
     assert page["next"].endswith(f"/{pk}/samples/?cursor=after-100&page_size=100")
 
 
+def test_what_nobody_uploaded_is_told_apart(anyone, submit, run_document):
+    document = run_document(100.0)
+    share = {**document["samples"][0], "metric": "CPU utilization (network)"}
+    document["samples"].append({**share, "value": 20.0, "unit": "%"})
+    (submission,) = submit(document)
+    place = f"runs/{submission.run_id}/"
+
+    inline = anyone.get(place).json()["samples"]
+    paged = anyone.get(f"{place}samples/").json()["results"]
+
+    found = [(each["metric"], each["derived"]) for each in inline]
+    assert found == [
+        ("network throughput", False),
+        ("CPU utilization (network)", False),
+        ("CPU time per data (network)", True),
+    ]
+    assert paged == inline
+
+
 def test_it_filters_runs(anyone, measured):
     def keys(**query):
         return [each["key"] for each in anyone.get("runs/", **query).json()["results"]]

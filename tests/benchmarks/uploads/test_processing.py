@@ -282,4 +282,7 @@ def test_data_cost_processor_time_where_a_run_tells_share_and_rate(
     cost = Cell.objects.get(case__metric="CPU time per data (network)")
     assert (cost.mean, cost.case.unit) == (pytest.approx(2.048), "us/KB")
     # What was uploaded stays what it is.
-    assert Run.objects.get(pk=submission.run_id).sample_count == 3
+    run = Run.objects.get(pk=submission.run_id)
+    assert (run.sample_count, run.derived_count) == (3, 1)
+    derived = [sample.is_derived for sample in run.samples.order_by("sequence")]
+    assert derived == [False, False, True]
