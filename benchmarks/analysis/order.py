@@ -8,6 +8,10 @@ the largest of the ten is set against its own distribution over permutations of 
 values, so that the whole test, not each look, has 1 % false alarms (the maxT step of
 P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993).
 
+A trend takes more: runs that depend on each other wander, and a line through them is no
+drift. It must exceed the standard error of its slope as often as chance asks of
+independent runs, when that error is stretched by their dependence.
+
 All of it happens within sessions: each value counts as its distance from the mean of
 its session, neighbours are neighbours of one session, and permutations stay in it.
 """
@@ -32,6 +36,8 @@ LAGS: Final = (1, 2, 3, 4, 5)
 TREND: Final = len(PERIODS) + len(LAGS)
 ORDER_RUNS: Final = 8
 FALSE_ALARM: Final = 0.01
+# So many standard errors a normal deviate exceeds by a chance of 1 %, to either side.
+BEYOND_CHANCE: Final = 2.576
 PERMUTATIONS: Final = 999
 # A first glance settles most cells: ten of 99 permutations as extreme is no finding.
 GLANCE, ENOUGH = 99, 10
@@ -53,10 +59,10 @@ class RunOrder:
 
     ``p`` is the chance of so strong a pattern, of any of the ten kinds, in values
     without order. ``period`` and ``lag`` are the strongest that are beyond chance, and
-    ``slope`` is the change from run to run of a trend that is. ``autocorrelation`` is
-    that at the lag. ``partial`` is the most that a period begun and not ended adds to
-    the sum of a session. Where there is a trend, the autocorrelation is that of what
-    it leaves.
+    ``slope`` is the change from run to run of a trend that is, and that exceeds what
+    dependent runs wander by. ``autocorrelation`` is that at the lag. ``partial`` is the
+    most that a period begun and not ended adds to the sum of a session. Where there is
+    a trend, the autocorrelation is that of what it leaves.
     """
 
     p: float
@@ -96,7 +102,7 @@ def order_of(values: Floats, sizes: tuple[int, ...] | None = None) -> RunOrder |
     p_values = _chances(standard, sizes, scores[chosen], n)
     is_clear = [p <= FALSE_ALARM for p in p_values]
     clear_lag = LAGS[lag - len(PERIODS)] if is_clear[1] else None
-    slope = _slope(values / unit, sizes) if is_clear[2] else None
+    slope = _trend(values / unit, sizes) if is_clear[2] else None
     rest: Floats | None = standard
     if slope is not None:
         rest = _standardised(without_line(values / unit, sizes, slope), sizes)
@@ -289,11 +295,33 @@ def _autocorrelation(
     return float(standard[:-lag][is_pair] @ standard[lag:][is_pair])
 
 
-def _slope(values: Floats, sizes: tuple[int, ...]) -> float:
-    """The change from run to run of the line that fits all sessions best."""
+def unbiased(r: float, n: int) -> float:
+    """A lag-1 autocorrelation of n runs without its bias (Marriott and Pope, 1954).
+
+    Between 0 and the most that is believed of so few.
+    """
+    return min(max((n * r + 1) / (n - 4), 0.0), MOST_RHO)
+
+
+def _trend(values: Floats, sizes: tuple[int, ...]) -> float | None:
+    """The change from run to run of the line that fits all sessions best.
+
+    None where it is within the wandering of runs that depend on each other.
+    """
     line = _layout(sizes).places.astype(float)
     line = line - session_means(line, sizes)
-    return float(line @ values / (line @ line))
+    squares = float(line @ line)
+    slope = float(line @ values / squares)
+    rest = without_line(values, sizes, slope)
+    standard = _standardised(rest, sizes)
+    if standard is None:
+        return slope
+    n = values.size - len(sizes) + 1
+    rho = unbiased(_autocorrelation(standard, sizes, 1), n)
+    rest = rest - session_means(rest, sizes)
+    error = math.sqrt(float(rest @ rest) / (n - 2) / squares)
+    wandering = error * math.sqrt((1 + rho) / (1 - rho))
+    return slope if abs(slope) > BEYOND_CHANCE * wandering else None
 
 
 def _partial(values: Floats, sizes: tuple[int, ...], period: int) -> float:

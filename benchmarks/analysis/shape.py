@@ -8,7 +8,8 @@ mean). They look within sessions: that another day has another speed is no secon
 What is beyond chance is said; it stands against one figure only where it matters, too.
 A second speed must hold a share of the runs and lie beyond the band; a drift, a period
 or a first run must move the mean by more than a quarter of the band. Else more runs,
-which show ever smaller effects, would leave ever fewer cells with a figure.
+which show ever smaller effects, would leave ever fewer cells with a figure. Runs that
+depend on the one before are no reason against it: the interval counts them as fewer.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ from scipy.special import stdtr
 from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.order import (
     FALSE_ALARM,
-    MOST_RHO,
     Places,
     RunOrder,
     order_of,
     session_means,
+    unbiased,
     without_line,
 )
+from benchmarks.analysis.sessions import LEAST_LAGGED
 from benchmarks.analysis.speeds import (
     MIN_RUNS,
     Mode,
@@ -97,11 +99,6 @@ class Shape:
     def is_first_apart(self) -> bool:
         """The first run differs from the others: a warm-up, or its absence."""
         return self.first_run_p is not None and self.first_run_p <= FALSE_ALARM
-
-    @property
-    def is_ordered(self) -> bool:
-        """The sequence has a period, an autocorrelation or a trend beyond chance."""
-        return "periodic" in self.moves or "drift" in self.moves
 
     @property
     def has_single_figure(self) -> bool:
@@ -253,7 +250,8 @@ def _moves(
     Stopped elsewhere in its period, a session's sum would differ by what a part of a
     period adds. A line moves the mean by half of its change over the session. Runs
     that depend on others make the mean less sure than their spread says: by the part of
-    the standard error that their number of independent runs adds.
+    the standard error that their number of independent runs adds. That moves nothing
+    where the interval counts it already.
     """
     moves: dict[str, float] = {}
     n, drift = parts.size, 0.0
@@ -269,10 +267,10 @@ def _moves(
         drift = math.copysign(_share(shift, parts), order.slope)
         shifts.append(shift / 2)
     # What repeats is autocorrelated, too: then it is called periodic alone.
-    if order.lag is not None and not (order.period and order.lag % order.period == 0):
+    is_periodic = order.lag and order.period and order.lag % order.period == 0
+    if order.lag is not None and not is_periodic and not _is_counted(order, sizes):
         freedom = n - len(sizes) + 1
-        r = order.autocorrelation or 0.0
-        rho = min(max((freedom * r + 1) / (freedom - 4), 0.0), MOST_RHO)
+        rho = unbiased(order.autocorrelation or 0.0, freedom)
         level = without_line(parts, sizes, order.slope or 0.0)
         centred = level - session_means(parts, sizes)
         error = math.sqrt(float(centred @ centred) / max(freedom - 1, 1) / n)
@@ -280,6 +278,11 @@ def _moves(
     if shifts:
         moves["drift"] = _share(max(shifts), parts)
     return moves, drift
+
+
+def _is_counted(order: RunOrder, sizes: tuple[int, ...]) -> bool:
+    """Whether the interval counts dependent runs as fewer (``sessions.lag_one``)."""
+    return order.lag == 1 and max(sizes) >= LEAST_LAGGED
 
 
 def _without_first(
@@ -384,6 +387,11 @@ def _words(shape: Shape, code: str) -> Sentence:
         if shape.drift > 0:
             return Sentence("rising by {percent} over the session", percent=amount)
         return Sentence("falling by {percent} over the session", percent=amount)
+    return _dependence(order)
+
+
+def _dependence(order: RunOrder) -> Sentence:
+    """Each run depends on the one before (autocorrelation 0.45)."""
     r = order.autocorrelation or 0.0
     if order.lag == 1:
         return Sentence(
@@ -398,7 +406,7 @@ def _words(shape: Shape, code: str) -> Sentence:
 
 def _harmless(shape: Shape) -> list[Sentence]:
     """What was found and does not count, each with the reason why."""
-    return [
+    found = [
         Sentence(
             "{found}, which moves the mean by {percent}, below a quarter of the band",
             found=_words(shape, code),
@@ -406,6 +414,15 @@ def _harmless(shape: Shape) -> list[Sentence]:
         )
         for code, moved in shape.moves.items()
     ]
+    order = shape.order
+    if order is not None and order.lag == 1 and "drift" not in shape.moves:
+        found.append(
+            Sentence(
+                "{found}, for which the interval counts fewer runs",
+                found=_dependence(order),
+            )
+        )
+    return found
 
 
 def _percent(share: float) -> Sentence:

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy import stats
 
 from benchmarks.analysis.order import order_of
 
@@ -81,6 +82,33 @@ def test_a_straight_line_is_told_by_its_slope():
 
     assert order.slope == pytest.approx(-0.2, abs=0.03)
     assert order.p <= 0.01
+
+
+def test_a_line_through_runs_that_depend_on_each_other_is_no_trend():
+    rng = np.random.default_rng(7)
+    lines, trends = 0, 0
+    for _ in range(60):
+        steps = rng.normal(size=40)
+        for place in range(1, 40):
+            steps[place] += 0.8 * steps[place - 1]
+        order = order_of(steps)
+        lines += stats.linregress(np.arange(40), steps).pvalue < 0.01
+        trends += order.slope is not None
+
+    assert lines > 20  # what asks for significance alone takes for trends
+    assert trends < 12
+
+
+def test_a_trend_stands_out_of_runs_that_depend_on_each_other():
+    rng = np.random.default_rng(8)
+    steps = rng.normal(size=200)
+    for place in range(1, 200):
+        steps[place] += 0.5 * steps[place - 1]
+
+    order = order_of(steps + 0.05 * np.arange(200))
+
+    assert order.slope == pytest.approx(0.05, abs=0.01)
+    assert order.lag == 1
 
 
 SESSIONS = (9, 4, 12, 1)

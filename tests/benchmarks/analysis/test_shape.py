@@ -260,6 +260,45 @@ def test_a_weak_dependence_refuses_no_more_cells_with_more_runs(n):
     assert refused <= 4
 
 
+def wandering(rng, n, rho=0.8):
+    """Runs of 2 % that each are partly the one before."""
+    drawn = rng.normal(size=n)
+    for place in range(1, n):
+        drawn[place] = rho * drawn[place - 1] + (1 - rho**2) ** 0.5 * drawn[place]
+    return 100 * (1 + 0.02 * drawn)
+
+
+@pytest.mark.parametrize(("n", "most"), [(30, 0.25), (100, 0.12)])
+def test_runs_that_wander_are_no_drift_the_less_the_more_there_are(n, most):
+    rng = np.random.default_rng(n)
+    shapes = [shape_of(wandering(rng, n)) for _ in range(80)]
+
+    assert np.mean(["drift" in shape.doubts for shape in shapes]) <= most
+    assert np.mean([shape.lag == 1 for shape in shapes]) > 0.85
+
+
+def test_runs_that_depend_on_the_one_before_leave_the_figure():
+    shape = shape_of(wandering(np.random.default_rng(6), 60))
+
+    assert (shape.doubts, shape.moves) == ((), {})
+    assert shape.sentence == (
+        f"one speed; each run depends on the one before (autocorrelation "
+        f"{shape.order.autocorrelation:.2f}), for which the interval counts fewer "
+        "runs; the figure stands"
+    )
+
+
+def test_a_dependence_that_no_interval_counts_still_moves_the_mean():
+    rng = np.random.default_rng(4)
+    days = np.repeat(np.arange(12), 7)
+    values = np.concatenate([wandering(rng, 7, 0.95) for _ in range(12)])
+
+    shape = shape_of(values, sessions=days)
+
+    assert shape.lag == 1
+    assert shape.moves["drift"] > 0
+
+
 DAYS = np.repeat([0, 1, 2, 3], 8)
 
 
