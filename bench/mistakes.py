@@ -428,6 +428,83 @@ def uploaded_twice(rng: Generator, study: StudyFacts) -> Mistake | None:
     return replace(changed, runs=runs), {run.id for run in again}
 
 
+def rate_as_time(rng: Generator, study: StudyFacts) -> Mistake:
+    """A CPU or memory cell of which all runs read the reciprocal, far from 1.
+
+    Of a network that is 20 times slower on one guest nobody knows what to expect.
+    """
+    alone = [cell for cell in _measured(study) if cell.scenario == "single"]
+    alike = [cell for cell in alone if cell.component in EMULATED and cell.mean >= 10]
+    cell = _one_of(rng, alike)
+    means = tuple(1 / mean for mean in cell.means)
+    return with_cells(study, [replace(cell, mean=float(np.mean(means)), means=means)])
+
+
+def _exchanged(one: CellFact, other: CellFact) -> list[CellFact]:
+    """Two cells of one case, each with the other one's readings."""
+    return [
+        replace(to, n=of.n, mean=of.mean, means=of.means)
+        for to, of in ((one, other), (other, one))
+    ]
+
+
+def _imitated(rng: Generator, study: StudyFacts, guests: list[str]) -> StudyFacts:
+    """The study with some guests said to be emulated, and each case as slow in all."""
+    slow: dict[str, float] = {}
+    changed = []
+    for cell in study.cells:
+        if cell.system not in guests:
+            continue
+        if cell.component in EMULATED and cell.scenario == "single":
+            span = np.log(EMULATED[cell.component])
+            ratio = slow.setdefault(str(cell.case), float(np.exp(rng.uniform(*span))))
+            cell = scaled(cell, ratio if cell.better == "higher" else 1 / ratio)
+        named: dict[str, Any] = {
+            "hypervisor": "QEMU TCG",
+            "virtualization": "emulation",
+        }
+        changed.append(replace(cell, **named))
+    return with_cells(study, changed)[0]
+
+
+def sixty_times_on_a_slow_system(rng: Generator, study: StudyFacts) -> Mistake | None:
+    """Minutes read as seconds on one of two emulated guests."""
+    guests = _guests(study)[:2]
+    if len(guests) < 2:
+        return None
+    made = _imitated(rng, study, guests)
+    column = _column(made, guests[0]).values()
+    times = [cell for cell in column if cell.unit == "s"]
+    return with_cells(made, [scaled(_one_of(rng, times), 60)])
+
+
+def emulated_exchanged(rng: Generator, study: StudyFacts) -> Mistake | None:
+    """An emulated guest and another system, exchanged in all CPU and memory cases."""
+    slow, *others = rng.permutation(_guests(study)).tolist()
+    if not others:
+        return None
+    made = _imitated(rng, study, [slow])
+    one, other = _column(made, slow), _column(made, _one_of(rng, ["native", *others]))
+    cases = [case for case, cell in one.items() if cell.component in EMULATED]
+    return with_cells(
+        made, [cell for case in cases for cell in _exchanged(one[case], other[case])]
+    )
+
+
+def two_cells_exchanged(rng: Generator, study: StudyFacts) -> Mistake | None:
+    """A case of two systems exchanged, of which one has half the other's memory speed
+    in four cases or more."""
+    slow, *others = rng.permutation(_guests(study)).tolist()
+    column = _column(study, slow).values()
+    halved = [scaled(cell, 0.5) for cell in column if cell.component == "memory"]
+    if not others or len(halved) < 4:
+        return None
+    made, _ = with_cells(study, halved)
+    one = _one_of(rng, halved)
+    other = _column(made, _one_of(rng, ["native", *others]))[str(one.case)]
+    return with_cells(made, _exchanged(one, other))
+
+
 def marked(rng: Generator, study: StudyFacts) -> Mistake:
     run = _one_of(rng, study.runs)
     return _with_runs(study, [replace(run, marks=(("cut", "The output is cut."),))])
@@ -475,5 +552,9 @@ CLASSES: dict[str, tuple[Inject, set[str]]] = {
     "slots run apart": (apart, {"corun-overlap"}),
     "reference differs": (other_reference, {"corun-reference"}),
     "uploaded twice": (uploaded_twice, {"uploaded-twice"}),
+    "rate uploaded as a time": (rate_as_time, {"rate-as-time"}),
+    "x 60 on an emulated system": (sixty_times_on_a_slow_system, {"unit-slip"}),
+    "emulated system exchanged": (emulated_exchanged, {"exchanged-values"}),
+    "two cells exchanged": (two_cells_exchanged, {"exchanged-values"}),
     "parser's mark": (marked, {"tool-mark"}),
 }

@@ -143,14 +143,15 @@ def _speed(cell: CellFact, study: StudyFacts) -> Speed | None:
         return None
     if cell.virtualization == "container" or cell.scenario != "single" or cell.load:
         return None
-    if not _computes(cell):
+    if not computes(cell):
         return None
     ratio = factor_of(log_efficiency(cell, native))
     share, least = _shares_of_cpus(cell)
     return Speed(cell, ratio / share, ratio / least if least else math.inf)
 
 
-def _computes(cell: CellFact) -> bool:
+def computes(cell: CellFact) -> bool:
+    """Whether a case runs on the processor and memory alone: no kernel, no counters."""
     if cell.component not in {"CPU", "memory"} or cell.better == "neither":
         return False
     if cell.is_share or cell.is_extreme or cell.tool in WATCHING | OF_THE_KERNEL:

@@ -14,8 +14,10 @@ from benchmarks.plausibility.facts import (
     NORMAL,
     CellFact,
     StudyFacts,
+    factor_of,
 )
 from benchmarks.plausibility.findings import Doubt, about_cells, further, rule
+from benchmarks.plausibility.rules.emulation import computes
 from benchmarks.plausibility.slips import LEAST
 from benchmarks.plausibility.tables import SIBLINGS, Table, tables
 from benchmarks.sentences import Sentence
@@ -34,6 +36,9 @@ far it is off, and at most 35 % of it."""
 MOST_OFF: Final = 0.3
 ALONE: Final = math.log(40)
 MOST_SYSTEMS: Final = 40
+SLOW: Final = math.log(3)
+"""No system on the processor itself is as slow beside all others, and hardly an
+emulated one faster (`emulation-speed`)."""
 
 
 @rule("rate-as-time", "A rate uploaded as a time, or a time as a rate", "impossible")
@@ -120,16 +125,63 @@ def exchanged_values(study: StudyFacts) -> Iterator[Doubt]:
     deviations of how far such cases lie from theirs, and by 10 % at least. So are two
     cases on one system that read what the other one should.
 
+    A system that is said to be emulated and one that is not are compared over all
+    tools, in cases that compute: where the emulated one is three times as fast or more,
+    and as fast (to a factor 3) as all other systems of the host that are not emulated,
+    the two were exchanged.
+
     Why: two columns of a table, or two cells, were exchanged when they were copied, and
     every reading is that of a real machine: no single value looks wrong.
 
     What to do: look the values up in the raw outputs; upload both again.
     """
+    yield from _imitated(study)
     for table in tables(study.cells):
         if table.logs.shape[1] >= 3 and len(table.rows) > FEWEST:
             yield from _exchanged(table, table.logs, False, study)
         if table.logs.shape[0] >= 3 and len(table.columns) > FEWEST:
             yield from _exchanged(table, table.logs.T, True, study)
+
+
+def _imitated(study: StudyFacts) -> Iterator[Doubt]:
+    """An emulated system and one on the processor itself that read each other's."""
+    rows: dict[object, list[CellFact]] = defaultdict(list)
+    for cell in study.cells:
+        if computes(cell) and cell.mean > 0:
+            place = (cell.scenario, cell.vms, cell.slot, cell.load)
+            rows[cell.host, cell.case, cell.metric, *place].append(cell)
+    found: dict[object, list[tuple[CellFact, CellFact]]] = defaultdict(list)
+    for row in rows.values():
+        real = [cell for cell in row if not cell.emulation]
+        for cell in row if len(real) > 1 else ():
+            ahead = [_times_faster(cell, other) for other in real]
+            slow = [other for other, by in zip(real, ahead, strict=True) if by >= SLOW]
+            # Faster than several of them, it is the one that is off: by its unit, say.
+            alike = sum(abs(by) < SLOW for by in ahead) == len(real) - 1
+            if cell.emulation and len(slow) == 1 and alike:
+                found[cell.column, slow[0].column].append((cell, slow[0]))
+    for pairs in found.values():
+        one, other = pairs[0]
+        yield about_cells(
+            Sentence(
+                "{one} and {other} look exchanged in {cases}: the emulated one reads "
+                "{first:g} {unit}, the one on the processor itself {second:g} {unit}.",
+                one=one.where,
+                other=other.where,
+                cases=further(one.case_label or str(one.case), len(pairs) - 1),
+                first=one.mean,
+                second=other.mean,
+                unit=one.unit,
+            ),
+            [cell for both in pairs for cell in both],
+            faster=[round(factor_of(_times_faster(*both)), 5) for both in pairs],
+        )
+
+
+def _times_faster(one: CellFact, other: CellFact) -> float:
+    """How many times as fast a cell is as another one, as a logarithm."""
+    off = math.log(one.mean) - math.log(other.mean)
+    return off if one.better == "higher" else -off
 
 
 def _exchanged(

@@ -12,7 +12,13 @@ import numpy as np
 
 from benchmarks import units
 from benchmarks.analysis.energy import WORK_TIMES
-from benchmarks.plausibility.facts import CellFact, Id, StudyFacts, precision
+from benchmarks.plausibility.facts import (
+    NORMAL,
+    CellFact,
+    Id,
+    StudyFacts,
+    precision,
+)
 from benchmarks.plausibility.findings import Doubt, about_cells, rule
 from benchmarks.plausibility.rules.duplicates import CHANCE, STEADY
 from benchmarks.sentences import Sentence, counted, joined
@@ -27,6 +33,8 @@ MOST_TICKS: Final = 1e6
 """Of more ticks than these one is no coarse step."""
 CERTAIN: Final = 0.1
 FEWEST_RUNS: Final = 5
+FEWEST_SIBLINGS: Final = 3
+"""So many other systems tell how finely a case repeats itself."""
 GIVEN: Final = 0.01
 """Systems of different speeds take equally long only for what ends by the clock."""
 
@@ -41,6 +49,9 @@ def few_distinct_readings(study: StudyFacts) -> Iterator[Doubt]:
     whole test is left out where the middle half of several systems took the same time
     to 1 %: then it was requested, not measured. So are times (and rates of one amount
     of work) that are whole ticks of a clock: such a reading is coarse, and no error.
+    Where three other systems ran the case five times or more, how they scatter (the
+    median of their median deviations) stands for the deviation if it is smaller: a disk
+    of two speeds repeats each of them.
 
     Why: readings that repeat to the last digit were copied, or read from a cache of
     results.
@@ -89,6 +100,16 @@ def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
     step = study.step(cell)
     width = max(cell.means) - min(cell.means)
     deviation = max(width / 2, study.noise.of_kind(cell) * STEADY * cell.mean / 2)
+    # A disk of two speeds has a wide range, though each speed repeats itself.
+    steady = [
+        float(np.median(np.abs(np.array(other.means) - np.median(other.means))))
+        for other in study.cells
+        if other.case == cell.case
+        and other.id != cell.id
+        and len(other.means) >= FEWEST_RUNS
+    ]
+    if len(steady) >= FEWEST_SIBLINGS:
+        deviation = min(deviation, NORMAL * float(np.median(steady)))
     chance = min(
         1.0, distinct * step / (2 * math.sqrt(math.pi) * max(deviation, step / 6))
     )

@@ -74,3 +74,45 @@ def test_values_of_all_magnitudes_are_no_error():
 
     for rule in ("exchanged-values", "rate-as-time"):
         assert isinstance(findings(rule, *table({0}, values=wild)), list)
+
+
+def imitated(*exchanged, reads=None):
+    """Native, KVM and QEMU TCG in three CPU cases, the two exchanged in some."""
+    speeds = {"native": 1.0, "kvm": 0.96, "tcg": 0.06}
+    other = {"kvm": "tcg", "tcg": "kvm"}
+    facts = {"tool": "ramspeed", "metric": "bandwidth", "component": "CPU"}
+    return [
+        cell(
+            (reads or {}).get((system, case), 4000.0 * case * speeds[where]),
+            **{"system": system, "system_label": system, "case": f"case {case}"},
+            **{"is_native": system == "native", "is_emulated": system == "tcg"},
+            **facts,
+        )
+        for case in (1, 2, 3)
+        for system in speeds
+        for where in [other.get(system, system) if case in exchanged else system]
+    ]
+
+
+@pytest.mark.parametrize("cases", [{1}, {1, 2, 3}])
+def test_an_emulated_system_that_reads_what_kvm_should_is_named_with_it(cases):
+    [finding] = findings("exchanged-values", *imitated(*cases))
+
+    assert finding.sentence.startswith("tcg and kvm look exchanged")
+    assert len(finding.subjects) == 2 * len(cases)
+
+
+def test_an_emulated_system_in_its_place_is_silent():
+    assert findings("exchanged-values", *imitated()) == []
+
+
+def test_an_emulated_system_in_another_unit_is_exchanged_with_nobody():
+    too_fast = {("tcg", 2): 8000 * 10}
+
+    assert findings("exchanged-values", *imitated(reads=too_fast)) == []
+
+
+def test_a_kvm_that_is_as_slow_as_emulation_is_not_exchanged_with_it():
+    slow = {("kvm", case): 4000 * case * 0.05 for case in (1, 2, 3)}
+
+    assert findings("exchanged-values", *imitated(reads=slow)) == []

@@ -69,3 +69,27 @@ def test_whole_ticks_of_a_coarse_clock_are_no_error(ticking):
 @pytest.mark.parametrize("unit", ["s", "MB/s"])
 def test_readings_of_no_clock_break_nothing(means, better, unit):
     assert distinct(means, better=better, unit=unit) in {0, 1}
+
+
+def disk(*others):
+    """The findings on a disk that reads two speeds, beside other systems on it."""
+    facts = {"tool": "fio", "component": "disk", "unit": "MiB/s"}
+    beside = [cell(*means, system=f"vm-{n}", **facts) for n, means in enumerate(others)]
+    two_speeds = cell(509, 473, 473, 473, 473, id="two speeds", **facts)
+    return findings("few-distinct-readings", two_speeds, *beside)
+
+
+def test_two_speeds_of_a_disk_that_repeats_itself_everywhere_are_no_error():
+    steady = [
+        (514, 513, 514, 512, 514),
+        (511, 510, 510, 510, 509),
+        (487, 484, 484, 485, 482),
+    ]
+
+    assert disk(*steady) == []
+
+
+def test_two_values_beside_systems_that_scatter_are_an_error():
+    assert disk((514, 402, 611, 466, 550), (470, 590, 431, 520, 640)) != []
+    wild = [(514, 402, 611, 466, 550), (470, 590, 431, 520, 640)]
+    assert disk(*wild, (455, 571, 389, 602, 533)) != []
