@@ -26,9 +26,13 @@ EXACT = 1e-9
 
 @dataclass(frozen=True)
 class Looks:
-    """What a check finds in the runs of many cells: gates, and rho of each session."""
+    """What a check finds in the runs of many cells: gates, and rho of each session.
+
+    ``moves``: by which part the order of the runs moves each mean.
+    """
 
     gates: NDArray[np.int64]
+    moves: Floats
     rho: Floats
 
 
@@ -36,13 +40,14 @@ def looked_at(runs: Runs, sessions: NDArray[np.int64], step: float) -> Looks:
     """Look at each cell's runs as the check of a study does."""
     cells, count, n = runs.shape
     names = np.repeat(sessions, n).tolist()
-    doubts = []
+    doubts, moves = [], []
     for values in runs.reshape(cells, -1):
         shape = shape_of(values, sessions=names, resolution=step or None)
         doubts.append(",".join(shape.doubts))
+        moves.append(shape.order_moves)
     found = [lag_one(values) for values in runs.reshape(-1, n).tolist()]
     rho = np.array([np.nan if each is None else each for each in found])
-    return Looks(gates_of_doubts(doubts), rho.reshape(cells, count))
+    return Looks(gates_of_doubts(doubts), np.array(moves), rho.reshape(cells, count))
 
 
 def rolled_up(
@@ -100,6 +105,7 @@ class Pair:
             True,
             gates=looks.gates | self.other_looks.gates,
             sessions=(mine[1], theirs[1]),
+            moves=(looks.moves, self.other_looks.moves),
         )
 
 

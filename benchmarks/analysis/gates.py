@@ -78,6 +78,9 @@ CURABLE: Final = (
 # These say that no single figure describes the runs: neither does a ratio of such.
 SHAPELESS: Final = Gate.BIMODAL | Gate.PERIODIC | Gate.DRIFT | Gate.FIRST_RUN
 
+# By how much these may move a mean is known: it can be counted against a ratio.
+MOVING: Final = Gate.DRIFT | Gate.FIRST_RUN
+
 # What forbids a figure does not forbid to say that every run is slower.
 LIFTED: Final = (
     SHAPELESS

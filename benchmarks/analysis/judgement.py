@@ -62,6 +62,21 @@ EVERY_RUN: Final = {
     Verdict.SLOWER: template("Every run is slower: {low:.3g} to {high:.3g}."),
     Verdict.FASTER: template("Every run is faster: {low:.3g} to {high:.3g}."),
 }
+# By how much a first run, a drift or a dependence moves a mean is counted against it.
+STRETCHED: Final = {
+    Verdict.SLOWER: template(
+        "The order of the runs moves the ratio by {percent:.2g} % at most; slower even "
+        "if that is counted against it."
+    ),
+    Verdict.FASTER: template(
+        "The order of the runs moves the ratio by {percent:.2g} % at most; faster even "
+        "if that is counted against it."
+    ),
+    Verdict.EQUIVALENT: template(
+        "The order of the runs moves the ratio by {percent:.2g} % at most; equivalent "
+        "even if that is counted against it."
+    ),
+}
 
 ALLOWS: Final = template(
     "{n} runs a side allow a verdict; there are {own} and {other}."
@@ -292,6 +307,9 @@ def _what_decided(judgements: Judgements, row: int) -> tuple[str, ...]:
         low, high = judgements.ends.low[row], judgements.ends.high[row]
         ends = {"low": float(np.exp(low)), "high": float(np.exp(high))}
         return (Sentence(EVERY_RUN[verdict], **ends),)
+    if stretch := judgements.stretch[row]:
+        percent = 100 * float(np.expm1(stretch))
+        return (Sentence(STRETCHED[verdict], percent=percent),)
     edges = {"below": 1 - judgements.margin, "above": 1 + judgements.margin}
     if _design(judgements, row) == Design.TWO_SHARED:
         return (Sentence(TWICE[verdict], **edges),)

@@ -116,6 +116,15 @@ class Shape:
         return self.moves.get(code, 0.0) > PART * self.band
 
     @property
+    def order_moves(self) -> float:
+        """By which part of itself a first run, a drift or a dependence moves the mean.
+
+        The sum of those that count: what a ratio must bear to be called all the same.
+        """
+        bearable = ("first_run", "drift")
+        return math.fsum(self.moves[code] for code in bearable if self.counts(code))
+
+    @property
     def sentence(self) -> Sentence:
         """Two speeds, 59 (64 %) and 109 (36 %), alternating with period 3.
 

@@ -10,7 +10,9 @@ With the sessions of both sides the interval follows what was repeated (``design
 Where every run of one side lies beyond every run of the other by more than the margin,
 that decides, too, whatever forbids a single figure (**complete separation**): where
 chance would separate equal sides in at most one of a hundred cases, or by more than a
-quarter, for no day makes such a difference.
+quarter, for no day makes such a difference. Where the order of the runs moves a mean (a
+first run, a drift, runs that depend on others) the interval is stretched by as much to
+both sides (**stretched**); what it decides then no order takes back.
 
 Many cells at once: some of many true nulls look decided by chance. Benjamini and
 Hochberg, "Controlling the false discovery rate", Journal of the Royal Statistical
@@ -42,6 +44,7 @@ from benchmarks.analysis.gates import (
     CURABLE,
     LIFTED,
     LIFTED_BEYOND_DAYS,
+    MOVING,
     NO_PARTNER,
     SHAPELESS,
     Gate,
@@ -103,7 +106,9 @@ class Judgements:
     known that would), ``wanted_sessions`` how many sessions where they are what is
     missing. ``n`` and ``baseline_n`` are the runs that this rests on. ``tested`` is of
     how many cells this is a part if the verdicts were corrected for that, else 0.
-    ``is_separated``: complete separation decided, and no interval. ``shapeless`` are
+    ``is_separated``: complete separation decided, and no interval. ``stretch`` is by
+    how much the interval was stretched to both sides (ln) where it decided so, though
+    the order of the runs moves a mean; else 0. ``shapeless`` are
     the gates of runs that no single figure describes, whatever decided. ``designed``
     and ``ends`` are None where nothing is known of sessions.
     """
@@ -120,6 +125,7 @@ class Judgements:
     margin: float
     confidence: float
     is_separated: NDArray[np.bool_]
+    stretch: Floats
     shapeless: NDArray[np.int64]
     designed: Designed | None = None
     ends: Ends | None = None
@@ -136,9 +142,8 @@ class Judgements:
         the same. NaN where no verdict may be given.
         """
         allowed = self.verdict < Verdict.NOT_ASSESSED
-        statistic = (
-            _distance(self.intervals, self.margin) / self.intervals.standard_error
-        )
+        distance = _distance(self.intervals, self.margin) - self.stretch
+        statistic = distance / self.intervals.standard_error
         p = np.full(self.verdict.shape, np.nan)
         # Where a verdict is allowed the interval has degrees of freedom: not MOVER's.
         p[allowed] = 2 * tail(statistic[allowed], self.intervals.df[allowed])
@@ -156,6 +161,7 @@ class Judgements:
         nearest = np.minimum(
             np.abs(twice.log_ratio - below), np.abs(twice.log_ratio - above)
         )
+        nearest = nearest - self.stretch[twice.row][:, None]
         p = 2 * tail(nearest / twice.error, twice.df)
         claims = np.digitize(twice.log_ratio, [below, above])
         agree = claims[:, 0] == claims[:, 1]
@@ -185,6 +191,7 @@ def judge(
     margin: float = MARGIN,
     confidence: float = CONFIDENCE,
     sessions: tuple[SessionRollups, SessionRollups] | None = None,
+    moves: tuple[ArrayLike, ArrayLike] | None = None,
     is_direct: bool = False,
 ) -> Judgements:
     """Judge cells against their baselines, all at once.
@@ -196,6 +203,10 @@ def judge(
     ``sessions`` are those of the cells and of the baselines: the interval then follows
     what was repeated, which replaces the gate of another session where the sessions are
     known. Without them all runs count as of one sitting.
+
+    ``moves`` are the parts of their means by which the order of the runs moves those of
+    the cells and of the baselines (``shape``), NaN where that is not known. The gates
+    of such an order stand only where an interval stretched by both decides nothing.
 
     ``is_direct``: see `compare_directly`.
     """
@@ -214,12 +225,7 @@ def judge(
         ends = ends_of(designed, sessions, higher_is_better)
         intervals, cell, baseline = designed.intervals, designed.cell, designed.baseline
         low, high = designed.deciding_low, designed.deciding_high
-    is_within = (low > np.log1p(-margin)) & (high < np.log1p(margin))
-    direction = np.select(
-        [high < np.log1p(-margin), low > np.log1p(margin), is_within],
-        [Verdict.SLOWER, Verdict.FASTER, Verdict.EQUIVALENT],
-        Verdict.UNDETERMINED,
-    ).astype(np.int8)
+    direction = _direction(low, high, margin)
 
     given = np.asarray(gates, dtype=np.int64)
     found = found_gates(cell, baseline, intervals, is_direct=is_direct)
@@ -235,6 +241,11 @@ def judge(
     shapeless = bits & int(SHAPELESS)
     if ends is not None:
         bits, direction, is_separated = _by_separation(bits, direction, ends, margin)
+    stretch = np.zeros(bits.shape)
+    if moves is not None:
+        bits, direction, stretch = _by_stretching(
+            bits, direction, (low, high), _moved(*moves, bits), margin
+        )
     is_baseline = (bits & int(Gate.NATIVE)) != 0
     verdict = np.select(
         [is_baseline, bits != 0], [Verdict.BASELINE, Verdict.NOT_ASSESSED], direction
@@ -258,6 +269,7 @@ def judge(
         margin=margin,
         confidence=confidence,
         is_separated=is_separated,
+        stretch=stretch,
         shapeless=shapeless,
         designed=designed,
         ends=ends,
@@ -303,6 +315,16 @@ def compare_directly(
     )
 
 
+def _direction(low: Floats, high: Floats, margin: float) -> NDArray[np.int8]:
+    """Return where intervals of log ratios lie."""
+    below, above = np.log1p(-margin), np.log1p(margin)
+    return np.select(
+        [high < below, low > above, (low > below) & (high < above)],
+        [Verdict.SLOWER, Verdict.FASTER, Verdict.EQUIVALENT],
+        Verdict.UNDETERMINED,
+    ).astype(np.int8)
+
+
 def _of_design(
     found: NDArray[np.int64], designed: Designed, direction: NDArray[np.int8]
 ) -> NDArray[np.int64]:
@@ -340,6 +362,37 @@ def _by_separation(
     said = np.where(side < 0, Verdict.SLOWER, Verdict.FASTER)
     direction = np.where(decides, said, direction).astype(np.int8)
     return bits, direction, decides
+
+
+def _by_stretching(
+    bits: NDArray[np.int64],
+    direction: NDArray[np.int8],
+    ends: tuple[Floats, Floats],
+    moved: Floats,
+    margin: float,
+) -> tuple[NDArray[np.int64], NDArray[np.int8], Floats]:
+    """Return gates and directions where intervals decide though an order moves means.
+
+    And by how much those were stretched to both sides; others are as they were. That
+    runs are few stays a reason and leaves the direction as indicative.
+    """
+    stretched = _direction(ends[0] - moved, ends[1] + moved, margin)
+    few = int(Gate.TWO_RUNS | Gate.FEW_RUNS)
+    is_free = (bits & ~int(MOVING) & ~few) == 0
+    decides = (moved > 0) & is_free & (stretched != Verdict.UNDETERMINED)
+    return (
+        np.where(decides, bits & ~int(MOVING), bits),
+        np.where(decides, stretched, direction).astype(np.int8),
+        np.where(decides, moved, 0.0),
+    )
+
+
+def _moved(own: ArrayLike, other: ArrayLike, bits: NDArray[np.int64]) -> Floats:
+    """Return by how much an order moves log ratios; 0 where none stands against one."""
+    parts = (np.minimum(np.asarray(each, dtype=float), 1.0) for each in (own, other))
+    # The mean may be off to either side; downwards is more of a logarithm.
+    moved = sum(-np.log1p(-each) for each in parts)
+    return np.where((bits & int(MOVING)) != 0, moved, 0.0)
 
 
 def _distance(intervals: Intervals, margin: float) -> Floats:

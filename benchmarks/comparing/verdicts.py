@@ -35,6 +35,7 @@ from benchmarks.studies.flags import withheld_cells
 
 STATISTICS = ("n", "mean", "m2", "decimals")
 ENDS = ("minimum", "maximum")
+MOVES = "shape_moves"
 # What `array_send` gives: five integers (dimensions, nulls, type, length, first index),
 # then each number behind its own length in bytes. All big-endian.
 NUMBER = np.dtype([("length", ">i4"), ("value", ">f8")])
@@ -127,6 +128,7 @@ class CellColumns:
     baselines: Rollups
     cell_ends: tuple[Floats, Floats]
     baseline_ends: tuple[Floats, Floats]
+    moves: tuple[Floats, Floats]
     has_two_meters: NDArray[np.bool_]
     states: Sequence[str]
     doubts: Sequence[str]
@@ -157,7 +159,8 @@ def _select(baseline: str, state: str) -> str:
     One row: each column is one array as PostgreSQL sends them, or one joined text.
     Twenty thousand rows of fourteen values take Python longer than the judging does.
     """
-    sides = [f"{side}.{name}" for side in SIDES for name in (*STATISTICS, *ENDS)]
+    names = (*STATISTICS, *ENDS, MOVES)
+    sides = [f"{side}.{name}" for side in SIDES for name in names]
     meters = "cell.setting->>'meter' <> baseline.setting->>'meter'"
     flags = [
         "(benchmark_case.better = 'higher')::int",
@@ -270,6 +273,7 @@ def study_verdicts(study: Study, reference: System | None = None) -> Verdicts:
                 stored, columns.baseline_ids, columns.baselines, columns.baseline_ends
             ),
         ),
+        moves=columns.moves,
     )
     places = {pk: row for row, pk in enumerate(columns.ids.tolist())}
     return Verdicts(places, correct(judgements, _is_primary(columns)), stored)
@@ -350,8 +354,9 @@ def _columns(study: Study, reference: System | None) -> CellColumns | None:
         is_higher_better=higher == 1,
         cells=_rollups(*own[: len(STATISTICS)]),
         baselines=_rollups(*other[: len(STATISTICS)]),
-        cell_ends=(own[-2], own[-1]),
-        baseline_ends=(other[-2], other[-1]),
+        cell_ends=(own[-3], own[-2]),
+        baseline_ends=(other[-3], other[-2]),
+        moves=(own[-1], other[-1]),
         has_two_meters=meters == 1,
         states=states,
         doubts=doubts,

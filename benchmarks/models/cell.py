@@ -98,6 +98,8 @@ class Cell(models.Model):
     shape = models.JSONField(null=True)
     """Two speeds, order, outliers, as found in the samples of ``shaped_at``."""
     shape_codes = models.CharField(max_length=100, blank=True)
+    shape_moves = models.FloatField(null=True)
+    """By which part of itself the order of the runs moves the mean; null: unknown."""
     shaped_at = models.DateTimeField(null=True)
 
     first_at = models.DateTimeField(null=True)

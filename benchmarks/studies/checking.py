@@ -38,7 +38,7 @@ LONGEST_WAIT = timedelta(seconds=30)
 # A check that fails does so again until the study or the program is another one.
 RETRY_DELAY = timedelta(minutes=1)
 MOST_LOOKED_AT = 1000
-SHAPE_FIELDS = ("shape", "shape_codes", "shaped_at", "clock_trust")
+SHAPE_FIELDS = ("shape", "shape_codes", "shape_moves", "shaped_at", "clock_trust")
 
 # Run means where there are enough runs, else the iterations of the few there are; then
 # each run's session and how many iterations it has.
@@ -185,12 +185,13 @@ def shape_cells(study: Study) -> None:
         values, sessions = series.get(cell.pk, ((), ()))
         # What was looked at, not when: a run may be added meanwhile.
         cell.shaped_at = cell.updated_at
-        cell.shape, cell.shape_codes = None, ""
+        cell.shape, cell.shape_codes, cell.shape_moves = None, "", 0.0
         if len(values) >= MIN_RUNS:
             shape = shape_of(
                 values, sessions=sessions, band=band, resolution=cell.resolution
             )
             cell.shape_codes = ",".join(shape.doubts)
+            cell.shape_moves = shape.order_moves
             cell.shape = {
                 "n": shape.n,
                 "sentence": shape.sentence,
