@@ -77,6 +77,13 @@ def outliers(generator: Generator, size: Size) -> Runs:
     return np.asarray(drawn + QUIET * generator.normal(size=size), dtype=float)
 
 
+def cold_start(generator: Generator, size: Size) -> Runs:
+    """The first run of a session is 5 % slow, on each side by half a chance."""
+    drawn = 1 + NOISE * generator.normal(size=size)
+    drawn[..., 0] *= generator.choice([0.95, 1.0], size=size[:2])
+    return np.asarray(drawn, dtype=float)
+
+
 WORLDS: Final = (
     World("independent", independent(NOISE)),
     World("AR(1) 0.2", dependent(0.2)),
@@ -86,6 +93,7 @@ WORLDS: Final = (
     World("drift 4 %", drift),
     World("4 % outliers", outliers),
     World("coarse clock", independent(QUIET), STEP),
+    World("first run 5 % slow", cold_start),
 )
 
 

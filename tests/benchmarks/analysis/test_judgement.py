@@ -137,11 +137,10 @@ def test_a_judgement_cannot_be_changed():
         said_of((5, 90.0, 0.5)).label = "faster"
 
 
-def of_sessions(own, native, *, gates=0, rho=float("nan"), **words):
+def of_sessions(own, native, *, gates=0, rho=float("nan"), moves=None, **words):
     sessions = in_sessions(own, rho=rho), in_sessions(native)
-    judged = judge(
-        rolled(own), rolled(native), [True], gates=[int(gates)], sessions=sessions
-    )
+    known = {"gates": [int(gates)], "sessions": sessions, "moves": moves}
+    judged = judge(rolled(own), rolled(native), [True], **known)
     return judgement_of(judged, 0, **words)
 
 
@@ -238,6 +237,20 @@ def test_no_figure_but_every_run_slower():
         pytest.approx(1.2 / 100.8),
         pytest.approx(1.5 / 99.2),
     )
+    assert judgement.codes == ()
+
+
+def test_a_word_in_spite_of_an_order_says_what_was_counted_against_it():
+    own, native = {A: runs(95.5, 10)}, {A: runs(100, 10)}
+
+    judgement = of_sessions(own, native, gates=Gate.DRIFT, moves=([0.006], [0.006]))
+
+    assert (judgement.verdict, judgement.ratio, judgement.low) == ("slower", None, None)
+    assert judgement.sentences == (
+        "The order of the runs moves the ratio by 1.2 % at most; slower even if that "
+        "is counted against it.",
+    )
+    assert judgement.range is not None
     assert judgement.codes == ()
 
 

@@ -202,6 +202,15 @@ def drifting(percent, n=40):
     return 100 * (1 + percent / 100 * np.linspace(0, 1, n) + noise)
 
 
+def test_what_counts_of_an_order_adds_up_and_the_rest_is_left_out():
+    cold = shape_of([90.0, *(100 + 0.1 * (k % 3) for k in range(11))])
+    calm = shape_of([99.0, *(100 + 0.1 * (k % 3) for k in range(11))])
+
+    assert cold.order_moves == cold.moves["first_run"] > 0.005
+    assert calm.moves["first_run"] > 0
+    assert calm.order_moves == 0
+
+
 def test_a_drift_that_hardly_moves_the_mean_leaves_the_figure():
     shape = shape_of(drifting(0.3))
 

@@ -163,6 +163,90 @@ def test_one_overlapping_session_takes_separation_back():
     assert said.gates[0] == Gate.BIMODAL
 
 
+# --- What the order of the runs moves.
+
+NEAR, TEN = {A: runs(95.5, 10)}, {A: runs(100, 10)}
+
+
+@pytest.mark.parametrize("gate", [Gate.DRIFT, Gate.FIRST_RUN])
+def test_what_an_order_moves_is_counted_against_both_ends(gate):
+    plain = judged(NEAR, TEN)
+    said = judged(NEAR, TEN, gates=gate, moves=([0.004], [0.006]))
+
+    assert said.verdict[0] == Verdict.SLOWER
+    assert not said.is_separated[0]
+    assert said.stretch[0] == pytest.approx(0.01, rel=0.01)
+    assert said.shapeless[0] == gate
+    assert plain.p_values()[0] < said.p_values()[0] < 0.05
+
+
+@pytest.mark.parametrize(
+    "moves", [(0.02, 0.0), (0.0, 0.02), (0.0, 0.0), (float("nan"), 0.004), (1e6, 0.0)]
+)
+def test_a_gate_stands_where_nothing_is_decided_or_nobody_knows(moves):
+    said = judged(NEAR, TEN, gates=Gate.DRIFT, moves=([moves[0]], [moves[1]]))
+
+    assert said.gates[0] == Gate.DRIFT
+    assert said.stretch[0] == 0
+
+
+def test_p_is_at_its_limit_where_the_stretched_interval_touches_the_margin():
+    plain = judged(NEAR, TEN)
+    room = np.log(0.98) - plain.designed.deciding_high[0]
+
+    for moved, verdict in (
+        (room - 1e-9, Verdict.SLOWER),
+        (room + 1e-9, Verdict.NOT_ASSESSED),
+    ):
+        moves = ([-np.expm1(-moved)], [0.0])
+        said = judged(NEAR, TEN, gates=Gate.DRIFT, moves=moves)
+        assert said.verdict[0] == verdict
+        if verdict == Verdict.SLOWER:
+            assert said.p_values()[0] == pytest.approx(0.05, abs=1e-5)
+
+
+def test_equivalent_is_said_only_from_wholly_inside():
+    own = {A: runs(100.1, 10)}
+
+    for moved, verdict in ((0.006, Verdict.EQUIVALENT), (0.02, Verdict.NOT_ASSESSED)):
+        moves = ([moved], [0.0])
+        assert verdict_of(own, TEN, gates=Gate.DRIFT, moves=moves) == verdict
+
+
+@pytest.mark.parametrize(
+    "gate", [Gate.BIMODAL, Gate.PERIODIC, Gate.FLAGGED, Gate.CLOCK_SUSPECT]
+)
+def test_what_cannot_be_counted_is_not_overcome(gate):
+    gates = gate | Gate.DRIFT
+
+    said = judged(NEAR, TEN, gates=gates, moves=([0.004], [0.0]))
+
+    assert said.gates[0] == gates
+
+
+def test_both_of_two_sessions_bear_what_an_order_moves():
+    own, native = (
+        {A: runs(a, 10), B: runs(b, 10)} for a, b in ((95.5, 95.4), (100, 100))
+    )
+    plain = judged(own, native)
+
+    said = judged(own, native, gates=Gate.DRIFT, moves=([0.005], [0.005]))
+    lost = judged(own, native, gates=Gate.DRIFT, moves=([0.01], [0.01]))
+
+    assert said.verdict[0] == Verdict.SLOWER
+    assert plain.p_values()[0] < said.p_values()[0] < 0.05
+    assert lost.gates[0] == Gate.DRIFT
+
+
+def test_of_few_runs_it_is_indicative():
+    few = {A: runs(90, 4)}
+
+    said = judged(few, TEN, gates=Gate.DRIFT, moves=([0.0], [0.006]))
+
+    assert said.gates[0] == Gate.FEW_RUNS
+    assert said.direction[0] == Verdict.SLOWER
+
+
 # --- Dependent runs.
 
 

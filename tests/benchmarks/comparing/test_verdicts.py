@@ -304,6 +304,33 @@ def test_two_speeds_that_are_far_away_are_slower_all_the_same(pair_of, study):
     assert judgement.sentences[0].startswith("Every run is slower: 0.397 to")
 
 
+COLD = (98.5, 90.0, 90.3, 89.9, 90.1, 89.8, 90.2, 90.0, 90.1, 89.9)
+
+
+@pytest.mark.parametrize("is_cell", [True, False])
+def test_a_cold_first_run_is_counted_against_the_interval(pair_of, study, is_cell):
+    # The first run of one side reaches into the other: nothing separates them.
+    own = COLD if is_cell else COLD[1:]
+    native = NATIVE if is_cell else (91.0, *NATIVE)
+    pair_of(native=native, vm=own)
+    checking.check_due_studies(timedelta(0))
+
+    judgement = judged(study)
+
+    assert (judgement.verdict, judgement.ratio) == ("slower", None)
+    assert "slower even if that is counted against it" in judgement.sentences[0]
+
+
+def test_an_order_that_nobody_looked_at_since_the_upgrade_stays_a_reason(
+    pair_of, study
+):
+    pair_of(vm=COLD)
+    checking.check_due_studies(timedelta(0))
+    Cell.objects.update(shape_moves=None)
+
+    assert judged(study).codes == ("first_run",)
+
+
 def test_a_table_and_a_card_tell_the_same_ratio(day_by_day, study):
     judgement = day_by_day((1, 2, 3), (1, 2, 3))
     verdicts = study_verdicts(study)

@@ -24,7 +24,7 @@ from benchmarks.studies.flags import decide_flag
 from benchmarks.studies.saving import update_study
 from benchmarks.studies.session_corrections import correct_sessions
 
-upgrade = import_module("benchmarks.migrations.0032_shapes_count_by_effect")
+upgrade = import_module("benchmarks.migrations.0033_shapes_say_what_order_moves")
 
 AT_ONCE = timedelta(0)
 
@@ -269,7 +269,7 @@ def test_two_speeds_are_seen_in_runs_and_in_iterations(
 def test_a_shape_is_looked_at_again_when_a_run_is_added(submit, run_document):
     submit(*(run_document(value) for value in (50.0, 51.0, 50.5, 50.2)))
     checking.check_due_studies(AT_ONCE)
-    assert Cell.objects.get().shape is None
+    assert (Cell.objects.get().shape, Cell.objects.get().shape_moves) == (None, 0.0)
 
     submit(run_document(50.1))
     checking.check_due_studies(AT_ONCE)
@@ -328,7 +328,9 @@ def test_an_upgrade_looks_at_every_shape_again(submit, run_document):
     submit(*(run_document(value) for value in (59.0, 59.1, 109.0, 59.2, 109.1, 109.2)))
     checking.check_due_studies(AT_ONCE)
     shape = Cell.objects.get().shape
-    Cell.objects.update(shape={"sentence": "as before"}, shape_codes="drift")
+    Cell.objects.update(
+        shape={"sentence": "as before"}, shape_codes="drift", shape_moves=None
+    )
     assert not checking.check_due_studies(AT_ONCE)
 
     with connection.cursor() as cursor:
@@ -338,6 +340,7 @@ def test_an_upgrade_looks_at_every_shape_again(submit, run_document):
 
     cell = Cell.objects.get()
     assert (cell.shape, cell.shape_codes) == (shape, "bimodal")
+    assert cell.shape_moves == 0
 
 
 @pytest.fixture
