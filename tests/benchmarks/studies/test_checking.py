@@ -24,7 +24,7 @@ from benchmarks.studies.flags import decide_flag
 from benchmarks.studies.saving import update_study
 from benchmarks.studies.session_corrections import correct_sessions
 
-upgrade = import_module("benchmarks.migrations.0033_shapes_say_what_order_moves")
+upgrade = import_module("benchmarks.migrations.0034_shapes_say_what_order_moves")
 
 AT_ONCE = timedelta(0)
 

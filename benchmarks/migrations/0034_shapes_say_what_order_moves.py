@@ -15,7 +15,7 @@ CHECK = """
 
 
 class Migration(migrations.Migration):
-    dependencies = [("benchmarks", "0032_shapes_count_by_effect")]
+    dependencies = [("benchmarks", "0033_samples_are_derived")]
     operations = [
         migrations.AddField("cell", "shape_moves", models.FloatField(null=True)),
         *(migrations.RunSQL(sql, migrations.RunSQL.noop) for sql in (LOOK_AGAIN, CHECK)),
