@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from benchmarks import units
 from benchmarks.analysis.baselines import Difference, differences
 from benchmarks.sentences import Sentence, joined, template
 
@@ -31,8 +30,6 @@ SUBJECTS: Final = frozenset(
 )
 # More is another benchmark rather than another setting of this one.
 MOST_DIFFERENCES: Final = 3
-
-NO_SPEED: Final = frozenset({"ratio", "count"})
 
 OF_NATIVE: Final[Mapping[Kind, str]] = {
     "other_parameters": template(
@@ -58,7 +55,8 @@ _NUMBER = re.compile(r"([+-]?[\d.]+(?:[eE][+-]?\d+)?)\b ?(\S*)")
 class MeasuredCase:
     """What was measured: ``parameters`` in their one spelling (``fingerprints``).
 
-    ``shown`` are the same, by the same names, as people wrote them.
+    ``shown`` are the same, by the same names, as people wrote them. ``same_work`` are
+    the metrics that say the same in another unit: operations/s beside MB/s.
     """
 
     tool: str
@@ -68,6 +66,7 @@ class MeasuredCase:
     component: str
     parameters: Mapping[str, str]
     shown: Mapping[str, str] = field(default_factory=dict)
+    same_work: frozenset[str] = frozenset()
 
     def written(self, name: str) -> str:
         """A parameter's value for people; empty where it is not stated."""
@@ -126,18 +125,12 @@ def _near(wanted: MeasuredCase, other: MeasuredCase) -> NearCase | None:
         if is_near and is_same_subject:
             return NearCase("other_parameters", wanted, other, differing)
         return None
-    is_same_work = not differing and other.component == wanted.component
-    if is_same_work and unit.one != unit.other and _is_speed(wanted, other):
+    is_same_work = not differing and other.metric in wanted.same_work
+    # A latency follows from a rate, but nobody would call it that in another unit.
+    is_same_work &= other.better == wanted.better
+    if is_same_work and unit.one != unit.other:
         return NearCase("unit_mismatch", wanted, other, (unit,))
     return None
-
-
-def _is_speed(*cases: MeasuredCase) -> bool:
-    """Whether all are of the work itself: no share of something, no count."""
-    return all(
-        case.better != "neither" and units.unit(case.unit).dimension not in NO_SPEED
-        for case in cases
-    )
 
 
 def _rank(near: NearCase) -> tuple[object, ...]:

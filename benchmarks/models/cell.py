@@ -5,6 +5,7 @@ from typing import Any, cast
 from django.db import models
 from django.utils import timezone
 
+from benchmarks import tools
 from benchmarks.analysis.baselines import efficiency
 from benchmarks.analysis.near import MeasuredCase
 from benchmarks.errors import ValueRefusedError, ZeroReadingError
@@ -47,9 +48,11 @@ class Case(models.Model):
     @property
     def measured(self) -> MeasuredCase:
         """What tells it from cases that are nearly the same."""
+        tool = tools.TOOLS.get(self.tool)  # none: a lab's own, which implies nothing
         return MeasuredCase(
             tool=self.tool,
             metric=self.metric,
+            same_work=tool.same_work(self.metric) if tool else frozenset(),
             unit=self.unit,
             better=self.better,
             component=self.component,

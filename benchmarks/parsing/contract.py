@@ -205,6 +205,12 @@ class Tool:
         works = (self.primary.get(name, NO_CLASS).of(parameters) for name in sources)
         return next(filter(None, works), "")
 
+    def same_work(self, metric: str) -> frozenset[str]:
+        """The metrics that measure the same in another unit: one implies the other."""
+        implying = self.implied.get(metric, ())
+        implied = (name for name, sources in self.implied.items() if metric in sources)
+        return frozenset((*implying, *implied))
+
 
 def cost_metric(name: str, component: Component) -> Metric:
     """CPU time for data: 0 where a share was too small to be printed."""

@@ -14,6 +14,7 @@ FIO = MeasuredCase(
     better="higher",
     component="disk",
     parameters={"operation": "read", "block": "4096 B", "iodepth": "1"},
+    same_work=frozenset({"IOPS"}),
 )
 
 
@@ -109,6 +110,12 @@ def test_the_same_work_in_another_unit_is_near():
     assert near.sentence(is_native=False) == (
         "The baseline was measured in 1/s, this system in MB/s: another unit."
     )
+
+
+def test_another_metric_in_another_unit_is_another_measurement():
+    latency = replace(FIO, metric="latency mean", unit="us", better="lower")
+
+    assert nearest(FIO, [latency]) is None
 
 
 def test_one_metric_that_a_lab_declares_anew_in_another_unit_is_near():
