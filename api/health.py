@@ -22,14 +22,27 @@ class OutboxSerializer(serializers.Serializer[Any]):
     quarantined = serializers.IntegerField()
 
 
+class StuckSerializer(serializers.Serializer[Any]):
+    """Background work of one kind that failed: tried again by itself, or set aside."""
+
+    kind = serializers.ChoiceField(choices=["check", "energy", "plan", "publishing"])
+    failing = serializers.IntegerField()
+    quarantined = serializers.IntegerField()
+    since_s = serializers.FloatField()
+
+
 class HealthSerializer(serializers.Serializer[Any]):
-    """Without Redis work waits a little; without PostgreSQL all stops."""
+    """Without Redis work waits a little; without PostgreSQL all stops.
+
+    `degraded` also where background work was set aside: `stuck` counts it.
+    """
 
     status = serializers.ChoiceField(choices=["ok", "degraded", "down"])
     version = serializers.CharField()
     database = serializers.BooleanField()
     redis = serializers.BooleanField()
     outbox = OutboxSerializer(allow_null=True)
+    stuck = StuckSerializer(many=True)
 
 
 class HealthView(ApiView):

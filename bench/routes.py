@@ -171,6 +171,7 @@ ROUTES: Final[dict[str, Route]] = {
     "version-file": Route(kind="file"),
     "begin-reread": action(DO_KEEP),
     "retry-run": action(DO_KEEP),
+    "retry-study": action(DO_KEEP),
     "decide-flag": action(DO_KEEP),
     "correct-sessions": action(DO_KEEP),
     "upload-system": action(DO_UPLOAD),

@@ -40,7 +40,7 @@ BELOW_PAGES = tuple(
     for room in ("charts", "exports", "kit", "templatetags", "wording")
 )
 # The rooms of the domain that write.
-ROOMS = ("labs", "own_tools", "plans", "publishing", "studies", "uploads")
+ROOMS = ("labs", "own_tools", "plans", "publishing", "studies", "unattended", "uploads")
 PURE = (
     "benchmarks.analysis",
     "benchmarks.errors",

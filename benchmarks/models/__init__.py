@@ -8,6 +8,7 @@ from benchmarks.models.plan import Plan, PlanPart, PlanSlot, PlanStep
 from benchmarks.models.power import DueEnergy, Meter, PowerChunk, RunEnergy, RunWindow
 from benchmarks.models.run import OutboxItem, Reread, Run, RunOutput, Sample
 from benchmarks.models.study import CoRun, Host, Session, Study, System
+from benchmarks.models.unfinished import UnfinishedWork
 from benchmarks.models.version import (
     Job,
     PublishingJob,
@@ -56,6 +57,7 @@ __all__ = [
     "Study",
     "System",
     "Token",
+    "UnfinishedWork",
     "Version",
     "VersionFile",
 ]

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import connection, transaction
 from django.db.models import F, Max, Q
@@ -26,6 +27,7 @@ from benchmarks.models import Cell, Plan, PlanPart, PlanSlot, PlanStep, Run
 from benchmarks.models.run import CELL_SAMPLES
 from benchmarks.plans.planning import add_steps, leave_undone, read_design
 from benchmarks.sentences import Sentence, joined, stored
+from benchmarks.unattended.attempts import Kind, Unit, attempt, is_due, put_off
 
 # From the last arrival to the start: every agent asks several times in it.
 LEAD_S = 3.0
@@ -291,15 +293,26 @@ def _wanted_runs(cell: Cell, baseline: Cell | None, half_width: float) -> int:
 def proceed_plans() -> int:
     """Bring every open plan up to date that nobody has in hand; return how many."""
     open_plans = Plan.objects.filter(status=Plan.Status.OPEN).order_by("pk")
-    proceeded = 0
-    for pk in open_plans.values_list("pk", flat=True):
-        # One transaction a plan: agents that ask wait for its lock.
-        with transaction.atomic():
-            locked = open_plans.select_for_update(skip_locked=True)
-            if plan := locked.filter(pk=pk).first():
-                advance(plan, timezone.now())
-                proceeded += 1
-    return proceeded
+    failed = put_off(Kind.PLAN)
+    return sum(
+        attempt(Unit(Kind.PLAN, lab_id, pk), partial(_proceed, pk))
+        for pk, lab_id in open_plans.values_list("pk", "lab_id")
+        if is_due(failed.get(pk))
+    )
+
+
+@transaction.atomic
+def _proceed(pk: int) -> bool:
+    """Bring one plan up to date unless somebody has it in hand."""
+    # One transaction a plan: agents that ask wait for its lock.
+    locked = Plan.objects.filter(status=Plan.Status.OPEN).select_for_update(
+        skip_locked=True
+    )
+    plan = locked.filter(pk=pk).first()
+    if plan is None:
+        return False
+    advance(plan, timezone.now())
+    return True
 
 
 def advance(plan: Plan, now: datetime) -> None:

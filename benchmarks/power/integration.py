@@ -6,11 +6,12 @@ sweeper; doing it twice changes nothing.
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Max, Min, Q
 from django.utils import timezone
 
 from benchmarks.analysis.energy import energy_within
@@ -19,6 +20,7 @@ from benchmarks.analysis.server_time import Span, clusters, hull, moment
 from benchmarks.models import DueEnergy, Host, Meter, Run, RunEnergy, RunWindow
 from benchmarks.power.logs import operations_done, power_of, window_of
 from benchmarks.power.meters import METER_TOOLS
+from benchmarks.unattended.attempts import Kind, Unit, attempt, is_due, put_off
 
 QUIET = timedelta(seconds=1)
 # How far around the work its idle power is looked for.
@@ -34,9 +36,25 @@ KEPT = (
 
 def integrate_due(quiet: timedelta = QUIET) -> int:
     """Integrate what was noted a moment ago or earlier; return for how many hosts."""
-    due = DueEnergy.objects.filter(noted_at__lte=timezone.now() - quiet)
-    hosts = due.order_by().values_list("host", flat=True).distinct()
-    return sum(_integrate_noted(host) for host in hosts[:HOSTS_A_CALL])
+    old = DueEnergy.objects.filter(noted_at__lte=timezone.now() - quiet)
+    noted = old.values("host", "host__lab").annotate(
+        first=Min("noted_at"), last=Max("noted_at")
+    )
+    failed = put_off(Kind.ENERGY)
+    # Before they are counted: those that wait must not take the place of others.
+    due = [
+        row
+        for row in noted.order_by("first")
+        if is_due(failed.get(row["host"]), row["last"])
+    ]
+    return sum(
+        attempt(
+            Unit(Kind.ENERGY, row["host__lab"], row["host"]),
+            partial(_integrate_noted, row["host"]),
+            row["last"],
+        )
+        for row in due[:HOSTS_A_CALL]
+    )
 
 
 @transaction.atomic

@@ -4,39 +4,27 @@ The row is the work: a message to a worker is only a hint. Whoever begins takes 
 in hand (`held`), so one whose maker was killed is found at once and begun again.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import transaction
 from django.db.models import F, Model
 from django.utils import timezone
 
 from benchmarks.errors import VersionError
-from benchmarks.models import Job, PublishingJob, Study, Version
+from benchmarks.models import Job, PublishingJob, Study, UnfinishedWork, Version
 from benchmarks.sentences import Sentence
 from benchmarks.studies.data_versions import study_version
 from benchmarks.studies.lists import tally_of
 from benchmarks.text import clean_text
+from benchmarks.unattended import holding
+from benchmarks.unattended.attempts import Kind, Unit, set_aside
 
 M = TypeVar("M", bound=Job)
 UNHELD = timedelta(seconds=2)
 """How long a maker may need between beginning its work and being seen to hold it."""
-
-_KEY = "hashtextextended(%s, 0)"
-# PostgreSQL shows a lock of one 64-bit key as two halves, with an objsubid of 1.
-_HELD = f"""
-    SELECT EXISTS (
-        SELECT FROM pg_locks
-        WHERE locktype = 'advisory' AND objsubid = 1
-          AND database = (
-              SELECT oid FROM pg_database WHERE datname = current_database()
-          )
-          AND (classid::bigint << 32) | objid::bigint = {_KEY}
-    )
-"""
 
 Stage = PublishingJob.Stage
 UNTAKEN = timedelta(seconds=10)
@@ -46,18 +34,9 @@ PUBLISH_TASK = "virtlab.publish_version"
 """Under this name a worker takes jobs: it knows who writes the files of a version."""
 
 
-@contextmanager
-def held(work: type[Model], pk: int) -> Iterator[bool]:
+def held(work: type[Model], pk: int) -> AbstractContextManager[bool]:
     """Take a piece of work in hand until the block ends; False if somebody else has."""
-    name = _name(work, pk)
-    # The session's lock, not a transaction's: the work commits along the way.
-    is_mine = bool(_answer(f"SELECT pg_try_advisory_lock({_KEY})", name))
-    try:
-        yield is_mine
-    finally:
-        # A connection that broke has lost its lock already.
-        if is_mine and connection.is_usable():
-            _answer(f"SELECT pg_advisory_unlock({_KEY})", name)
+    return holding.held(_name(work, pk))
 
 
 def begin(work: type[M], pk: int, **news: Any) -> M | None:
@@ -77,22 +56,15 @@ def is_lost(job: Job, untaken: timedelta) -> bool:
     silence = timezone.now() - job.seen_at
     if job.stage == Job.Stage.WAITING:
         return silence > untaken
-    return job.is_unfinished and silence > UNHELD and not _is_held(job)
-
-
-def _is_held(work: Model) -> bool:
-    """Return whether somebody alive has this in hand."""
-    return bool(_answer(_HELD, _name(type(work), work.pk)))
+    return (
+        job.is_unfinished
+        and silence > UNHELD
+        and not holding.is_held(_name(type(job), job.pk))
+    )
 
 
 def _name(work: type[Model], pk: int) -> str:
     return f"{work._meta.db_table} {pk}"
-
-
-def _answer(question: str, name: str) -> object:
-    with connection.cursor() as cursor:
-        cursor.execute(question, [name])
-        return cursor.fetchone()[0]
 
 
 def request_version(
@@ -115,7 +87,7 @@ def request_version(
             Sentence("Say who permitted it and when: the answer is kept.")
         )
     check_settled(study)
-    return PublishingJob.objects.get_or_create(
+    job, is_new = PublishingJob.objects.get_or_create(
         study=study,
         stage__in=PublishingJob.UNFINISHED,
         defaults={
@@ -126,6 +98,9 @@ def request_version(
             "data_version": study_version(study),
         },
     )
+    if is_new:  # instead of those that failed
+        UnfinishedWork.objects.filter(job__study=study).delete()
+    return job, is_new
 
 
 def take_publishing_job(pk: int) -> PublishingJob | None:
@@ -143,17 +118,29 @@ def note_failure(*, job: PublishingJob, problem: str) -> None:
     _note(job, stage=Stage.FAILED, problem=problem)
 
 
+def note_broken(*, job: PublishingJob, problem: Sentence, error: str) -> None:
+    """Note that it is this program which failed, for whoever runs it."""
+    note_failure(job=job, problem=problem)
+    set_aside(_unit(job), error)
+
+
+def _unit(job: PublishingJob) -> Unit:
+    return Unit(Kind.PUBLISHING, job.study.lab_id, job.pk)
+
+
 def requeue_publishing_jobs() -> list[int]:
     """Return those that no worker has in hand, to be sent once more.
 
-    Their hint was lost, or their maker was killed. One that was begun too often fails.
+    Their hint was lost, their maker was killed, or somebody asked for one that failed.
+    One that was begun too often fails.
     """
+    _revive()
     now = timezone.now()
     silent = PublishingJob.objects.filter(
         stage__in=PublishingJob.UNFINISHED, seen_at__lt=now - UNHELD
     )
     requeued = []
-    for job in silent:
+    for job in silent.select_related("study"):
         if not is_lost(job, UNTAKEN):
             continue
         if job.attempts < MOST_ATTEMPTS:
@@ -165,8 +152,25 @@ def requeue_publishing_jobs() -> list[int]:
             "The reason is in the log of the workers.",
             n=job.attempts,
         )
-        note_failure(job=job, problem=problem)
+        note_broken(job=job, problem=problem, error=problem)
     return requeued
+
+
+@transaction.atomic
+def _revive() -> None:
+    """Let those wait again that failed and that somebody wants to be tried again."""
+    asked = UnfinishedWork.objects.filter(kind=Kind.PUBLISHING, failures=0)
+    for row in asked.select_related("job").order_by("pk"):
+        job = row.job
+        if job is not None and job.stage == Stage.FAILED:
+            others = PublishingJob.objects.filter(study=job.study_id)
+            if not others.filter(stage__in=PublishingJob.UNFINISHED).exists():
+                # Silent since long ago: it is sent at once.
+                long_ago = timezone.now() - 2 * UNTAKEN
+                job.stage, job.problem, job.attempts = Stage.WAITING, "", 0
+                job.seen_at = long_ago
+                job.save(update_fields=["stage", "problem", "attempts", "seen_at"])
+        row.delete()
 
 
 def check_settled(study: Study) -> None:
@@ -174,6 +178,13 @@ def check_settled(study: Study) -> None:
     tally = tally_of(study)
     if not tally.cells:
         raise VersionError(Sentence("The study has no results yet to be cited."))
+    if tally.stuck:
+        raise VersionError(
+            Sentence(
+                "The check of this study failed: its verdicts are of before. "
+                "Try the check again on the page of the study, then publish it."
+            )
+        )
     if tally.waiting or tally.unchecked:
         raise VersionError(
             Sentence(

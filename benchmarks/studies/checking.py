@@ -5,13 +5,13 @@ Checking is not done with every run but a moment after the last one: a flag spea
 a whole study. Doing it twice changes nothing.
 """
 
-import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 
 import orjson
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import connection, transaction
 from django.db.models import F, Max, Min, Model, Q
 from django.utils import timezone
 
@@ -28,15 +28,19 @@ from benchmarks.studies.cell_sessions import store_cell_sessions
 from benchmarks.studies.duplicates import count_once
 from benchmarks.studies.facts import PLACE, study_facts
 from benchmarks.studies.sessions import derive_study_sessions
+from benchmarks.unattended.attempts import (
+    Kind,
+    Unit,
+    attempt,
+    is_due,
+    put_off,
+    retry_plans_of,
+)
 from benchmarks.uploads.efficiencies import cells_misjudged, normalise
 from benchmarks.uploads.summaries import lock_cases
 
-logger = logging.getLogger(__name__)
-
 QUIET = timedelta(seconds=1)
 LONGEST_WAIT = timedelta(seconds=30)
-# A check that fails does so again until the study or the program is another one.
-RETRY_DELAY = timedelta(minutes=1)
 MOST_LOOKED_AT = 1000
 SHAPE_FIELDS = ("shape", "shape_codes", "shape_moves", "shaped_at", "clock_trust")
 
@@ -76,32 +80,20 @@ def check_due_studies(quiet: timedelta = QUIET) -> int:
     """Check the studies in which nothing has happened for a moment; return how many.
 
     One in which something always happens is checked every half minute. One whose check
-    fails is logged and tried again later; the others go on.
+    fails keeps its notes and is tried again later (`unattended`); the others go on.
     """
     now = timezone.now()
-    noted = DueCheck.objects.values("study").annotate(
+    noted = DueCheck.objects.values("study", "study__lab").annotate(
         first=Min("noted_at"), last=Max("noted_at")
     )
-    due = [
-        row["study"]
-        for row in noted.order_by("first")
-        if row["last"] <= now - quiet or row["first"] <= now - LONGEST_WAIT
-    ]
+    failed = put_off(Kind.CHECK)
     checked = 0
-    for study_id in due:
-        try:
-            checked += _check_noted(study_id)
-        except (OperationalError, InterfaceError):
-            raise  # the database went away or chose a deadlock's victim
-        except Exception:  # whatever it is, it must not stop the other studies
-            study = Study.objects.filter(pk=study_id).first()
-            logger.exception("Study %s could not be checked", study or study_id)
-            with transaction.atomic():
-                # Another note in their place, which is due later: notes never change.
-                failed = DueCheck.objects.filter(study=study_id, noted_at__lte=now)
-                if failed.delete()[0]:
-                    again = timezone.now() + RETRY_DELAY
-                    DueCheck.objects.create(study_id=study_id, noted_at=again)
+    for row in noted.order_by("first"):
+        pk, last = row["study"], row["last"]
+        is_quiet = last <= now - quiet or row["first"] <= now - LONGEST_WAIT
+        if is_quiet and is_due(failed.get(pk), last):
+            unit = Unit(Kind.CHECK, row["study__lab"], pk)
+            checked += attempt(unit, partial(_check_noted, pk), last)
     return checked
 
 
@@ -110,7 +102,7 @@ def _check_noted(study_id: int) -> bool:
     with transaction.atomic():
         notes = DueCheck.objects.filter(study=study_id)
         free = notes.select_for_update(skip_locked=True)
-        mine = list(free.values_list("pk", flat=True))
+        mine = dict(free.values_list("pk", "noted_at"))
         if not mine:
             return False
         DueCheck.objects.filter(pk__in=mine).delete()
@@ -118,10 +110,12 @@ def _check_noted(study_id: int) -> bool:
         # would wait here for cells which it has itself in hand.
         study = Study.objects.select_for_update(no_key=True).get(pk=study_id)
         check_study(study)
+        retry_plans_of([study_id])
         if not cells_misjudged(study):
             return True
-        # Killed before the next transaction ends, the study is checked again.
-        again = DueCheck.objects.create(study=study)
+        # Killed before the next transaction ends, the study is checked again. Dated as
+        # what was checked: nothing has changed since.
+        again = DueCheck.objects.create(study=study, noted_at=max(mine.values()))
     with transaction.atomic():
         # As whoever processes runs does, and before a cell is in hand.
         cells = cells_misjudged(study)

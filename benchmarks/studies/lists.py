@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import BooleanField, Count, Q, QuerySet, When
+from django.db.models import BooleanField, Count, Exists, OuterRef, Q, QuerySet, When
 from django.db.models import Case as CaseOf
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
@@ -30,6 +30,7 @@ from benchmarks.models import (
     RunEnergy,
     Study,
     System,
+    UnfinishedWork,
 )
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.platforms import NATIVE
@@ -45,7 +46,8 @@ class Tally:
     """How many of each a study has; ``flags`` are the open ones.
 
     ``waiting`` to ``unchecked`` are about processing: ``unchecked`` is not 0 while the
-    flags may still change.
+    flags may still change by themselves; ``stuck`` is not 0 where the check was set
+    aside after it had failed too often.
     """
 
     runs: int = 0
@@ -56,6 +58,7 @@ class Tally:
     rejected: int = 0
     quarantined: int = 0
     unchecked: int = 0
+    stuck: int = 0
     flags: int = 0
 
     @property
@@ -146,9 +149,8 @@ def card_of(study: Study) -> StudyCard:
 def processing_of(study: Study) -> Tally:
     """Return how far a study's uploads are, in two queries; no cell is counted."""
     ids = [study.pk]
-    due = _numbers(DueCheck.objects.all(), ids)
     runs = _run_tallies(ids).get(study.pk, {})
-    return Tally(**runs, unchecked=due.get(study.pk, 0))
+    return Tally(**runs, **_check_tallies(ids)[study.pk])
 
 
 def is_left_waiting(study: Study) -> bool:
@@ -194,13 +196,13 @@ def _tallies(ids: list[int]) -> dict[int, Tally]:
     )
     measured = {row.pop("study"): row for row in counted}
     # In queries of their own: joined to the cells they would multiply the counts.
-    due = _numbers(DueCheck.objects.all(), ids)
+    checks = _check_tallies(ids)
     flags = _numbers(Flag.objects.current().filter(status=Flag.Status.OPEN), ids)
     return {
         pk: Tally(
             **runs.get(pk, {}),
             **measured.get(pk, {}),
-            unchecked=due.get(pk, 0),
+            **checks[pk],
             flags=flags.get(pk, 0),
         )
         for pk in ids
@@ -217,6 +219,23 @@ def _run_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
         quarantined=Count("pk", filter=Q(status=status.QUARANTINED)),
     )
     return {row.pop("study"): row for row in counted}
+
+
+def _check_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
+    checks = UnfinishedWork.objects.filter(
+        kind=UnfinishedWork.Kind.CHECK, study=OuterRef("study")
+    )
+    # What was set aside keeps its notes, and nobody waits for it.
+    rows = DueCheck.objects.filter(study__in=ids).order_by().values("study")
+    noted = rows.annotate(
+        notes=Count("pk"), is_stuck=Exists(checks.exclude(quarantined_at=None))
+    )
+    tallies = {pk: {"unchecked": 0, "stuck": 0} for pk in ids}
+    for row in noted:
+        tallies[row["study"]]["stuck" if row["is_stuck"] else "unchecked"] = row[
+            "notes"
+        ]
+    return tallies
 
 
 def _numbers(rows: QuerySet[Any], ids: list[int]) -> dict[int, int]:

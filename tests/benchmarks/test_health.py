@@ -1,8 +1,10 @@
 """Whether the product says how it is."""
 
 import redis
+from django.utils import timezone
 
 from benchmarks.health import health
+from benchmarks.models import UnfinishedWork
 from benchmarks.uploads.intake import submit_runs
 
 
@@ -29,3 +31,27 @@ def test_without_redis_it_is_degraded_not_down(db, monkeypatch):
     monkeypatch.setattr(redis.Redis, "ping", refuse)
 
     assert (health().status, health().redis) == ("degraded", False)
+
+
+def test_it_is_degraded_while_work_is_set_aside_and_says_what(study):
+    work = UnfinishedWork.objects.create(
+        kind="check", lab=study.lab, study=study, failures=1, error="secret"
+    )
+    [waiting] = health().stuck
+    assert (waiting.kind, waiting.failing, waiting.quarantined) == ("check", 1, 0)
+    assert health().status == "ok"
+
+    work.quarantined_at = timezone.now()
+    work.save()
+
+    [stuck] = health().stuck
+    assert (stuck.failing, stuck.quarantined) == (0, 1)
+    assert stuck.since_s >= 0
+    assert health().status == "degraded"
+    assert "secret" not in repr(health())
+
+
+def test_work_in_hand_is_not_stuck(study):
+    UnfinishedWork.objects.create(kind="check", lab=study.lab, study=study)
+
+    assert health().stuck == ()

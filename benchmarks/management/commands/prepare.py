@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
 from benchmarks.labs.installation import FirstSecrets, install
+from benchmarks.unattended import attempts
 from benchmarks.uploads.efficiencies import renew_efficiencies
 from benchmarks.uploads.processing import retry_after_upgrade
 
@@ -33,6 +34,7 @@ class Command(BaseCommand):
         renew_efficiencies()
         # What another version could not process this one perhaps can.
         retry_after_upgrade()
+        attempts.retry_after_upgrade()
 
     def _migrate(self) -> None:
         executor = MigrationExecutor(connection)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import path
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.analysis.publishing import Assessment
 from benchmarks.comparing.profile import study_profile
@@ -14,13 +14,21 @@ from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.versions import unfinished_publishing_job, visible_versions
 from benchmarks.studies.data_versions import study_version
 from benchmarks.studies.lists import is_left_waiting, processing_of, study_detail
+from benchmarks.unattended.attempts import retry
+from benchmarks.unattended.lists import trouble_of, work_of
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import bibtex, citation_of
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.document import Section
 from dashboard.kit.kept import Content, kept, kept_page
 from dashboard.kit.profile import profile_section
-from dashboard.kit.viewers import keeps, study_or_404, viewer_of
+from dashboard.kit.viewers import (
+    keeper_or_404,
+    keeps,
+    signed_in,
+    study_or_404,
+    viewer_of,
+)
 from dashboard.wording import system_names
 
 
@@ -53,9 +61,12 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
     detail = study_detail(study)
     # A run that is still to be read may be the first of its system.
     systems = (*detail.systems, *(run.system for run in detail.trouble))
+    # Errors may quote what a stranger may not see.
+    is_member = study.lab_id in viewer.lab_ids
     context = {
         "study": study,
         "detail": detail,
+        "failed": trouble_of(study) if is_member else (),
         "names": system_names(systems),
         "profile": summary.profile,
         "assessment": summary.assessment,
@@ -80,7 +91,18 @@ def show_processing(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     return render(request, "study/_processing_live.html", context)
 
 
+@require_POST
+@signed_in
+def try_again(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    """Let what failed of a study in the background be tried again."""
+    study = study_or_404(viewer_of(request), lab, slug)
+    keeper_or_404(request, study.lab_id)
+    retry(work_of(study))
+    return redirect("dashboard:study", lab, slug)
+
+
 urlpatterns = [
     path(STUDY, show_study, name="study"),
+    path(f"{STUDY}retry/", try_again, name="retry-study"),
     path(f"{STUDY}processing/", show_processing, name="processing"),
 ]

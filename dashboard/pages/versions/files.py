@@ -14,6 +14,7 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.models import PublishingJob, Version
 from benchmarks.publishing.jobs import (
     held,
+    note_broken,
     note_failure,
     note_stage,
     take_publishing_job,
@@ -44,8 +45,9 @@ def publish(job_id: int) -> None:
             note_failure(job=job, problem=error.sentence)
         except (OperationalError, InterfaceError):
             raise  # the database went away: the sweeper sends it once more
-        except Exception:  # whatever it is: the reader is told, the log has the rest
-            note_failure(job=job, problem=BROKEN)
+        except Exception as error:  # whatever it is: the reader is told
+            text = f"{type(error).__name__}: {error}"
+            note_broken(job=job, problem=BROKEN, error=text)
             raise
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.analysis.planning import PlanError
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Plan, PlanPart, PlanStep, System
-from benchmarks.plans import turns
+from benchmarks.models import Plan, PlanPart, PlanStep, System, UnfinishedWork
+from benchmarks.plans import progress, turns
 from benchmarks.plans.progress import proceed_plans
 from benchmarks.plans.turns import SlotsTakenError
 from tests.benchmarks.plans.planning import Guest, Hour, parallel, planned
@@ -50,6 +50,28 @@ def arrive(guests, answers):
 
 def steps(plan):
     return list(plan.steps.order_by("position"))
+
+
+def test_a_plan_that_cannot_go_on_keeps_no_other_from_it(
+    study, system, monkeypatch, caplog
+):
+    bad, good = (planned(study, system, **parallel(2)) for _ in range(2))
+    reached = []
+
+    def advance_good(plan, now):
+        if plan == bad:
+            raise KeyError("no such step")
+        reached.append(plan)
+
+    monkeypatch.setattr(progress, "advance", advance_good)
+
+    assert proceed_plans() == 1
+    assert reached == [good]
+    work = UnfinishedWork.objects.get()
+    assert (work.plan, work.error) == (bad, "KeyError: 'no such step'")
+    # It waits, and the other one goes on.
+    assert proceed_plans() == 1
+    assert UnfinishedWork.objects.get().failures == 1
 
 
 def test_a_guest_has_the_same_slot_whenever_it_asks(study, system, guests):

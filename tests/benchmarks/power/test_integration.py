@@ -5,7 +5,14 @@ from datetime import timedelta
 import pytest
 
 from benchmarks.errors import KeyReusedError, MeterExistsError, UnknownHostError
-from benchmarks.models import DueEnergy, PowerChunk, Run, RunEnergy
+from benchmarks.models import (
+    DueEnergy,
+    Host,
+    PowerChunk,
+    Run,
+    RunEnergy,
+    UnfinishedWork,
+)
 from benchmarks.power import integration
 from benchmarks.power.logged_energy import run_energies
 from benchmarks.power.logs import keep_power
@@ -83,6 +90,31 @@ def test_doing_it_twice_changes_nothing(upload, work):
     assert list(RunEnergy.objects.values()) == before
     assert integrate() == 0
     assert not DueEnergy.objects.exists()
+
+
+def test_machines_that_fail_stop_no_other_and_are_known(
+    upload, work, lab, monkeypatch, caplog
+):
+    others = [Host.objects.create(lab=lab, slug=f"other-{n}") for n in range(3)]
+    DueEnergy.objects.bulk_create(DueEnergy(host=host) for host in others)
+    store = integration._store_windows
+
+    def fail_for_others(host_id):
+        if host_id in {host.pk for host in others}:
+            raise KeyError("no such meter")
+        return store(host_id)
+
+    monkeypatch.setattr(integration, "_store_windows", fail_for_others)
+    monkeypatch.setattr(integration, "HOSTS_A_CALL", 3)
+    assert integrate() == 0
+    assert UnfinishedWork.objects.filter(failures=1).count() == 3
+
+    work()
+    upload(piece(power(range(200))))
+
+    # Those that wait do not take the place of others.
+    assert figures(RunEnergy.objects.get()) == (30.0, 30.0, 3600.0)
+    assert DueEnergy.objects.count() == 3
 
 
 def test_the_same_piece_twice_is_one(agent, upload, host):

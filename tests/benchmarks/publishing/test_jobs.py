@@ -8,18 +8,21 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from benchmarks.models import PublishingJob, Version
+from benchmarks.models import PublishingJob, UnfinishedWork, Version
 from benchmarks.publishing.jobs import (
     MOST_ATTEMPTS,
     UNHELD,
     UNTAKEN,
     held,
+    note_broken,
     note_failure,
     note_stage,
     requeue_publishing_jobs,
     take_publishing_job,
 )
+from benchmarks.sentences import Sentence
 from benchmarks.studies import checking
+from benchmarks.unattended.attempts import retry
 from tests import publishing
 
 
@@ -124,3 +127,29 @@ def test_a_maker_that_was_taken_for_dead_notes_nothing(requested):
     note_failure(job=slow, problem="No.")
 
     assert PublishingJob.objects.get().stage == "collecting"
+
+
+def test_one_that_this_program_failed_is_known_and_tried_again(requested, person):
+    problem = Sentence("The files could not be written.")
+    note_broken(job=requested, problem=problem, error="OSError: disk full")
+
+    work = UnfinishedWork.objects.get()
+    assert (work.kind, work.job) == ("publishing", requested)
+    assert work.quarantined_at
+    assert requeue_publishing_jobs() == []
+
+    retry(UnfinishedWork.objects.all())
+    assert requeue_publishing_jobs() == [requested.pk]
+    assert not UnfinishedWork.objects.exists()
+    requested.refresh_from_db()
+    assert (requested.problem, requested.attempts) == ("", 0)
+
+
+def test_one_that_is_asked_for_anew_takes_the_place_of_one_that_failed(
+    requested, measured, person
+):
+    note_broken(job=requested, problem=Sentence("No."), error="OSError")
+
+    publishing.requested(measured, person)
+
+    assert not UnfinishedWork.objects.exists()

@@ -18,6 +18,7 @@ from benchmarks.models import (
     Flag,
     Run,
     Study,
+    UnfinishedWork,
 )
 from benchmarks.studies import checking
 from benchmarks.studies.flags import decide_flag
@@ -188,20 +189,41 @@ def doomed(submit, run_document, study, lab, monkeypatch):
 def test_a_study_that_fails_stops_no_other_and_is_tried_again_later(doomed, caplog):
     assert checking.check_due_studies(AT_ONCE) == 1
     [record] = caplog.records
-    assert str(doomed) in record.getMessage()
+    assert f"check of study {doomed.pk}" in record.getMessage()
     assert record.exc_info
 
-    note = DueCheck.objects.get()
-    assert note.study == doomed
-    assert note.noted_at > timezone.now()
+    assert {note.study for note in DueCheck.objects.all()} == {doomed}
     assert checking.check_due_studies(AT_ONCE) == 0
     assert len(caplog.records) == 1
 
-    DueCheck.objects.update(noted_at=timezone.now())
+    UnfinishedWork.objects.update(next_at=timezone.now())
     checking.check_due_studies(AT_ONCE)
     assert len(caplog.records) == 2
+    assert UnfinishedWork.objects.get().failures == 2
 
 
+def test_one_that_was_set_aside_is_checked_again_when_it_changes(
+    doomed, submit, run_document, monkeypatch
+):
+    checking.check_due_studies(AT_ONCE)
+    long_ago = timezone.now() - timedelta(days=1)
+    UnfinishedWork.objects.update(quarantined_at=long_ago, failures=5)
+    monkeypatch.undo()
+    submit(run_document(13.0, study="study"))
+    # Who uploads all day does not have it checked all day.
+    checking.check_due_studies(AT_ONCE)
+    assert UnfinishedWork.objects.exists()
+
+    UnfinishedWork.objects.update(tried_at=timezone.now() - timedelta(minutes=2))
+    DueCheck.objects.filter(study=doomed).update(noted_at=long_ago)
+    assert checking.check_due_studies(AT_ONCE) == 0
+
+    DueCheck.objects.create(study=doomed)
+    assert checking.check_due_studies(AT_ONCE) == 1
+    assert not UnfinishedWork.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_database_that_went_away_is_no_fault_of_a_study(doomed, monkeypatch):
     def gone(_study):
         raise OperationalError("server closed the connection")

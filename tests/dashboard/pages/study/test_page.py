@@ -2,11 +2,16 @@
 
 from datetime import timedelta
 
+import pytest
+from django.test import Client
 from django.utils import timezone
 
-from benchmarks.models import OutboxItem, Run, Study
+from benchmarks.errors import VersionError
+from benchmarks.models import DueCheck, OutboxItem, Run, Study, UnfinishedWork
+from benchmarks.publishing.jobs import check_settled
 from benchmarks.studies import checking
 from benchmarks.studies.lists import LEFT_WAITING
+from benchmarks.unattended.attempts import QUARANTINE_AFTER
 from benchmarks.uploads import intake
 from tests.dashboard.markup import unbroken
 
@@ -132,3 +137,53 @@ def test_how_far_a_private_study_is_nobody_learns(client, private_study):
     address = "/studies/alpha-lab/secret-study/processing/"
 
     assert client.get(address).status_code == 404
+
+
+def test_members_are_told_what_failed_and_keepers_let_it_be_tried_again(
+    client, person, pair, study, monkeypatch
+):
+    member = Client()
+    member.force_login(person)
+
+    def fail(_study):
+        raise KeyError("secret <b>sibling</b>")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(checking, "study_facts", fail)
+        DueCheck.objects.create(study=study)
+        for _ in range(QUARANTINE_AFTER):
+            checking.check_due_studies(timedelta(0))
+            UnfinishedWork.objects.update(next_at=timezone.now())
+
+    strange = client.get(PAGE).content.decode()
+    known = unbroken(member.get(PAGE).content.decode())
+
+    assert "failed 5 times" not in strange
+    assert "sibling" not in strange
+    assert "The check of this study failed 5 times: KeyError" in known
+    assert "secret &lt;b&gt;sibling" in known
+    assert "flags and verdicts are of before" in known
+    assert "It was set aside" in known
+    # Nobody waits for it, so nothing asks every second.
+    assert "data-unfinished" not in known
+
+    assert f'action="{PAGE}retry/"' in known
+    assert client.post(f"{PAGE}retry/").status_code == 302
+    assert UnfinishedWork.objects.get().failures == 5
+    assert member.post(f"{PAGE}retry/").status_code == 302
+    assert checking.check_due_studies(timedelta(0)) == 1
+    assert "failed 5 times" not in member.get(PAGE).content.decode()
+
+
+def test_a_study_whose_check_failed_is_not_published(pair, study):
+    DueCheck.objects.create(study=study)
+    UnfinishedWork.objects.create(
+        kind="check",
+        lab=study.lab,
+        study=study,
+        failures=5,
+        quarantined_at=timezone.now(),
+    )
+
+    with pytest.raises(VersionError, match="its verdicts are of before"):
+        check_settled(study)
