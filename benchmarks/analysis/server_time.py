@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 Span = tuple[float, float]
 # Less than this part of the shorter one is no running together.
 LEAST_OVERLAP: Final = 0.01
+LAST_S: Final = 253_000_000_000.0
+"""In the year 9987: what is later, no calendar holds."""
 
 Axis = Literal["monotonic", "wall"]
 _MICROSECONDS: Final = 1e6
@@ -170,8 +172,8 @@ def way_of(axis: Axis, pieces: Iterable[Iterable[Any]]) -> ServerTime | None:
 
 
 def moment(seconds: float) -> datetime:
-    """Return seconds since 1970 as a moment."""
-    return datetime.fromtimestamp(float(seconds), UTC)
+    """Return seconds since 1970 as a moment; the nearest that a calendar has."""
+    return datetime.fromtimestamp(min(max(float(seconds), 0.0), LAST_S), UTC)
 
 
 def external_window(facts: Mapping[str, Any]) -> Window | None:
@@ -185,7 +187,13 @@ def external_window(facts: Mapping[str, Any]) -> Window | None:
     if not isinstance(duration_us, int) or not 0 < duration_us < 1 << 50:
         return None
     begin_s = start.server_wall_us / _MICROSECONDS
-    return Window(begin_s, duration_us / _MICROSECONDS, start)
+    return known_window(Window(begin_s, duration_us / _MICROSECONDS, start))
+
+
+def known_window(window: Window) -> Window | None:
+    """Return a window; None for one that no calendar holds: its clock told nonsense."""
+    begin_s, end_s = window.begin_s, window.begin_s + window.duration_s
+    return window if 0 <= begin_s <= end_s <= LAST_S else None
 
 
 def _server_times(stamps: Sequence[Stamp]) -> Iterable[float]:

@@ -23,6 +23,7 @@ from benchmarks.analysis.server_time import (
     Span,
     Window,
     external_window,
+    known_window,
     moment,
     way_of,
 )
@@ -233,9 +234,12 @@ def window_of(run: Run) -> Window | None:
     execution = run.facts.get("execution")
     local_us = execution.get("local_us") if isinstance(execution, dict) else None
     if isinstance(local_us, int) and local_us > 0:
-        return Window(run.started_at.timestamp(), local_us / _MICROSECONDS)
+        begin_s = run.started_at.timestamp()
+        return known_window(Window(begin_s, local_us / _MICROSECONDS))
     seconds = took_s(run, samples_by_run([run], WORK_TIMES)[run.pk])
-    return Window(run.started_at.timestamp(), seconds) if seconds else None
+    if not seconds:
+        return None
+    return known_window(Window(run.started_at.timestamp(), seconds))
 
 
 def operations_done(runs: Sequence[Run]) -> float | None:

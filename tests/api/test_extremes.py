@@ -1,0 +1,131 @@
+"""Uploads that are legal and mad: no check dies of them, no page answers 500."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from benchmarks.models import Cell, Meter, UnfinishedWork
+from benchmarks.power.integration import integrate_due
+from benchmarks.studies.checking import check_due_studies
+from benchmarks.uploads import processing
+from tests.power_logs import WALL, clock_of, piece, power
+
+STUDY = "/studies/alpha-lab/study/"
+PAGES = (
+    *("", "compare/", "compare/?scenario=all", "factor-effects/", "co-runs/"),
+    *("energy/", "sweep/", "network/", "trend/", "runs/", "flags/", "report/"),
+)
+QUESTIONS = (
+    *("cells", "comparisons", "factor-effects", "coruns", "energy", "sweeps"),
+    *("network", "trend", "profile", "publishing", "flags", "runs", "sessions"),
+)
+MAD_NUMBERS = (
+    (52.1, 51.9, 5300.0, 5280.0),
+    (2e-308,) * 12,
+    (5e-324, 1.7e308, 5e-324, 1.7e308),
+    (1.7e308,) * 12,
+    (0.0,) * 4,
+    (1e154, -1e154, 1e155, 3.0, 3.0),
+)
+
+
+def sweep():
+    """Do what the sweeper does with an upload; say what of it failed."""
+    processing.drain()
+    check_due_studies(timedelta(0))
+    integrate_due(timedelta(0))
+    return list(UnfinishedWork.objects.values_list("kind", "error"))
+
+
+def refused(api, client):
+    """Say which address answers 500, after everything was asked for."""
+    asked = {page: client.get(STUDY + page).status_code for page in PAGES}
+    cells = Cell.objects.values_list("pk", flat=True)
+    asked |= {pk: client.get(f"{STUDY}cells/{pk}/").status_code for pk in cells[:4]}
+    for name in QUESTIONS:
+        asked[name] = api.get(f"{name}/", study="study").status_code
+    return {address: code for address, code in asked.items() if code >= 500}
+
+
+@pytest.fixture
+def ask(client):
+    client.raise_request_exception = False
+    return client
+
+
+@pytest.mark.parametrize("values", MAD_NUMBERS, ids=str)
+def test_numbers_stop_no_check_and_no_page(api, ask, run_document, xen, values):
+    for value in values:
+        api.post("runs/", run_document(value))
+        api.post("runs/", run_document(value, system=xen))
+
+    assert sweep() == []
+    assert refused(api, ask) == {}
+
+
+def facts_of(name):
+    clock = clock_of(100, 130)
+    stamp = clock["clock"]["start"]
+    far = 2**61
+    return {
+        "long execution": {"execution": {"local_us": 2**62}},
+        "stamps long ago": {
+            "clock": {**clock["clock"], "start": {**stamp, "server_wall_us": -far}}
+        },
+        "stamps in a far future": {
+            "clock": {**clock["clock"], "start": {**stamp, "server_wall_us": far}}
+        },
+        "a monotonic clock far off": {
+            "clock": {
+                **clock["clock"],
+                "start": {**stamp, "server_monotonic_us": -far},
+            }
+        },
+    }[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("long execution", "stamps long ago", "stamps in a far future"),
+        "a monotonic clock far off",
+    ],
+)
+def test_clocks_stop_no_energy_and_no_page(api, ask, host, run_document, name):
+    api.post("power/", piece(power(range(200))))
+    assert Meter.objects.exists(), WALL
+    document = run_document(facts=facts_of(name), started_at="2026-11-06T12:00:00Z")
+    api.post("runs/", document)
+
+    assert sweep() == []
+    assert refused(api, ask) == {}
+
+
+@pytest.mark.django_db
+@settings(
+    max_examples=5,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    values=st.lists(
+        st.one_of(
+            st.floats(allow_nan=False, allow_infinity=False),
+            st.sampled_from([0.0, 5e-324, 2e-308, 1e-154, 1e154, 1.7e308, 3.0]),
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_any_finite_numbers_stop_no_check_and_no_page(
+    api, ask, run_document, xen, values
+):
+    for value in values:
+        api.post("runs/", run_document(value))
+        api.post("runs/", run_document(value, system=xen))
+
+    assert sweep() == []
+    assert refused(api, ask) == {}
