@@ -116,7 +116,26 @@ class ORJSONRenderer(BaseRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
-        return b"" if data is None else orjson.dumps(data, default=_plain)
+        if data is None:
+            return b""
+        try:
+            return orjson.dumps(data, default=_plain)
+        except TypeError:
+            return orjson.dumps(_as_floats(data), default=_plain)
+
+
+def _as_floats(data: Any) -> Any:
+    """Return what was stored as 1.7e308 as that again.
+
+    PostgreSQL keeps numbers of JSON with all their digits, and gives it back as an
+    integer, longer than orjson writes any.
+    """
+    if isinstance(data, dict):
+        return {name: _as_floats(value) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_as_floats(value) for value in data]
+    is_long = type(data) is int and not -(1 << 63) <= data < 1 << 64
+    return float(data) if is_long else data
 
 
 def read_lines(body: bytes) -> list[Line]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.models import Cell, Meter, UnfinishedWork
+from benchmarks.models import Cell, Flag, Meter, UnfinishedWork
 from benchmarks.power.integration import integrate_due
 from benchmarks.studies.checking import check_due_studies
 from benchmarks.uploads import processing
@@ -63,6 +63,24 @@ def test_numbers_stop_no_check_and_no_page(api, ask, run_document, xen, values):
 
     assert sweep() == []
     assert refused(api, ask) == {}
+
+
+def test_evidence_that_postgresql_writes_out_in_full_is_answered(api, study):
+    Flag.objects.create(
+        lab=study.lab,
+        study=study,
+        rule="a-rule",
+        severity="check",
+        sentence="A doubt.",
+        fingerprint="a doubt",
+        evidence={"readings": [1.7e308, 3], "mean": -1.7e308},
+    )
+
+    answer = api.get("flags/", study="study")
+
+    assert answer.status_code == 200
+    [flag] = answer.json()["results"]
+    assert flag["evidence"] == {"readings": [1.7e308, 3], "mean": -1.7e308}
 
 
 def facts_of(name):

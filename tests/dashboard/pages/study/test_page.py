@@ -65,7 +65,7 @@ def test_its_queries_are_fixed(
 ):
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
 
-    with django_assert_num_queries(21):
+    with django_assert_num_queries(22):
         client.get(PAGE)
     with django_assert_num_queries(11):
         client.get(PAGE)
