@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('benchmarks', '0032_shapes_count_by_effect'),
+        ('benchmarks', '0034_shapes_say_what_order_moves'),
     ]
 
     operations = [
