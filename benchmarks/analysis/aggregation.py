@@ -16,7 +16,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from benchmarks.analysis.intervals import Floats, t_quantiles
+from benchmarks.analysis.intervals import MOST_LOG, Floats, t_quantiles
 
 MeanKind = Literal["ratio", "rate", "time"]
 NAMES_OF_MEANS: Final[dict[MeanKind, str]] = {
@@ -64,11 +64,14 @@ def named_mean(values: ArrayLike, kind: MeanKind) -> NamedMean:
         raise ValueError("a mean needs values, all of them finite")
     name = NAMES_OF_MEANS[kind]
     if kind == "time":
-        return NamedMean(float(np.mean(numbers)), name)
+        # In parts of the largest the sum is a number, too.
+        largest = float(np.abs(numbers).max()) or 1.0
+        return NamedMean(float(np.mean(numbers / largest)) * largest, name)
     if np.any(numbers <= 0):
         raise ValueError(f"the {name} needs values above 0")
     if kind == "rate":
-        return NamedMean(float(1 / np.mean(1 / numbers)), name)
+        least = float(numbers.min())
+        return NamedMean(float(least / np.mean(least / numbers)), name)
     return NamedMean(float(np.exp(np.mean(np.log(numbers)))), name)
 
 
@@ -119,8 +122,10 @@ def _overall(
         # Few cases that happen to agree would promise more than their runs hold.
         variance = max(between, float(known.mean()) if known.size else 0.0)
         quantile = float(t_quantiles(np.array([count - 1.0]), 0.975)[0])
-        factor = float(np.exp(quantile * np.sqrt(variance / count)))
-        low, high, spread = mean / factor, mean * factor, float(np.exp(between**0.5))
+        # Cases may lie further apart than the largest number says.
+        factor = float(np.exp(min(quantile * np.sqrt(variance / count), MOST_LOG)))
+        low, high = mean / factor, min(mean * factor, float(np.finfo(float).max))
+        spread = float(np.exp(min(between**0.5, MOST_LOG)))
     return Overall(
         mean=mean,
         low=low,

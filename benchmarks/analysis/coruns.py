@@ -290,7 +290,7 @@ def _rates_of(coruns: CoRunTable) -> Floats:
 
 
 def _positive(name: str, value: float) -> float:
-    if not 0 < value < math.inf:
+    if not SMALLEST < value < 1 / SMALLEST:
         raise ValueError(f"the {name} is {value}: no ratio can be formed")
     return value
 

@@ -18,7 +18,7 @@ from typing import Final, Literal
 import numpy as np
 
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
-from benchmarks.analysis.power_trace import Trace, trace_of_power
+from benchmarks.analysis.power_trace import MOST, Trace, trace_of_power
 from benchmarks.sentences import Sentence, template
 from benchmarks.units import convert, find
 
@@ -241,7 +241,7 @@ def work_energy(
 def energy_within(trace: Trace, window_s: tuple[float, float]) -> WorkEnergy:
     """Integrate a trace over a window; ValueError if nothing of it was measured."""
     start, end = window_s
-    if not -math.inf < start < end < math.inf:
+    if not -MOST < start < end < MOST:
         raise ValueError(
             Sentence("the window of the work needs a start and a later end")
         )
@@ -332,7 +332,7 @@ def _edge_error_j(trace: Trace, edge: float) -> float:
 
 def _demand_positive(**values: float) -> None:
     for name, value in values.items():
-        if not 0 < value < math.inf:
+        if not 1 / MOST < value < MOST:
             raise ValueError(
                 Sentence(
                     "{name} is {value}: it must be a number above 0",
@@ -349,10 +349,12 @@ def energy_ratio(
 ) -> EnergyRatio | None:
     """Set the energies of one system's runs against those of another's.
 
-    None where they cannot be compared at all: an energy of 0, or the processor's own
-    counter against power from the wall.
+    None where they cannot be compared at all: an energy of 0 or beyond all bounds, or
+    the processor's own counter against power from the wall.
     """
-    if not own or not base or min(*own, *base) <= 0:
+    if not own or not base or min(*own, *base) < 1 / MOST:
+        return None
+    if max(*own, *base) > MOST:
         return None
     if meters[0].is_cpu_only is not meters[1].is_cpu_only:
         return None

@@ -54,6 +54,9 @@ class Method(IntEnum):
     SESSIONS = 3  # a session is the unit: see designs.py
 
 
+MOST_LOG: Final = 700.0
+
+
 @dataclass(frozen=True, slots=True)
 class Rollups:
     """The statistics of many cells: one array each, one entry a cell.
@@ -287,28 +290,33 @@ def mean_interval(
 
     ``m2`` is the sum of squared deviations. Readings that spread less than rounding
     alone would spread them get the variance of rounding, resolution^2 / 12, which no
-    repetition lessens (GUM, F.2.2.1); without a resolution they have no interval.
+    repetition lessens (GUM, F.2.2.1); without a resolution they have no interval. Nor
+    has a mean whose ends are larger than any number.
     """
     if n < 2:
         return None
-    variance, rounding = m2 / (n - 1), (resolution or 0.0) ** 2 / 12
+    step = resolution or 0.0
+    variance, rounding = m2 / (n - 1), step * step / 12
     of_mean = rounding if variance < rounding else variance / n
     if of_mean == 0:
         return None
     half_width = float(stdtrit(n - 1, 0.975)) * math.sqrt(of_mean)
-    return MeanInterval(mean, mean - half_width, mean + half_width)
+    low, high = mean - half_width, mean + half_width
+    return MeanInterval(mean, low, high) if math.isfinite(high - low) else None
 
 
 def median(run_means: ArrayLike) -> float:
     """Return the median of at least 10 run means."""
-    return float(np.median(_values(run_means)))
+    return _middle(_values(run_means))
 
 
 def hodges_lehmann(run_means: ArrayLike) -> float:
     """Return the median of the means of all pairs, each run paired with itself too."""
     values = _values(run_means)
     first, second = np.triu_indices(len(values))
-    return float(np.median((values[first] + values[second]) / 2))
+    # Halved first: the sum of two of the largest numbers is none.
+    means = values[first] / 2 + values[second] / 2
+    return min(max(_middle(means), float(values.min())), float(values.max()))
 
 
 def hodges_lehmann_ratio(
@@ -323,8 +331,16 @@ def hodges_lehmann_ratio(
     if min(values.min(), baselines.min()) <= 0:
         raise ValueError("a ratio needs readings above 0")
     logs = np.log(values)[:, None] - np.log(baselines)[None, :]
-    ratio = float(np.exp(np.median(logs)))
+    # No float is larger than e^709, and the reciprocal is to be one, too.
+    ratio = float(np.exp(np.clip(np.median(logs), -MOST_LOG, MOST_LOG)))
     return ratio if higher_is_better else 1 / ratio
+
+
+def _middle(values: Floats) -> float:
+    """Return the median; the two in the middle are halved before they are added."""
+    ordered = np.sort(values)
+    low, high = ordered[(values.size - 1) // 2], ordered[values.size // 2]
+    return float(low) if low == high else float(low / 2 + high / 2)
 
 
 def _values(run_means: ArrayLike) -> Floats:

@@ -25,6 +25,8 @@ from benchmarks.analysis.shape import shape_of
 LEAST_RUNS: Final = 10
 ALPHA: Final = 0.01
 PERMUTATIONS: Final = 999
+LEAST: Final = 1e-75
+"""No reading is smaller: a ratio of two levels is a number."""
 MOST_RUNS: Final = 2000
 """Only the latest are searched: the work grows with runs times permutations."""
 
@@ -53,7 +55,9 @@ def change_points(means: Sequence[float]) -> tuple[ChangePoint, ...] | None:
     """Return the change points of run means in their order; None if the method does
     not allow any: fewer than ten runs for each of two sides, or readings of 0."""
     values = np.asarray(means, dtype=float)[-MOST_RUNS:]
-    if len(values) < 2 * LEAST_RUNS or not np.all(values > 0):
+    if len(values) < 2 * LEAST_RUNS or not np.all(
+        (values > LEAST) & (values < 1 / LEAST)
+    ):
         return None
     skipped = len(means) - len(values)
     # The same seed for all: a page says the same whenever it is asked for.

@@ -11,6 +11,7 @@ where Z says which native cell each observation leans on.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
@@ -30,6 +31,9 @@ ROUNDING: Final = 1e-9
 # A level that means "without" is what the other level is compared with.
 RESTING: Final = frozenset({"absent", "no", "none", "off"})
 JOINT: Final = " · "
+
+
+MOST_SCATTER: Final = 1e75
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +187,9 @@ def joint(factors: Sequence[Factor], systems: Sequence[Levels]) -> Factor:
 
 def log_m2(m2: float, mean: float) -> float:
     """Squared deviations of the logarithms, to first order: m2 / mean^2."""
-    return m2 / mean**2
+    # Divided first: the square of a mean may be larger than any number, or 0.
+    ratio = min(math.sqrt(m2) / mean, MOST_SCATTER)
+    return ratio * ratio
 
 
 def responses(observations: Sequence[Observation]) -> Floats:

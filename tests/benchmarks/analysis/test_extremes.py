@@ -1,0 +1,230 @@
+"""Whatever finite numbers come: an answer in finite numbers, or the ValueError said."""
+
+import math
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from benchmarks.analysis import (
+    clocks,
+    coruns,
+    energy,
+    intervals,
+    power_trace,
+    sessions,
+    trend,
+)
+from benchmarks.analysis.aggregation import named_mean, overall
+from benchmarks.analysis.factor_effects.design import log_m2
+from benchmarks.analysis.summary import last_place, summarise
+
+LARGEST = 1.7e308
+EXTREMES = [5e-324, 2e-308, 1e-160, 1e-9, 1.0, 1.0000000000000002, 1e160, LARGEST]
+above_0 = st.sampled_from(EXTREMES) | st.floats(5e-324, LARGEST)
+number = above_0 | above_0.map(lambda each: -each) | st.just(0.0)
+usual = st.integers(1, 40).map(lambda each: each / 8)
+
+
+def many(values, least=1, most=24):
+    """Lists of such numbers, with ties: of a few, of many, or of one alone."""
+    few = st.lists(values, min_size=1, max_size=3)
+    return st.lists(values, min_size=least, max_size=most) | few.flatmap(
+        lambda each: st.lists(st.sampled_from(each), min_size=least, max_size=most)
+    )
+
+
+def is_finite(found):
+    """Whether each number in a result is one; None stands for one that is not known."""
+    if is_dataclass(found):
+        return all(is_finite(getattr(found, field.name)) for field in fields(found))
+    if isinstance(found, np.ndarray):
+        return bool(np.isfinite(found).all())
+    if isinstance(found, (tuple, list)):
+        return all(map(is_finite, found))
+    return not isinstance(found, float) or math.isfinite(found)
+
+
+def answers(question, *values, **options):
+    """Ask; a ValueError that says why is an answer, too."""
+    try:
+        found = question(*values, **options)
+    except ValueError:
+        return None
+    assert is_finite(found), found
+    return found
+
+
+quickly = settings(max_examples=60, phases=[Phase.generate])
+
+
+@quickly
+@given(many(number))
+def test_summaries(values):
+    found = answers(summarise, values)
+
+    if found is not None:
+        ends = (found.minimum, found.q1, found.median, found.q3, found.maximum)
+        assert list(ends) == sorted(ends)
+        assert found.minimum <= found.mean <= found.maximum
+
+
+@quickly
+@given(number)
+def test_last_places(value):
+    assert 0 <= last_place(value) <= 1
+
+
+@quickly
+@given(many(number, least=10))
+def test_middles(values):
+    for middle in (intervals.median, intervals.hodges_lehmann):
+        found = answers(middle, values)
+        slack = 1e-300 + 1e-9 * abs(found)
+        assert min(values) - slack <= found <= max(values) + slack
+
+
+@quickly
+@given(many(above_0, least=10), many(above_0, least=10), st.booleans())
+def test_middle_ratios(own, other, higher):
+    answers(intervals.hodges_lehmann_ratio, own, other, higher_is_better=higher)
+
+
+@quickly
+@given(st.integers(1, 40), number, above_0, st.none() | above_0)
+def test_intervals_of_a_mean(n, mean, m2, resolution):
+    answers(intervals.mean_interval, n, mean, m2, resolution)
+
+
+@quickly
+@given(many(number), st.sampled_from(["ratio", "rate", "time"]))
+def test_named_means(values, kind):
+    found = answers(named_mean, values, kind)
+
+    if found is not None:
+        slack = 1 + 1e-9
+        low, high = min(values), max(values)
+        assert min(low / slack, low * slack) <= found.value
+        assert found.value / 1.001 <= high if found.value > 0 else True
+
+
+@quickly
+@given(
+    many(above_0, most=6), many(st.floats(0, 1) | st.just(math.nan), least=6, most=6)
+)
+def test_means_over_cases(ratios, variances):
+    cases = [str(place) for place in range(len(ratios))]
+
+    for found in overall([ratios], [variances[: len(ratios)]], cases):
+        assert found.minimum <= found.maximum
+        assert math.isfinite(found.mean)
+
+
+@settings(max_examples=8, phases=[Phase.generate])
+@given(many(above_0, least=20, most=24), st.booleans())
+def test_changes_of_a_level(values, is_step):
+    later = [value * 1e-3 for value in values] if is_step else values
+
+    for change in trend.change_points(values + later) or ():
+        assert is_finite(change)
+        factor = change.factor
+        assert factor is None or math.isfinite(factor)
+
+
+@quickly
+@given(many(number, least=2))
+def test_dependence(values):
+    rho = answers(sessions.lag_one, values)
+
+    assert rho is None or 0 <= rho < 1
+
+
+@quickly
+@given(
+    st.lists(st.lists(above_0 | st.just(0.0), min_size=2, max_size=2), max_size=6),
+    many(above_0 | st.just(0.0), most=1),
+    number,
+)
+def test_coruns(pairs, single, printed):
+    answers(coruns.fairness, pairs)
+    answers(coruns.consolidation, {1: [single], 2: pairs})
+    for slots in pairs:
+        answers(coruns.slots_of, slots)
+        answers(coruns.scaling, slots, single[0])
+        answers(coruns.slowdown, slots, single[0])
+        answers(coruns.interference, slots[0], single[0])
+        check = answers(coruns.check_sum, slots, printed)
+        if check is not None:
+            assert str(check.sentence)
+
+
+@quickly
+@given(number, number, st.none() | number, st.integers(0, 9), st.integers(0, 9))
+def test_targets(measured, single, full, virtual, cores):
+    answers(
+        coruns.cpu_target,
+        measured,
+        single_s=single,
+        virtual=virtual,
+        cores=cores,
+        full_s=full,
+    )
+
+
+@quickly
+@given(st.lists(st.tuples(number, number), min_size=1, max_size=4))
+def test_overlaps(windows):
+    found = answers(coruns.overlap, windows)
+
+    assert found is None or 0 <= found.share <= 1
+
+
+@quickly
+@given(
+    many(number, least=2, most=14).map(sorted),
+    many(above_0 | st.just(0.0), least=14, most=14),
+    st.tuples(number, number),
+)
+def test_energy_of_samples(times, readings, window):
+    readings = readings[: len(times)]
+    for trace_of in (power_trace.trace_of_power, power_trace.trace_of_counter):
+        trace = answers(trace_of, times, readings)
+        if trace is None:
+            continue
+        work = answers(energy.energy_within, trace, window)
+        if work is not None:
+            assert 0 < work.coverage <= 1 + 1e-9
+            assert math.isfinite(work.energy_j)
+            assert str(work.sentence)
+        assert is_finite(power_trace.quietest_w(trace, [window]))
+
+
+@quickly
+@given(number, number, st.none() | number)
+def test_energy_per_work(joules, seconds, operations):
+    answers(energy.per_work, joules, seconds, operations)
+
+
+@quickly
+@given(many(number, most=6), many(number, most=6), st.booleans())
+def test_ratios_of_energy(own, base, is_same):
+    one = energy.MeterFacts("one", 0.015, is_cpu_only=False)
+    other = one if is_same else energy.MeterFacts("other", 0.03, is_cpu_only=False)
+
+    answers(energy.energy_ratio, own, base, (one, other))
+
+
+@quickly
+@given(number, number, number, st.none() | st.tuples(above_0, above_0))
+def test_clocks(took, start, end, external):
+    outside = clocks.Interval(*external) if external else None
+    trust = answers(clocks.trust_guest, clocks.GuestClock(took, start, end), outside)
+
+    assert trust is None or (trust.duration_s > 0 and str(trust.sentence))
+
+
+@quickly
+@given(above_0, above_0)
+def test_scatter_of_logarithms(m2, mean):
+    answers(log_m2, m2, mean)
