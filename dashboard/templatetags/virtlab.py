@@ -49,7 +49,6 @@ FILTERS: dict[str, Callable[..., object]] = {
     "runs_text": wording.runs_text,
     "verdict_words": verdicts.verdict_words,
     "interval_text": verdicts.interval_text,
-    "scope_text": verdicts.scope_text,
     "verdict_name": verdicts.verdict_name,
     "verdict_sign": verdicts.verdict_sign,
     "role_name": lab_words.role_name,

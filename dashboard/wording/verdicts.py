@@ -54,6 +54,51 @@ WITHHELD: dict[str, Text] = {
 }
 
 
+# What was repeated, and so of what an interval speaks.
+DESIGNS: dict[str, Text] = {
+    "single_run": gettext_lazy("A side has a single run."),
+    "one_shared": gettext_lazy(
+        "Both sides ran in one session: that is known of this day, another may differ."
+    ),
+    "two_shared": gettext_lazy(
+        "Both sides ran in the same two sessions: a verdict needs each of them to give "
+        "it."
+    ),
+    "shared": gettext_lazy(
+        "Both sides ran in the same sessions: what a day does to both cancels in its "
+        "ratio."
+    ),
+    "repeated": gettext_lazy(
+        "Each side ran in three sessions or more, not the same ones: the means of "
+        "sessions are compared."
+    ),
+    "borrowed": gettext_lazy(
+        "One side ran in three sessions or more, the other in fewer: how much its days "
+        "differ is taken from the first."
+    ),
+    "unrepeated": gettext_lazy(
+        "Each side ran on days of its own, too few to say by how much days differ."
+    ),
+    "assumed_one": gettext_lazy(
+        "When a side ran is not stated: all runs are taken for one sitting."
+    ),
+}
+
+
+def design_text(judgement: Judgement) -> str:
+    """Return what was repeated, in a sentence; nothing where nobody looked yet."""
+    return str(DESIGNS.get(judgement.design, ""))
+
+
+def spread_text(judgement: Judgement) -> str:
+    """Return by how much sessions differ, where more than one says so."""
+    if judgement.between_sd is None:
+        return ""
+    return _(
+        "Sessions differ by %(sd)s\N{NO-BREAK SPACE}%% here (standard deviation)."
+    ) % {"sd": figures.number(100 * judgement.between_sd, ".2g")}
+
+
 def verdict_words(judgement: Judgement) -> str:
     """Return what may be said, in a word or two."""
     return str(LABELS.get(judgement.label) or VERDICTS[judgement.verdict])
@@ -119,14 +164,6 @@ def interval_text(judgement: Judgement) -> str:
         "low": figures.ratio(judgement.low),
         "high": figures.ratio(judgement.high),
     }
-
-
-def scope_text(judgement: Judgement) -> str:
-    """Return of what a verdict speaks, and whether that is assumed."""
-    scope = wording.said(judgement.scope)
-    if not judgement.is_weak:
-        return scope
-    return _("%(scope)s (weak evidence)") % {"scope": scope}
 
 
 def scoped_verdict(judgement: Judgement) -> str:

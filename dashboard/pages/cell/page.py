@@ -40,6 +40,7 @@ from dashboard.kit.addresses import address, id_in
 from dashboard.kit.selections import ENERGY, SPEED, shown
 from dashboard.kit.table_cells import CellView, cell_view
 from dashboard.pages.cell.drawings import cell_charts, has_single_figure, speeds_of
+from dashboard.pages.cell.sessions import SessionWords, session_words
 from dashboard.wording import states, verdicts
 from dashboard.wording.comparability import ComparabilityWords, comparability_words
 
@@ -84,6 +85,7 @@ class CellPage:
     location: str
     """The ratio that a few odd runs do not move, from 10 runs a side on."""
     sides: tuple[SideWords, ...]
+    sessions: SessionWords
     charts: tuple[Drawing, ...]
     single_run: str
     is_cut: bool
@@ -164,6 +166,9 @@ def cell_page(
             )
         )
     compared = evidence.comparability
+    is_single = all(map(has_single_figure, cells))
+    sessions = session_words(evidence, is_figure=is_single)
+    drawn = (sessions.drawing,) if sessions.drawing else ()
 
     back = {
         "scenario": row.scenario,
@@ -174,13 +179,14 @@ def cell_page(
         evidence=evidence,
         view=cell_view(row),
         headline=_headline(row, cell, baseline),
-        has_single_figure=all(map(has_single_figure, cells)),
+        has_single_figure=is_single,
         baseline=_baseline_text(row, cell, baseline),
         comparability=comparability_words(study, compared) if compared else None,
         width=_width(evidence),
         location=_location(evidence),
         sides=tuple(sides),
-        charts=cell_charts(cells, samples),
+        sessions=sessions,
+        charts=(*drawn, *cell_charts(cells, samples)),
         single_run=_single_run([side.n == 1 for side in cells]),
         is_cut=any(side.is_cut for side in samples),
         energy=_energy(study, row, reference) if show == ENERGY else "",

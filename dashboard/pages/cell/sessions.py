@@ -1,0 +1,188 @@
+"""What a cell's page says of its sessions: a table, a chart, what was repeated."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from benchmarks.analysis.designs import Design, SessionRatio
+from benchmarks.analysis.judgement import Judgement
+from benchmarks.comparing.evidence import CellEvidence
+from benchmarks.comparing.sittings import Sitting, cell_sittings
+from dashboard import wording
+from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
+from dashboard.kit import figures
+from dashboard.pages.cell.session_chart import RatioMark, session_ratio_chart
+from dashboard.wording import verdicts
+
+FEWEST = 2  # a single session is the whole
+MOST = 60
+NO_VERDICT = (Design.UNREPEATED.slug, Design.SINGLE_RUN.slug)
+
+
+@dataclass(frozen=True)
+class SessionLine:
+    """A session in words; ``address`` is the query that opens it, if it is ours."""
+
+    name: str
+    query: str
+    own: str
+    other: str
+    ratio: str
+    interval: str
+
+
+@dataclass(frozen=True)
+class SessionWords:
+    """What is known of a cell's days: lines, a chart, and what was repeated."""
+
+    lines: tuple[SessionLine, ...] = ()
+    further: int = 0
+    drawing: Drawing | None = None
+    design: str = ""
+    spread: str = ""
+    note: str = ""
+
+
+def session_words(evidence: CellEvidence, *, is_figure: bool) -> SessionWords:
+    """Return the sessions of both sides; nothing where none was looked at yet."""
+    sittings = cell_sittings(evidence.cell, evidence.baseline)
+    judged = evidence.row.shown.judgement
+    if not is_figure or judged is None or judged.ratio is None:
+        judged = None
+    has_ratio = judged is not None
+    note = ""
+    if has_ratio and any(each.ratio and each.is_across_days for each in sittings):
+        note = _(
+            "No session has both sides: a ratio is that of one session of this cell to "
+            "all runs of the baseline, with all that their days differ in."
+        )
+    lines = tuple(
+        _line(
+            each,
+            evidence.cell.case.unit,
+            evidence.cell.study_id,
+            is_figure=is_figure,
+            has_ratio=has_ratio,
+        )
+        for each in sittings[:MOST]
+    )
+    words = evidence.row.shown.judgement
+    return SessionWords(
+        lines=lines,
+        further=max(len(sittings) - MOST, 0),
+        drawing=_drawing(evidence, sittings, judged, note) if judged else None,
+        design=verdicts.design_text(words) if words else "",
+        spread=verdicts.spread_text(words) if words else "",
+        note=note,
+    )
+
+
+def _name(sitting: Sitting) -> str:
+    return sitting.session.name if sitting.session else _("time unknown")
+
+
+def _line(
+    sitting: Sitting, unit: str, own_study: int, *, is_figure: bool, has_ratio: bool
+) -> SessionLine:
+    session = sitting.session
+    own, other = (
+        _figure(side.mean if is_figure else None, unit, side.n) if side else NONE
+        for side in (sitting.own, sitting.other)
+    )
+    ratio = sitting.ratio if has_ratio else None
+    # A baseline of another study has its sessions there.
+    is_ours = session is not None and session.study_id == own_study
+    return SessionLine(
+        name=_name(sitting),
+        query=f"?session={session.pk}" if session and is_ours else "",
+        own=own,
+        other=other,
+        ratio=shown_ratio(ratio.ratio) if ratio else NONE,
+        interval=_interval(sitting, ratio),
+    )
+
+
+def _figure(mean: float | None, unit: str, n: int) -> str:
+    runs = wording.runs_text(n)
+    return runs if mean is None else f"{in_unit(mean, unit)}, {runs}"
+
+
+def _against(own: int, other: int | None) -> str:
+    return _("%(own)s against %(other)s runs") % {"own": own, "other": other}
+
+
+def _interval(sitting: Sitting, ratio: SessionRatio | None) -> str:
+    if ratio is None or not sitting.has_interval:
+        return NONE
+    ends = {"low": figures.ratio(ratio.low), "high": figures.ratio(ratio.high)}
+    return _("%(low)s to %(high)s") % ends
+
+
+def _drawing(
+    evidence: CellEvidence, sittings: Sequence[Sitting], judged: Judgement, note: str
+) -> Drawing | None:
+    """Return the chart of all sessions that have a ratio, the whole below them."""
+    drawn = [each for each in sittings if each.ratio is not None][:MOST]
+    if len(drawn) < FEWEST or judged.ratio is None:
+        return None
+    marks, rows = [], []
+    for sitting in drawn:
+        ratio = sitting.ratio
+        if ratio is None:
+            continue
+        has_interval = sitting.has_interval
+        n = _("%(own)s against %(other)s runs") % {
+            "own": ratio.n,
+            "other": ratio.baseline_n,
+        }
+        text = f"{_name(sitting)}: {shown_ratio(ratio.ratio)}"
+        interval = _interval(sitting, ratio)
+        marks.append(
+            RatioMark(
+                _name(sitting),
+                ratio.ratio,
+                ratio.low if has_interval else None,
+                ratio.high if has_interval else None,
+                f"{text} ({interval}), {n}" if has_interval else f"{text}, {n}",
+                is_hollow=sitting.is_across_days or not has_interval,
+            )
+        )
+        rows.append((_name(sitting), shown_ratio(ratio.ratio), interval, n))
+    shown = evidence.row.shown
+    n = _("%(own)s against %(other)s runs") % {
+        "own": shown.n,
+        "other": shown.baseline_n,
+    }
+    whole, has_interval = _("all of them"), judged.low is not None
+    interval = verdicts.interval_text(judged) or NONE
+    scope = wording.said(judged.scope)
+    ratio_text = figures.ratio(judged.ratio)
+    marks.append(
+        RatioMark(
+            whole,
+            judged.ratio,
+            judged.low,
+            judged.high,
+            f"{ratio_text} ({interval}), {scope}" if has_interval else ratio_text,
+            is_whole=True,
+            is_hollow=judged.design in NO_VERDICT,
+            is_faint=judged.design == Design.TWO_SHARED.slug,
+        )
+    )
+    rows.append((whole, ratio_text, interval, n))
+    told = [_("A dot is the ratio of one session, the square that of all of them.")]
+    if any(mark.is_hollow for mark in marks):
+        told.append(_("Hollow marks give no verdict by themselves."))
+    if marks[-1].is_faint:
+        told.append(_("It is faint: two sessions say little of how days differ."))
+    margin = evidence.cell.study.equivalence_margin_percent / 100
+    return Drawing(
+        slug="sessions",
+        title=_("Ratio of each session"),
+        note=" ".join(filter(None, [*told, note])),
+        figure=session_ratio_chart(marks, margin, _("ratio, with 95 % interval")),
+        head=(_("Session"), _("Ratio"), _("95 % interval"), _("Runs")),
+        rows=tuple(rows),
+        is_cut=len(sittings) > MOST,
+    )

@@ -1,0 +1,112 @@
+"""The sessions of a cell: each one's own ratio beside that of all of them."""
+
+from datetime import timedelta
+
+import pytest
+
+from benchmarks.models import Cell
+from benchmarks.studies import checking
+from dashboard.charts.drawings import NONE
+from dashboard.charts.paper import paper
+from dashboard.charts.plotly import figure
+from dashboard.charts.sketch import sketch
+from dashboard.pages.cell.session_chart import RatioMark, session_ratio_chart
+from tests.benchmarks.studies.test_sessions import at
+
+
+@pytest.fixture
+def measure(submit, run_document, xen):
+    """Measure both sides on days of May 2021, five runs each; return the Xen cell."""
+
+    def on(native, guest):
+        sides = (({}, native, 100.0), (xen, guest, 90.0))
+        submit(
+            *(
+                run_document(
+                    value * (1 + 0.001 * run) + day,
+                    system=system,
+                    started_at=at(day, 8, run) if day else None,
+                )
+                for system, days, value in sides
+                for day in days
+                for run in range(5)
+            )
+        )
+        checking.check_due_studies(timedelta(0))
+        return Cell.objects.get(system__hypervisor="Xen")
+
+    return on
+
+
+@pytest.fixture
+def seen(client):
+    """Return what the page of a cell knows of sessions, and its HTML."""
+
+    def page_of(cell):
+        answer = client.get(f"/studies/alpha-lab/study/cells/{cell.pk}/")
+        return answer.context["page"].sessions, answer.content.decode()
+
+    return page_of
+
+
+def symbols(drawing):
+    return [points.symbol for points in drawing.figure.series]
+
+
+def test_shared_sessions_have_a_ratio_each(measure, seen):
+    cell = measure([3, 4, 6], [3, 4, 6])
+
+    sessions, page = seen(cell)
+
+    assert [line.ratio for line in sessions.lines] == ["0.903", "0.904", "0.906"]
+    assert symbols(sessions.drawing) == ["circle"] * 3 + ["square"]
+    assert "Both sides ran in the same sessions" in page
+    assert "Sessions differ by 0.1" in sessions.spread
+    for kept in cell.sessions.all():
+        assert f"/sessions/?session={kept.session_id}" in page
+
+
+def test_two_shared_sessions_are_faint(measure, seen):
+    sessions, _page = seen(measure([3, 4], [3, 4]))
+
+    *each, whole = sessions.drawing.figure.series
+    assert whole.opacity < 1
+    assert {points.opacity for points in each} == {1}
+
+
+def test_sessions_of_one_side_alone_are_hollow(measure, seen):
+    sessions, _page = seen(measure([3], [5, 7]))
+
+    assert symbols(sessions.drawing) == ["circle-open"] * 2 + ["square-open"]
+    native = sessions.lines[0]
+    assert (native.own, native.ratio) == (NONE, NONE)
+    assert "No session has both sides" in sessions.note
+
+
+def test_one_session_is_no_chart(measure, seen):
+    sessions, _page = seen(measure([3], [3]))
+
+    assert sessions.drawing is None
+    assert len(sessions.lines) == 1
+
+
+def test_unknown_times_are_weak_evidence(measure, seen):
+    sessions, page = seen(measure([0], [0]))
+
+    (line,) = sessions.lines
+    assert (line.name, line.query) == ("time unknown", "")
+    assert "weak evidence" in page
+
+
+def test_every_pen_draws_it():
+    marks = [
+        RatioMark("day <1>", 0.95, 0.93, 0.97, "0.95"),
+        RatioMark("day 2", 0.96, None, None, "0.96", is_hollow=True),
+        RatioMark("all", 0.955, 0.94, 0.97, "0.955", is_whole=True, is_faint=True),
+    ]
+
+    chart = session_ratio_chart(marks, 0.02, "ratio")
+
+    assert len(figure(chart)["data"]) == 3
+    assert "day &lt;1&gt;" in sketch(chart, "ratios")
+    assert b"<svg" in paper(chart)
