@@ -124,7 +124,6 @@ def exchanged_values(study: StudyFacts) -> Iterator[Doubt]:
     cases (three at least), and both are off from their own place by 4 standard
     deviations of how far such cases lie from theirs, and by 10 % at least. So are two
     cases on one system that read what the other one should.
-
     A system that is said to be emulated and one that is not are compared over all
     tools, in cases that compute: where the emulated one is three times as fast or more,
     and as fast (to a factor 3) as all other systems of the host that are not emulated,

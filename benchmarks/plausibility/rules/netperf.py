@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -106,12 +107,16 @@ def _ends(study: StudyFacts) -> Iterator[End]:
                     continue
                 per_kb_us = units.convert(readings[demand], printed, "us/KB")
                 busy = per_kb_us * 1e-6 * readings["throughput"] / 1024
+                part = readings[share] / 100
+                # Numbers that no machine reads: their quotient is none.
+                if part == 0 or not math.isfinite(busy) or math.isinf(busy / part):
+                    continue
                 yield End(
                     run,
                     tuple(readings.samples[name] for name in used),
                     side,
                     readings.parameters.get(key, f"{run.host} {run.system_label}"),
-                    busy / (readings[share] / 100),
+                    busy / part,
                     TOLERANCE + readings.rounding(*used),
                 )
 

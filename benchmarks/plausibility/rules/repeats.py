@@ -102,7 +102,7 @@ def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
     deviation = max(width / 2, study.noise.of_kind(cell) * STEADY * cell.mean / 2)
     # A disk of two speeds has a wide range, though each speed repeats itself.
     steady = [
-        float(np.median(np.abs(np.array(other.means) - np.median(other.means))))
+        _steadiness(other.means)
         for other in study.cells
         if other.case == cell.case
         and other.id != cell.id
@@ -115,6 +115,14 @@ def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
     )
     repeats = len(cell.means) - distinct
     return math.comb(len(cell.means), repeats) * chance**repeats > CHANCE
+
+
+def _steadiness(means: Sequence[float]) -> float:
+    """Return the median distance from the median."""
+    # In parts of the largest, for the sum of two middle ones may overflow.
+    unit = max(map(abs, means)) or 1.0
+    parts = np.array(means) / unit
+    return float(np.median(np.abs(parts - np.median(parts)))) * unit
 
 
 def _ticks(cell: CellFact, values: Sequence[float]) -> bool:

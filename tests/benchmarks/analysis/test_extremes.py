@@ -46,7 +46,7 @@ def is_finite(found):
     return not isinstance(found, float) or math.isfinite(found)
 
 
-def answers(question, *values, **options):
+def assert_answers(question, *values, **options):
     """Ask; a ValueError that says why is an answer, too."""
     try:
         found = question(*values, **options)
@@ -62,7 +62,7 @@ quickly = settings(max_examples=60, phases=[Phase.generate])
 @quickly
 @given(many(number))
 def test_summaries(values):
-    found = answers(summarise, values)
+    found = assert_answers(summarise, values)
 
     if found is not None:
         ends = (found.minimum, found.q1, found.median, found.q3, found.maximum)
@@ -80,7 +80,7 @@ def test_last_places(value):
 @given(many(number, least=10))
 def test_middles(values):
     for middle in (intervals.median, intervals.hodges_lehmann):
-        found = answers(middle, values)
+        found = assert_answers(middle, values)
         slack = 1e-300 + 1e-9 * abs(found)
         assert min(values) - slack <= found <= max(values) + slack
 
@@ -88,19 +88,19 @@ def test_middles(values):
 @quickly
 @given(many(above_0, least=10), many(above_0, least=10), st.booleans())
 def test_middle_ratios(own, other, higher):
-    answers(intervals.hodges_lehmann_ratio, own, other, higher_is_better=higher)
+    assert_answers(intervals.hodges_lehmann_ratio, own, other, higher_is_better=higher)
 
 
 @quickly
 @given(st.integers(1, 40), number, above_0, st.none() | above_0)
 def test_intervals_of_a_mean(n, mean, m2, resolution):
-    answers(intervals.mean_interval, n, mean, m2, resolution)
+    assert_answers(intervals.mean_interval, n, mean, m2, resolution)
 
 
 @quickly
 @given(many(number), st.sampled_from(["ratio", "rate", "time"]))
 def test_named_means(values, kind):
-    found = answers(named_mean, values, kind)
+    found = assert_answers(named_mean, values, kind)
 
     if found is not None:
         slack = 1 + 1e-9
@@ -135,7 +135,7 @@ def test_changes_of_a_level(values, is_step):
 @quickly
 @given(many(number, least=2))
 def test_dependence(values):
-    rho = answers(sessions.lag_one, values)
+    rho = assert_answers(sessions.lag_one, values)
 
     assert rho is None or 0 <= rho < 1
 
@@ -147,14 +147,14 @@ def test_dependence(values):
     number,
 )
 def test_coruns(pairs, single, printed):
-    answers(coruns.fairness, pairs)
-    answers(coruns.consolidation, {1: [single], 2: pairs})
+    assert_answers(coruns.fairness, pairs)
+    assert_answers(coruns.consolidation, {1: [single], 2: pairs})
     for slots in pairs:
-        answers(coruns.slots_of, slots)
-        answers(coruns.scaling, slots, single[0])
-        answers(coruns.slowdown, slots, single[0])
-        answers(coruns.interference, slots[0], single[0])
-        check = answers(coruns.check_sum, slots, printed)
+        assert_answers(coruns.slots_of, slots)
+        assert_answers(coruns.scaling, slots, single[0])
+        assert_answers(coruns.slowdown, slots, single[0])
+        assert_answers(coruns.interference, slots[0], single[0])
+        check = assert_answers(coruns.check_sum, slots, printed)
         if check is not None:
             assert str(check.sentence)
 
@@ -162,7 +162,7 @@ def test_coruns(pairs, single, printed):
 @quickly
 @given(number, number, st.none() | number, st.integers(0, 9), st.integers(0, 9))
 def test_targets(measured, single, full, virtual, cores):
-    answers(
+    assert_answers(
         coruns.cpu_target,
         measured,
         single_s=single,
@@ -175,7 +175,7 @@ def test_targets(measured, single, full, virtual, cores):
 @quickly
 @given(st.lists(st.tuples(number, number), min_size=1, max_size=4))
 def test_overlaps(windows):
-    found = answers(coruns.overlap, windows)
+    found = assert_answers(coruns.overlap, windows)
 
     assert found is None or 0 <= found.share <= 1
 
@@ -189,10 +189,10 @@ def test_overlaps(windows):
 def test_energy_of_samples(times, readings, window):
     readings = readings[: len(times)]
     for trace_of in (power_trace.trace_of_power, power_trace.trace_of_counter):
-        trace = answers(trace_of, times, readings)
+        trace = assert_answers(trace_of, times, readings)
         if trace is None:
             continue
-        work = answers(energy.energy_within, trace, window)
+        work = assert_answers(energy.energy_within, trace, window)
         if work is not None:
             assert 0 < work.coverage <= 1 + 1e-9
             assert math.isfinite(work.energy_j)
@@ -203,7 +203,7 @@ def test_energy_of_samples(times, readings, window):
 @quickly
 @given(number, number, st.none() | number)
 def test_energy_per_work(joules, seconds, operations):
-    answers(energy.per_work, joules, seconds, operations)
+    assert_answers(energy.per_work, joules, seconds, operations)
 
 
 @quickly
@@ -212,14 +212,16 @@ def test_ratios_of_energy(own, base, is_same):
     one = energy.MeterFacts("one", 0.015, is_cpu_only=False)
     other = one if is_same else energy.MeterFacts("other", 0.03, is_cpu_only=False)
 
-    answers(energy.energy_ratio, own, base, (one, other))
+    assert_answers(energy.energy_ratio, own, base, (one, other))
 
 
 @quickly
 @given(number, number, number, st.none() | st.tuples(above_0, above_0))
 def test_clocks(took, start, end, external):
     outside = clocks.Interval(*external) if external else None
-    trust = answers(clocks.trust_guest, clocks.GuestClock(took, start, end), outside)
+    trust = assert_answers(
+        clocks.trust_guest, clocks.GuestClock(took, start, end), outside
+    )
 
     assert trust is None or (trust.duration_s > 0 and str(trust.sentence))
 
@@ -227,4 +229,4 @@ def test_clocks(took, start, end, external):
 @quickly
 @given(above_0, above_0)
 def test_scatter_of_logarithms(m2, mean):
-    answers(log_m2, m2, mean)
+    assert_answers(log_m2, m2, mean)

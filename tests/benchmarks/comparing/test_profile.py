@@ -126,7 +126,7 @@ def test_it_is_read_from_stored_cells_in_a_fixed_number_of_queries(
     submit(run_document(52.97), run_document(13.08, system=xen))
     submit(run_document(99.0, system=xen, scenario="parallel", vms=2, slot="1"))
 
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         whole = study_profile(ANYONE, study)
 
     (row,) = whole.rows

@@ -260,7 +260,7 @@ def test_its_queries_are_fixed(
 ):
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
 
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         client.get(f"{STUDY}compare.{form}")
 
 

@@ -162,5 +162,5 @@ def test_nonsense_in_the_address_shows_the_first_family(text, swept):
 
 
 def test_it_costs_a_fixed_number_of_queries(client, swept, django_assert_num_queries):
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         client.get(PAGE)

@@ -114,10 +114,10 @@ def test_a_change_stands_before_what_the_others_share(text, submit, series):
 
 
 def test_readings_of_0_are_the_reason_where_they_are(text, submit, series):
-    documents = series(50, 45, tool="pdh-csv")
-    cpu = {"metric": "CPU utilization mean", "parameters": {}, "unit": "%"}
+    documents = series(50, 45, tool="iperf3")
+    jitter = {"metric": "jitter", "parameters": {}, "unit": "ms"}
     for at, document in enumerate(documents):
-        document["samples"] = [{**cpu, "value": at}]
+        document["samples"] = [{**jitter, "value": at}]
     submit(*documents)
 
     (said,) = findings(text(PAGE))
