@@ -69,6 +69,9 @@
   };
   for (const name of ["pointerdown", "focusin", "click"]) document.addEventListener(name, takeAlong);
 
+  // Typed before this script came.
+  if (search.value !== search.defaultValue) sift();
+
   let typing = 0;
   let isNewer = false;
   search.addEventListener("input", () => {
