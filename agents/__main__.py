@@ -6,12 +6,15 @@ import sys
 from typing import List, Optional
 
 from agents import exits
+from agents.console import Parser, printable
 from agents.errors import AgentError
 
 COMMANDS = (
     ("enroll", "tell this agent its server and its token"),
     ("doctor", "check all that measuring and sending need"),
     ("detect", "say what this machine stands on, and its facts"),
+    ("study", "create a study, or change how one is set; archive it"),
+    ("host", "register a machine from what it prints of itself"),
     ("list", "say which tools are installed, and how to install the others"),
     ("run", "run installed tools, keep what they print, and send it"),
     ("plan", "follow a plan of the server: take a slot, run its steps, meet others"),
@@ -44,7 +47,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     if name not in dict(COMMANDS):
         _top_parser().parse_args([name])  # prints the help, or what is wrong, and ends
     module = importlib.import_module("agents.commands." + name)
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="virtlab-agent.pyz " + name,
         description=module.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -54,7 +57,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     try:
         return int(module.run(options))
     except AgentError as error:
-        sys.stderr.write("%s\n" % error)
+        sys.stderr.write(printable("%s\n" % error))
         return error.exit_code
     except KeyboardInterrupt:
         return exits.INTERRUPTED
@@ -74,7 +77,7 @@ def _top_parser() -> argparse.ArgumentParser:
     listed = "".join(
         "  %s  %s\n" % (name.ljust(width), does) for name, does in COMMANDS
     )
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="virtlab-agent.pyz",
         description="Measure what a hypervisor costs.\n\ncommands:\n" + listed,
         epilog=EXAMPLES,

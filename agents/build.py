@@ -32,7 +32,7 @@ from agents.__main__ import main
 
 sys.exit(main())
 """
-_LEFT_OUT = ("agents/build.py",)
+_LEFT_OUT = ("agents/build.py", "agents/kernels/probe.py", "agents/kernels/probe.c")
 _ENDINGS = (".py", ".c", ".h")
 
 
@@ -67,7 +67,7 @@ def binaries(folder: str) -> Dict[str, bytes]:
     """Return the kernels' programs in a folder by their names in the archive."""
     programs = {}
     for name in os.listdir(folder):
-        if not re.fullmatch(r"(linpack|memory)-[a-z]+-\w+(\.exe)?", name):
+        if not re.fullmatch(r"(linpack|memory|system)-[a-z]+-\w+(\.exe)?", name):
             sys.exit("%s: no name like linpack-linux-x86_64" % name)
         place = "agents/kernels/prebuilt/" + name.replace(".exe", "")
         with open(os.path.join(folder, name), "rb") as file:

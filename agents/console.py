@@ -5,11 +5,35 @@ Progress stands on one line of a terminal; in a log each line has its time.
 
 import argparse
 import os
+import re
 import sys
 import time
-from typing import Callable, TypeVar
+from typing import Callable, NoReturn, TypeVar
 
 Number = TypeVar("Number", int, float)
+
+
+# Controls, line separators, marks of direction and halves of surrogates. The server
+# takes none of them (benchmarks/text.py), and a terminal obeys them.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+# Virtlab's tokens, wherever they stand.
+_TOKEN = re.compile(r"\bvl_[0-9A-Za-z_-]{4,}")
+
+
+def printable(text: str) -> str:
+    """Return a text without what a terminal obeys: `\\x88` for what cannot be shown."""
+    return _UNPRINTABLE.sub(
+        lambda sign: sign.group().encode("unicode_escape").decode("ascii"), text
+    )
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong with the words of a command, but never a token among them."""
+
+    def error(self, message: str) -> "NoReturn":
+        super().error(_TOKEN.sub("vl_***", printable(message)))
 
 
 class Console:
@@ -22,14 +46,14 @@ class Console:
     def result(self, text: str) -> None:
         """Print what was asked for."""
         self._clear()
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(printable(text) + "\n")
         sys.stdout.flush()
 
     def say(self, text: str) -> None:
         """Print a line that stays."""
         self._clear()
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime())
-        sys.stderr.write(("" if self.is_terminal else stamp) + text + "\n")
+        sys.stderr.write(("" if self.is_terminal else stamp) + printable(text) + "\n")
         sys.stderr.flush()
 
     def progress(self, text: str) -> None:
@@ -41,7 +65,7 @@ class Console:
         except (OSError, ValueError):
             columns = 80
         # One column short: a full line wraps, and \r does not go back up.
-        shown = text[: columns - 1]
+        shown = printable(text)[: columns - 1]
         sys.stderr.write("\r" + shown.ljust(self._width))
         sys.stderr.flush()
         self._width = len(shown)

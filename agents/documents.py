@@ -26,6 +26,8 @@ _PLATFORMS = {
     "xen-dom0": ("Xen", "dom0"),
     "hyper-v": ("Hyper-V", "full"),
     "hyper-v-root": ("Hyper-V", "root"),
+    "wsl1": ("WSL 1", None),
+    "wsl2": ("WSL 2", "full"),
     "virtualbox": ("VirtualBox", "full"),
     "lxc": ("LXC", "container"),
     "docker": ("Docker", "container"),
@@ -162,12 +164,13 @@ def system_of(facts: Facts, host: str, given: Dict[str, Any]) -> Dict[str, Any]:
     """
     hypervisor, virtualization = _platform(facts, given.get("hypervisor"))
     build = facts.get("hypervisor build")
-    xen = build.get("xen") if isinstance(build, dict) else None
+    builds = build if isinstance(build, dict) else {}
+    version = {"Xen": builds.get("xen"), "Hyper-V": builds.get("hyperv")}
     described: Dict[str, Any] = {
         "host": host,
         "hypervisor": hypervisor,
         "virtualization": virtualization,
-        "hypervisor_version": xen if hypervisor == "Xen" else None,
+        "hypervisor_version": version.get(hypervisor),
         "guest_os": facts.get("distribution"),
         "guest_bits": guest_bits(facts.get("architecture", "")),
         "vcpus": None if hypervisor == "native" else facts.get("threads"),

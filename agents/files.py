@@ -39,13 +39,17 @@ def link_of(path: str) -> Optional[str]:
         return None
 
 
-def write_durably(path: str, content: bytes, mode: int = 0o600) -> None:
+def write_durably(
+    path: str, content: bytes, mode: int = 0o600, beside_in: str = ""
+) -> None:
     """Replace a file at once: what stands there is always one whole version.
 
-    Written beside it, flushed to the disk and renamed; the folder is flushed last, so
-    that a return from here outlives a crash of the machine.
+    Written beside it (or in another folder of the same disk), flushed and renamed; the
+    folder is flushed last, so that a return from here outlives a crash of the machine.
     """
-    beside = "%s.%d.part" % (path, os.getpid())  # two writers never share one
+    name = "%s.%d.part" % (os.path.basename(path), os.getpid())
+    # Two writers never share one.
+    beside = os.path.join(beside_in or os.path.dirname(path), name)
     # Created with its mode: nobody else can read it, not even for a moment.
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     try:

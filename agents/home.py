@@ -1,23 +1,29 @@
 """The agent's own folder: who it is enrolled with, its spool, and who measures now.
 
-While a tool runs, `watch` sends nothing: sending would be measured. That silence is a
-lock of the operating system, so that it ends with the process that holds it, however
-that ends. Without such locks (Windows) nobody waits for anybody.
+While a tool runs, nobody here sends anything: sending would be measured. Two locks of
+the operating system see to it, which end with the process that holds them, however that
+ends. Who measures holds `measuring`, and waits until what is being sent is sent; who
+sends holds `sending` for one request, and asks before each whether somebody measures.
 """
 
-import importlib
 import json
 import os
+import time
 from typing import Any, NamedTuple, Optional
 from urllib.parse import urlsplit
 
 from agents.errors import AgentError, NotEnrolledError
 from agents.files import write_durably
+from agents.locks import take
 
 VARIABLE = "VIRTLAB_AGENT"
 SERVER = "VIRTLAB_SERVER"
 TOKEN = "VIRTLAB_TOKEN"
 _FILE = "agent.json"
+# A server that hangs takes no time of ours: what is to be measured does not wait.
+MOST_WAIT_S = 5.0
+_LOOK_AGAIN_S = 0.02
+_MOST_BYTES = 64 * 1024
 _NO_ADDRESS = "%s is no address such as https://virtlab.example.org: %s"
 
 
@@ -29,6 +35,10 @@ class Enrolment(NamedTuple):
     study: str = ""
     host: str = ""
     time_server: str = ""
+
+    def __repr__(self) -> str:
+        """Without the token: what is shown by accident must not be worth anything."""
+        return "Enrolment(%r)" % self.server
 
 
 def home() -> str:
@@ -62,18 +72,29 @@ def load_enrolment() -> Enrolment:
     if server and token:
         if not is_address(server):
             raise NotEnrolledError(_NO_ADDRESS % (SERVER, server))
-        return Enrolment(server.rstrip("/"), token)
+        return Enrolment(server.rstrip("/"), _usable(token, "$" + TOKEN))
     path = enrolment_path()
     try:
         with open(path, "rb") as file:
-            return _checked(json.loads(file.read().decode()))
+            enrolment = _checked(json.loads(file.read(_MOST_BYTES).decode()))
     except FileNotFoundError:
         raise NotEnrolledError(
             "This agent is not enrolled: there is no %s. Say: enroll --server URL "
             "--token TOKEN; or set %s and %s." % (path, SERVER, TOKEN)
         ) from None
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise NotEnrolledError("%s cannot be read: %s" % (path, error)) from None
+    return enrolment._replace(token=_usable(enrolment.token, path))
+
+
+def _usable(token: str, place: str) -> str:
+    """Return a token without the blanks around it, or say what is wrong with it."""
+    from agents.client import token_problem
+
+    problem = token_problem(token.strip())
+    if problem:
+        raise NotEnrolledError("%s: %s" % (place, problem))
+    return token.strip()
 
 
 def _checked(stored: Any) -> Enrolment:
@@ -96,7 +117,9 @@ def is_address(server: str) -> bool:
         is_port = parts.port is None or parts.port > 0
     except ValueError:
         return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and is_port
+    is_plain = parts.username is None  # names and passwords would stand in every log
+    known = parts.scheme in ("http", "https")
+    return known and bool(parts.hostname) and is_port and is_plain
 
 
 def open_spool() -> Any:
@@ -110,10 +133,28 @@ def open_spool() -> Any:
 
 
 class Quiet:
-    """Held by `run` while it measures; several may hold it at once."""
+    """Held by who measures; several may hold it at once."""
 
     def __enter__(self) -> "Quiet":
-        self._file = _lock("LOCK_SH")
+        # Who asks whether somebody measures holds it alone for a moment.
+        self._file = _locked("measuring", is_shared=True, patience_s=MOST_WAIT_S)
+        # From here on no request begins; the one that did may end.
+        ended = _locked("sending", is_shared=False, patience_s=MOST_WAIT_S)
+        if ended is not None:
+            ended.close()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+class Sending:
+    """Held for one request; ``is_allowed`` unless somebody measures."""
+
+    def __enter__(self) -> "Sending":
+        self._file = _locked("sending", is_shared=True)
+        self.is_allowed = self._file is not None and not is_quiet()
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -123,23 +164,21 @@ class Quiet:
 
 def is_quiet() -> bool:
     """Say whether somebody measures now."""
-    file = _lock("LOCK_EX")
+    # Another who asks the same holds it for some microseconds.
+    file = _locked("measuring", is_shared=False, patience_s=2 * _LOOK_AGAIN_S)
     if file is not None:
         file.close()
     return file is None
 
 
-def _lock(kind: str) -> Optional[Any]:
-    """Return the locked file, or None if others hold it."""
-    # Who measures shares the lock; who would send asks whether it is free of them.
+def _locked(name: str, is_shared: bool, patience_s: float = 0.0) -> Optional[Any]:
+    """Return the locked file, or None if others hold it all the time."""
     os.makedirs(home(), mode=0o700, exist_ok=True)
-    file = open(os.path.join(home(), "measuring"), "ab")  # noqa: SIM115 - held open
-    try:
-        locks = importlib.import_module("fcntl")
-        locks.flock(file, getattr(locks, kind) | locks.LOCK_NB)
-    except ImportError:
-        pass
-    except OSError:
-        file.close()
-        return None
+    file = open(os.path.join(home(), name), "ab")  # noqa: SIM115 - held open
+    deadline_s = time.monotonic() + patience_s
+    while not take(file, is_shared):
+        if time.monotonic() >= deadline_s:
+            file.close()
+            return None
+        time.sleep(_LOOK_AGAIN_S)
     return file

@@ -2,20 +2,15 @@
 
 import hashlib
 import os
-import re
 import sys
 from typing import Any, Dict, Optional
 
+from agents.console import printable
 from agents.detection.evidence import gather_evidence
 from agents.detection.facts import gather_facts, stated
 from agents.detection.layers import Judgement, judge
+from agents.detection.windows import hypervisor_beneath
 from agents.timing.clocks import boot_name
-
-# Controls, line separators, marks of direction and halves of surrogates: the
-# server takes none of them (benchmarks/text.py).
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
 
 
 def gather_platform() -> Dict[str, Any]:
@@ -25,7 +20,13 @@ def gather_platform() -> Dict[str, Any]:
     judgement = judge(evidence)
     facts.update(machine_itself(facts, judgement, boot_name()))
     facts["platform"] = platform_of(judgement)
-    facts["evidence"] = printable(stated(evidence))
+    beneath = hypervisor_beneath(evidence, judgement.layers)
+    if beneath:
+        facts["virtualization-based security"] = beneath
+    if evidence.get("hyperv_version"):
+        build = facts.get("hypervisor build", {})
+        facts["hypervisor build"] = dict(build, hyperv=evidence["hyperv_version"])
+    facts["evidence"] = printable_all(stated(evidence))
     facts["agent"] = agent_facts(sys.argv[0])
     return facts
 
@@ -67,15 +68,10 @@ def platform_of(judgement: Judgement) -> Dict[str, Any]:
     }
 
 
-def printable(value: Any) -> Any:
-    """Return evidence as text that a server takes: `\\x88` for what cannot be shown."""
+def printable_all(value: Any) -> Any:
+    """Return evidence as text that a server takes, at every depth."""
     if isinstance(value, dict):
-        return {name: printable(inner) for name, inner in value.items()}
+        return {name: printable_all(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [printable(inner) for inner in value]
-    if isinstance(value, str):
-        return _UNPRINTABLE.sub(
-            lambda sign: sign.group().encode("unicode_escape").decode("ascii"),
-            value.rstrip("\0"),
-        )
-    return value
+        return [printable_all(inner) for inner in value]
+    return printable(value.rstrip("\0")) if isinstance(value, str) else value

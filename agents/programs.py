@@ -5,6 +5,8 @@ import shutil
 import subprocess
 from typing import Dict, List, NamedTuple, Optional
 
+from agents.home import TOKEN
+
 PATIENCE_S = 10.0
 
 
@@ -17,8 +19,12 @@ class Ended(NamedTuple):
 
 
 def plain_environment() -> Dict[str, str]:
-    """Return our environment with the locale in which tools print decimal points."""
-    return dict(os.environ, LC_ALL="C.UTF-8", LANGUAGE="")
+    """Return our environment with the locale in which tools print decimal points.
+
+    Without the token: some tools print their environment, and what they print is sent.
+    """
+    kept = {name: value for name, value in os.environ.items() if name != TOKEN}
+    return dict(kept, LC_ALL="C.UTF-8", LANGUAGE="")
 
 
 def output_of(argv: List[str], patience_s: float = PATIENCE_S) -> Optional[str]:

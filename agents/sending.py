@@ -6,22 +6,25 @@ What an answer means for a run:
 |---|---|
 | 200, 201, 202 with the run's key | is on the server and is removed here |
 | 408, 425, 429, 5xx, none at all | waits; Retry-After is kept, without a deadline |
-| 401, 403 | waits: the token is at fault, not the run |
-| any other 4xx | goes to rejected/ with the reason |
-| anything else (a portal's page, a redirection) | waits: it was not our server |
+| 401, 403 of Virtlab's | waits: the token is at fault, not the run |
+| any other 4xx with a code of Virtlab's | goes to rejected/ with the reason |
+| anything else (a proxy's 404, a portal's page) | waits: it was not our server |
+
+Runs go many at a time over one connection. One that is refused among many is found by
+sending them one by one.
 
 `ask_health` and `ask_token` store nothing: is it our server, and is the token good.
 """
 
 import json
 import random
-from typing import Any, Callable, Dict, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from agents import exits
 from agents.client import Client, PassingError, RefusedError
 from agents.console import Console
 from agents.errors import ServerAwayError, ServerRefusedError
-from agents.home import Enrolment, is_quiet
+from agents.home import Enrolment, Sending, is_quiet
 from agents.spool import POWER, Spool
 from agents.stopping import Stop
 
@@ -29,6 +32,14 @@ FULL = 0.9
 SHORTEST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 60.0
 _TOKENS_FAULT = (401, 403)
+# Virtlab says so of an address or of a form of request, never of a run.
+_NOT_THE_RUN = ("not_found", "method_not_allowed", "not_acceptable")
+# The first run goes alone; each time that all is well four times as many follow.
+MOST_AT_ONCE = 200
+MOST_BYTES_AT_ONCE = 512 * 1024
+_GROWTH = 4
+_MOST_ANSWER_BYTES = 1024 * 1024
+MEASURED = "somebody measures on this machine now; it is sent afterwards"
 
 Report = Callable[[str], None]
 
@@ -50,24 +61,156 @@ class _StopError(Exception):
         super().__init__(sentence)
 
 
-def deliver(spool: Spool, client: Client, report: Report) -> Delivery:
-    """Send all that waits, the oldest first, until done or the server is in trouble."""
-    keys = spool.waiting()
-    sent = rejected = 0
-    for place, key in enumerate(keys):
+def _never() -> bool:
+    return False
+
+
+def deliver(
+    spool: Spool, client: Client, report: Report, is_over: Callable[[], bool] = _never
+) -> Delivery:
+    """Send all that waits, the oldest first, until done or the server is in trouble.
+
+    It stops, too, when ``is_over`` says so or when somebody begins to measure.
+    """
+    delivering = _Delivering(spool, client, report, is_over)
+    try:
+        with client:
+            delivering.go_on()
+    except _StopError as stop:
+        return delivering.ended(str(stop), stop.token, stop.wait_s)
+    return delivering.ended()
+
+
+class _Delivering:
+    """One go through a spool."""
+
+    def __init__(
+        self, spool: Spool, client: Client, report: Report, is_over: Callable[[], bool]
+    ) -> None:
+        self.spool, self.client, self.report = spool, client, report
+        self.is_over = is_over
+        self.sent = self.rejected = self.gone = 0
+        self.number = 0
+        self._many = 1
+        self._done: List[str] = []
+
+    def go_on(self) -> None:
+        """Look, send what is oldest, and look again until nothing waits."""
+        while True:
+            waiting = self.spool.look()
+            if not waiting.oldest:
+                return
+            if waiting.oldest[0][0] in self._done:
+                sentence = "%s was sent and cannot be removed" % waiting.oldest[0][0]
+                raise _StopError(sentence)
+            self.number = self.sent + self.rejected + waiting.number
+            self._done = []
+            left = waiting.oldest[::-1]
+            while left:
+                self._send_some(left)
+
+    def ended(
+        self, trouble: str = "", token: bool = False, wait_s: float = 0.0
+    ) -> Delivery:
+        done = self.sent + self.rejected + self.gone
+        left = max(0, self.number - done) if trouble else 0
+        return Delivery(self.sent, self.rejected, left, trouble, token, wait_s)
+
+    def _send_some(self, left: List[Tuple[str, int]]) -> None:
+        """Send the next runs of a list that has the oldest last."""
+        keys, held = [left.pop()], 0
+        while left and len(keys) < self._many and not keys[0][0].endswith(POWER):
+            key, size = left[-1]
+            held += size
+            if key.endswith(POWER) or held + keys[0][1] > MOST_BYTES_AT_ONCE:
+                break
+            keys.append(left.pop())
+        names = [key for key, _ in keys]
+        with Sending() as sending:
+            if self.is_over():
+                raise _StopError("told to stop")
+            if not sending.is_allowed:
+                raise _StopError(MEASURED)
+            if len(names) > 1 and self._send_many(names):
+                self._many = min(_GROWTH * self._many, MOST_AT_ONCE)
+                return
+            self._send_one(names[0])
+        self._many = min(_GROWTH * self._many, MOST_AT_ONCE) if len(names) == 1 else 1
+        # The others of a batch that was refused wait for their turn, each alone.
+        left += [(key, MOST_BYTES_AT_ONCE) for key in names[:0:-1]]
+
+    def _send_many(self, keys: List[str]) -> bool:
+        """Send runs together; say whether the server has them."""
+        bodies = [(key, self._body(key)) for key in keys]
+        lines = [body for _, body in bodies if body is not None]
+        keys = [key for key, body in bodies if body is not None]
+        if not keys:
+            return True
         try:
-            reason = _deliver_one(spool, client, key)
-        except _StopError as stop:
-            return Delivery(
-                sent, rejected, len(keys) - place, str(stop), stop.token, stop.wait_s
+            answer = self.client.attempt(
+                "POST",
+                "runs/bulk/",
+                b"\n".join(lines),
+                "application/x-ndjson",
+                _MOST_ANSWER_BYTES,
             )
-        if reason:
-            rejected += 1
-            report("rejected %s: %s" % (key, reason))
-        else:
-            sent += 1
-            report("sent %s (%d of %d)" % (key, place + 1, len(keys)))
-    return Delivery(sent, rejected)
+        except PassingError as passing:
+            raise _StopError(str(passing), passing.wait_s) from None
+        except RefusedError as refused:
+            if refused.status in _TOKENS_FAULT:
+                raise _stop_of(refused) from None
+            return False
+        runs = answer.get("runs")
+        has = [run.get("key") for run in runs] if isinstance(runs, list) else []
+        if has != keys:
+            raise _StopError("what answers there is not a Virtlab server")
+        self._remove(keys)
+        self.sent += len(keys)
+        self.report("sent %d (%d of %d)" % (len(keys), self.sent, self.number))
+        return True
+
+    def _send_one(self, key: str) -> None:
+        body = self._body(key)
+        if body is None:
+            return
+        place = "power/" if key.endswith(POWER) else "runs/"
+        try:
+            answer = self.client.attempt(
+                "POST", place, body, most_bytes=_MOST_ANSWER_BYTES
+            )
+        except PassingError as passing:
+            raise _StopError(str(passing), passing.wait_s) from None
+        except RefusedError as refused:
+            reason = _refused(self.spool, key, refused)
+            self.rejected += 1
+            self._done.append(key)
+            self.report("rejected %s: %s" % (key, reason))
+            return
+        # A portal that wants to be paid answers 200, too, but knows no key.
+        if answer.get("key") != key.partition(".")[0]:
+            raise _StopError("what answers there is not a Virtlab server")
+        self._remove([key])
+        self.sent += 1
+        done = self.sent + self.rejected
+        self.report("sent %s (%d of %d)" % (key, done, self.number))
+
+    def _body(self, key: str) -> Optional[bytes]:
+        """Return what a run is sent as; None if another process of ours has sent it."""
+        try:
+            return self.spool.read(key)
+        except FileNotFoundError:
+            self.gone += 1
+            return None
+        except OSError as error:
+            raise _StopError("cannot read %s: %s" % (key, error)) from error
+
+    def _remove(self, keys: List[str]) -> None:
+        self._done += keys
+        try:
+            self.spool.remove(keys)
+        except OSError as error:
+            sentence = "%s was sent and cannot be removed: %s"
+            raise _StopError(sentence % (keys[0], error)) from error
 
 
 def pause_s(failures: int, asked_s: float) -> float:
@@ -81,36 +224,11 @@ def pause_s(failures: int, asked_s: float) -> float:
     return max(asked_s, grown_s * random.uniform(0.5, 1))
 
 
-def _deliver_one(spool: Spool, client: Client, key: str) -> Optional[str]:
-    """Send one run; return the reason if it was refused."""
-    try:
-        body = spool.read(key)
-        answer = client.attempt(
-            "POST", "power/" if key.endswith(POWER) else "runs/", body
-        )
-    except FileNotFoundError:  # another process of ours has sent it
-        return None
-    except OSError as error:
-        raise _StopError("cannot read %s: %s" % (key, error)) from error
-    except PassingError as passing:
-        raise _StopError(str(passing), passing.wait_s) from None
-    except RefusedError as refused:
-        return _refused(spool, key, refused)
-    # A portal that wants to be paid answers 200, too, but knows no key.
-    if answer.get("key") != key.partition(".")[0]:
-        raise _StopError("what answers there is not a Virtlab server")
-    spool.remove(key)
-    return None
-
-
 def _refused(spool: Spool, key: str, refused: RefusedError) -> str:
-    if refused.status in _TOKENS_FAULT:
-        raise _StopError(refused.detail, token=True)
-    if not 400 <= refused.status < 500:
-        raise _StopError(
-            "the server answered HTTP %d; a redirection is not followed, enroll with "
-            "the address it leads to" % refused.status
-        )
+    """Lay a run aside that Virtlab refuses; raise _StopError if it is not the run."""
+    is_final = 400 <= refused.status < 500 and refused.is_ours
+    if not is_final or refused.status in _TOKENS_FAULT or refused.code in _NOT_THE_RUN:
+        raise _stop_of(refused)
     reason = "%s\n" % refused
     if refused.fields:
         reason += json.dumps(refused.fields, indent=1, sort_keys=True) + "\n"
@@ -119,6 +237,18 @@ def _refused(spool: Spool, key: str, refused: RefusedError) -> str:
     except OSError as error:
         raise _StopError("cannot lay aside %s: %s" % (key, error)) from error
     return str(refused)
+
+
+def _stop_of(refused: RefusedError) -> _StopError:
+    """Say what is wrong where no run is: the token, the address, somebody between."""
+    if 300 <= refused.status < 400:
+        return _StopError(
+            "the server answered HTTP %d; a redirection is not followed, enroll with "
+            "the address it leads to" % refused.status
+        )
+    if refused.is_ours and refused.status in _TOKENS_FAULT:
+        return _StopError(refused.detail, token=True)
+    return _StopError("HTTP %d. %s" % (refused.status, refused.detail))
 
 
 def deliver_and_say(
@@ -171,8 +301,10 @@ def ask_token(client: Client) -> None:
     except PassingError as passing:
         raise ServerAwayError("%s: %s" % (client.url, passing)) from None
     except RefusedError as refused:
-        if refused.status in _TOKENS_FAULT:
+        if refused.status in _TOKENS_FAULT and refused.is_ours:
             raise ServerRefusedError(refused.detail) from None
+        if not refused.is_ours:
+            raise ServerAwayError("%s: %s" % (client.url, refused)) from None
 
 
 class Watch:
@@ -187,24 +319,24 @@ class Watch:
         self._last_said = ""
 
     def go_on_until(self, stop: Stop) -> None:
-        """Look and send, again and again."""
-        while not stop.wait(self.look()):
+        """Look and send, again and again; end after what is being sent."""
+        while not stop.wait(self.look(lambda: stop.is_set)):
             pass
 
-    def look(self) -> float:
+    def look(self, is_over: Callable[[], bool] = _never) -> float:
         """Send what waits; return how long to wait before the next look."""
-        if not self.spool.waiting() or is_quiet():
+        if self.spool.is_empty() or is_quiet():
             self._say("")
             return self.every_s
-        delivery = deliver(self.spool, self.client, self.report)
-        if not delivery.trouble:
+        delivery = deliver(self.spool, self.client, self.report, is_over)
+        if not delivery.trouble or is_over() or delivery.trouble == MEASURED:
             self.failures = 0
             self._say("")
             return self.every_s
         # Progress shows that the server is there: only failing from the start counts.
         self.failures = 0 if delivery.sent else self.failures + 1
         sentence = "%d wait: %s" % (delivery.left, delivery.trouble)
-        full = self.spool.bytes_held() / self.spool.most_bytes
+        full = self.spool.fullness()
         if full >= FULL:
             sentence += " THE SPOOL IS FULL TO %.0f %%." % (full * 100)
         self._say(sentence)

@@ -1,31 +1,45 @@
 """The spool: what was saved here reaches the server, once, whatever dies in between.
 
     spool/<key>.json             waiting; the file is the body that will be sent
-    spool/<key>.json.<pid>.part  being written; never sent, forgotten after an hour
+    spool/new/<key>.json.<pid>.part  being written; never sent, forgotten after an hour
     spool/rejected/<key>.json    refused by the server, with <key>.reason beside it
+    spool/held                   how many bytes are held, as of the last change
 
 What is no run has its kind behind its key: <key>.power.json is a piece of a power log.
 
 A run is saved when `save` has returned: written, flushed, renamed, folder flushed. It
 is removed only when the server has it. When the spool is full, new runs are refused
 loudly and the old ones stay.
+
+However much waits, saving takes the same time, and nobody holds a list of it all: a
+hundred thousand runs wait where an agent was away from its server for a year.
 """
 
 import json
 import os
 import re
 import time
-from typing import Any, Dict, Iterator, List, NamedTuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
 
 from agents.errors import SpoolFullError
 from agents.files import flush_folder, forget, names_in, text_of, write_durably
+from agents.locks import take
 
 MOST_BYTES = 512 * 1024 * 1024
+# So many are known at a time; then the folder is looked through again.
+KNOWN_AT_ONCE = 4000
 _ABANDONED_S = 3600
 POWER = ".power"
 _KEY = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.power)?"
 _WAITING = re.compile(_KEY + r"\.json")
 _PART = re.compile(_KEY + r"\.\w+\.\d+\.part")
+
+
+class Waiting(NamedTuple):
+    """The oldest of what waits, each with its size, and how many wait in all."""
+
+    oldest: List[Tuple[str, int]]
+    number: int
 
 
 class Rejected(NamedTuple):
@@ -41,9 +55,11 @@ class Spool:
     def __init__(self, folder: str, most_bytes: int = MOST_BYTES) -> None:
         self.folder = folder
         self.rejected_folder = os.path.join(folder, "rejected")
+        self.new_folder = os.path.join(folder, "new")
         self.most_bytes = most_bytes
-        os.makedirs(self.rejected_folder, mode=0o700, exist_ok=True)
-        self._forget_abandoned()
+        for each in (self.rejected_folder, self.new_folder):
+            os.makedirs(each, mode=0o700, exist_ok=True)
+        self._forget_abandoned(self.new_folder)
 
     def save(self, document: Dict[str, Any], kind: str = "") -> str:
         """Keep a run for good and return its key, or raise SpoolFullError.
@@ -51,17 +67,22 @@ class Spool:
         What is no run says its ``kind``, which is then part of the key here.
         """
         content = json.dumps(document).encode()
-        held = self.bytes_held()
-        if held + len(content) > self.most_bytes:
+        # Counted anew before a run is refused: files may have come and gone by hand.
+        held = self._count(len(content))
+        if held > self.most_bytes:
+            held = self.bytes_held() + len(content)
+        if held > self.most_bytes:
+            self._count(-len(content))
             raise SpoolFullError(
                 "The spool is full: %s holds %.1f of %.1f MB. The run was NOT saved; "
                 "what is in it stays. Send it (spool send) or make room."
-                % (self.folder, held / 1e6, self.most_bytes / 1e6)
+                % (self.folder, (held - len(content)) / 1e6, self.most_bytes / 1e6)
             )
         key = str(document["key"]) + kind
         try:
-            write_durably(self.path(key), content)
+            write_durably(self.path(key), content, beside_in=self.new_folder)
         except OSError as error:
+            self._count(-len(content))
             raise SpoolFullError(
                 "The run was NOT saved: %s: %s. What was saved before stays."
                 % (self.folder, error.strerror)
@@ -72,24 +93,61 @@ class Spool:
         return os.path.join(self.folder, key + ".json")
 
     def waiting(self) -> List[str]:
-        """Return the keys of what waits, the oldest first. A clock that jumped can
+        """Return the keys of all that waits, the oldest first. A clock that jumped can
         change this order and nothing else."""
-        names = _runs_in(self.folder)
-        ages = {name: _changed_at(os.path.join(self.folder, name)) for name in names}
-        return [name[:-5] for name in sorted(names, key=ages.__getitem__)]
+        found = self._files(self.folder)
+        return [name[:-5] for _, name, _ in sorted(found) if _WAITING.fullmatch(name)]
+
+    def is_empty(self) -> bool:
+        """Say whether nothing waits, without a look at all that does."""
+        with os.scandir(self.folder) as entries:
+            return not any(_WAITING.fullmatch(entry.name) for entry in entries)
+
+    def number(self) -> int:
+        """Return how many wait."""
+        return sum(map(bool, map(_WAITING.fullmatch, names_in(self.folder))))
+
+    def look(self, most: int = KNOWN_AT_ONCE) -> Waiting:
+        """Return what to send next, the oldest first, and how much waits in all.
+
+        Where more than ``most`` wait, these are the first that the folder names, not
+        the oldest of all: to ask the age of each, again and again, takes minutes.
+        """
+        found: List[Tuple[int, str, int]] = []
+        number = 0
+        with os.scandir(self.folder) as entries:
+            for entry in entries:
+                if _WAITING.fullmatch(entry.name):
+                    number += 1
+                    if len(found) < most:
+                        found += _file_of(entry)
+        return Waiting([(name[:-5], size) for _, name, size in sorted(found)], number)
 
     def read(self, key: str) -> bytes:
         """Return the body as it was saved; FileNotFoundError if it was sent by now."""
         with open(self.path(key), "rb") as file:
             return file.read()
 
-    def remove(self, key: str) -> None:
-        """Forget a run that the server has."""
-        forget(self.path(key))
+    def remove(self, keys: List[str]) -> None:
+        """Forget runs that the server has; OSError if that cannot be done."""
+        removed = 0
+        try:
+            for key in keys:
+                try:
+                    size = os.stat(self.path(key)).st_size
+                    os.remove(self.path(key))
+                    removed += size
+                except FileNotFoundError:  # another process of ours has sent it
+                    continue
+        finally:
+            self._count(-removed)
 
     def reject(self, key: str, reason: str) -> None:
         """Lay a run aside; its reason is there before it."""
-        write_durably(self._reason_path(key), reason.encode())
+        # What cannot be shown is a server's mistake; the run shall not wait for it.
+        content = reason.encode("utf-8", "backslashreplace")
+        write_durably(self._reason_path(key), content)
+        self._count(len(content))
         os.replace(self.path(key), self._rejected_path(key))
         flush_folder(self.rejected_folder)
 
@@ -107,13 +165,37 @@ class Spool:
 
     def bytes_held(self) -> int:
         """Return the size of all that is kept here, rejected runs included."""
-        held = 0
-        for path in self._paths():
-            try:
-                held += os.stat(path).st_size if os.path.isfile(path) else 0
-            except OSError:  # sent by another process meanwhile
-                continue
+        self._forget_abandoned(self.folder)  # agents of before wrote them there
+        held = self._sum()
+        self._count(0, held)
         return held
+
+    def _sum(self) -> int:
+        folders = (self.folder, self.rejected_folder)
+        return sum(file[2] for folder in folders for file in self._files(folder))
+
+    def fullness(self) -> float:
+        """Return how full the spool is, as of the last change: 1 is full."""
+        return self._count(0) / max(self.most_bytes, 1)
+
+    def _count(self, more: int, held: int = -1) -> int:
+        """Add to what is held, or set it; return it. Nothing waits for the disk here: a
+        crash leaves a wrong number, which is counted anew before it does harm."""
+        path = os.path.join(self.folder, "held")
+        try:
+            with open(path, "r+b" if os.path.exists(path) else "w+b") as file:
+                take(file)
+                known = file.read(32)
+                # Nineteen digits are more than any disk holds.
+                if held < 0 and not (known.isdigit() and len(known) < 19):
+                    held = self._sum()
+                now = max(0, (held if held >= 0 else int(known)) + more)
+                file.seek(0)
+                file.write(b"%d" % now)
+                file.truncate()
+        except OSError:  # a full disk: what follows says so
+            return max(0, held) + more
+        return now
 
     def _rejected_path(self, key: str) -> str:
         return os.path.join(self.rejected_folder, key + ".json")
@@ -121,17 +203,30 @@ class Spool:
     def _reason_path(self, key: str) -> str:
         return os.path.join(self.rejected_folder, key + ".reason")
 
-    def _forget_abandoned(self) -> None:
+    def _forget_abandoned(self, folder: str) -> None:
         """Remove halves of files whose writer died; one at work is younger."""
-        for path in self._paths():
-            is_part = _PART.fullmatch(os.path.basename(path))
-            if is_part and time.time() - _changed_at(path) > _ABANDONED_S:
+        for name in names_in(folder):
+            path = os.path.join(folder, name)
+            if _PART.fullmatch(name) and time.time() - _changed_at(path) > _ABANDONED_S:
                 forget(path)
 
-    def _paths(self) -> Iterator[str]:
-        for folder in (self.folder, self.rejected_folder):
-            for name in names_in(folder):
-                yield os.path.join(folder, name)
+    def _files(self, folder: str) -> Iterator[Tuple[int, str, int]]:
+        """Yield when each file was changed, its name and its bytes, one by one."""
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name != "held":
+                    yield from _file_of(entry)
+
+
+def _file_of(entry: Any) -> List[Tuple[int, str, int]]:
+    """Return when a file was changed, its name and its bytes; [] of what is none."""
+    try:
+        if entry.is_file(follow_symlinks=False):
+            known = entry.stat(follow_symlinks=False)
+            return [(known.st_mtime_ns, entry.name, known.st_size)]
+    except OSError:  # sent by another process meanwhile
+        pass
+    return []
 
 
 def _runs_in(folder: str) -> List[str]:

@@ -99,7 +99,7 @@ def _spool() -> Iterator[Finding]:
         yield Finding(BAD, "spool", str(error))
         return
     full = spool.bytes_held() / spool.most_bytes
-    sentence = "%d wait, %.0f %% full" % (len(spool.waiting()), full * 100)
+    sentence = "%d wait, %.0f %% full" % (spool.number(), full * 100)
     yield Finding(BAD if full > FULL else GOOD, "spool", sentence)
     refused = spool.rejected()
     if refused:

@@ -17,6 +17,8 @@ from agents.console import Console
 from agents.errors import ServerAwayError, ServerRefusedError, UsageError
 from agents.home import Enrolment, is_address, save_enrolment
 
+_MOST_BYTES = 4096
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--server", required=True, help="https://virtlab.example.org")
@@ -29,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agents.client import Client
+    from agents.client import Client, token_problem
     from agents.sending import ask_health, ask_token
 
     server = options.server.rstrip("/")
@@ -38,9 +40,10 @@ def run(options: argparse.Namespace) -> int:
             "--server is an address such as https://virtlab.example.org, not %s"
             % options.server
         )
-    token = sys.stdin.readline().strip() if options.token == "-" else options.token
-    if not token:
-        raise UsageError("The token is empty.")
+    token = _read_token() if options.token == "-" else options.token.strip()
+    problem = token_problem(token)
+    if problem:
+        raise UsageError(problem)
     enrolment = Enrolment(
         server, token, options.study, options.host, options.time_server
     )
@@ -81,3 +84,10 @@ def run(options: argparse.Namespace) -> int:
             )
     console.say("The token may upload. Written: %s" % save_enrolment(enrolment))
     return exits.DONE
+
+
+def _read_token() -> str:
+    """Read standard input, as any editor or shell may have written it."""
+    from agents.documents import decoded
+
+    return decoded(sys.stdin.buffer.read(_MOST_BYTES)).strip()

@@ -198,7 +198,7 @@ def send_csv(
             log._asdict(),
             key=piece_key(log.log, number),
             number=number,
-            stamps=[dict(stamp._asdict())],
+            stamps=[stamp.with_steps()],
             samples=samples,
         )
         spool.save(document, POWER)

@@ -9,6 +9,10 @@ slow change of the machine meets all alike. The first round warms up and is not 
 (--warm-up 0 does without). Runs are bracketed by stamps of the time server, and carry
 the exact arguments, the tool's version, load and stolen time, and their place in the
 order. A step that fails sends nothing and the others go on.
+
+A guest that has no Python is measured from here, by the probe in it (make probe):
+
+  virtlab-agent.pyz run --through "ssh vm-a" --system 17 virtlab-linpack virtlab-system
 """
 
 import argparse
@@ -49,9 +53,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--peer", default="", metavar="HOST", help="the machine network tools talk to"
     )
     parser.add_argument("--device", default="", help="the disk that hdparm reads")
+    parser.add_argument(
+        "--through",
+        metavar="COMMAND",
+        help='measure in a guest by the probe there: "ssh vm-a", "podman exec box"',
+    )
+    parser.add_argument(
+        "--probe",
+        default="",
+        metavar="PATH",
+        help="where it is there (./virtlab-probe)",
+    )
     parser.add_argument("--later", action="store_true", help="send nothing now")
     add_describing_arguments(parser)
-    kernels = parser.add_argument_group("virtlab-linpack and virtlab-memory")
+    kernels = parser.add_argument_group("virtlab-linpack, -memory, -system")
 
     def word(name: str, metavar: str, says: str, **more: Any) -> None:
         kernels.add_argument(name, metavar=metavar, help=says, **more)
@@ -71,22 +86,30 @@ def run(options: argparse.Namespace) -> int:
     from agents.home import Quiet, load_enrolment, open_spool
     from agents.measuring.bracket import TimePath
     from agents.measuring.rounds import Job, run_rounds
+    from agents.measuring.through import facts_elsewhere
     from agents.platform_facts import gather_platform
     from agents.sending import deliver_and_say
 
     enrolment = load_enrolment()
-    steps = _steps(options, enrolment.time_server)
-    facts = gather_platform()
+    through = _through(options)
+    steps = _steps(options, enrolment.time_server, through)
+    facts = facts_elsewhere() if through else gather_platform()
     given = described_run(options)
     given["session"] = given["session"] or "agent-" + uuid.uuid4().hex[:12]
-    given["clock"] = own_clock(facts)  # the tools time themselves
+    # The tools time themselves.
+    is_guest = through and (options.hypervisor or "").lower() != "native"
+    given["clock"] = "guest" if is_guest else own_clock(facts)
+    system = described_system(options, facts, enrolment.host)
+    if through:
+        del facts["platform"]  # nothing is known: it shall not read as something
     job = Job(
         steps=steps,
         path=TimePath(enrolment.time_server or enrolment.server),
         study=study_of(options, enrolment.study),
-        system=described_system(options, facts, enrolment.host),
+        system=system,
         facts=facts,
         given=given,
+        through=through,
     )
     spool, console = open_spool(), Console()
     with Quiet():  # `watch` sends nothing meanwhile
@@ -95,13 +118,32 @@ def run(options: argparse.Namespace) -> int:
     return sent or (exits.FAILED if failed else exits.DONE)
 
 
-def _steps(options: argparse.Namespace, time_server: str) -> List[Any]:
+def _through(options: argparse.Namespace) -> Any:
+    """Return the way to a guest; raise UsageError where nothing can be run there."""
+    from agents.measuring.through import KERNELS, PROBE, read_through
+
+    if options.through is None:
+        if options.probe:
+            raise UsageError("--probe goes with --through.")
+        return None
+    strange = sorted(set(options.tools) - set(KERNELS))
+    if strange:
+        raise UsageError(
+            "--through runs what the probe has: %s. %s it has not: run it there and "
+            "push what it printed." % (", ".join(KERNELS), ", ".join(strange))
+        )
+    through = read_through(options.through, options.probe or PROBE)
+    through.check()
+    return through
+
+
+def _steps(options: argparse.Namespace, time_server: str, through: Any) -> List[Any]:
     from agents.measuring.runners import Wishes, steps_of
 
     wishes = Wishes(
         seconds=options.seconds,
         threads=options.threads,
-        folder=os.path.abspath(options.folder),
+        folder=options.folder if through else os.path.abspath(options.folder),
         peer=options.peer,
         device=options.device,
         file_mib=options.file_mib,
@@ -111,6 +153,7 @@ def _steps(options: argparse.Namespace, time_server: str) -> List[Any]:
         blocks_kib=options.blocks_kib,
         array_mib=options.array_mib,
         time_server=time_server,
+        probe=through.probe if through else "",
     )
     steps: List[Any] = []
     missing = []
@@ -121,4 +164,6 @@ def _steps(options: argparse.Namespace, time_server: str) -> List[Any]:
             missing.append(str(error))
     if missing:
         raise UsageError("\n".join(missing))
+    if through:
+        return [step._replace(argv=through.argv(step.argv)) for step in steps]
     return steps

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         for key in spool.waiting():
             console.result(key)
         held, most = spool.bytes_held() / 1e6, spool.most_bytes / 1e6
-        console.say("%d wait, %.1f of %.0f MB." % (len(spool.waiting()), held, most))
+        console.say("%d wait, %.1f of %.0f MB." % (spool.number(), held, most))
     elif options.action == "rejected":
         for rejected in spool.rejected():
             console.result("%s\n%s\n" % (rejected.key, rejected.reason))

@@ -21,6 +21,7 @@ _DMI = (
     "board_vendor",
     "chassis_vendor",
     "product_version",
+    "chassis_asset_tag",
 )
 _XEN = (
     "type",
@@ -31,6 +32,8 @@ _XEN = (
     "properties/features",
     "guest_type",
 )
+# Both kinds of WSL start Windows' programs, whatever their kernel is called.
+_WSL = ("proc/sys/fs/binfmt_misc/WSLInterop", "run/WSL")
 _CLOCKSOURCE = "sys/devices/system/clocksource/clocksource0/"
 
 
@@ -55,10 +58,26 @@ def of_cpu(cpuid: Optional[cpuid_module.Cpuid] = None) -> Evidence:
         "leaves": {hex(base): [hex(ask(base).eax), ask(base).text()] for base in BASES},
     }
     if ask(0x40000000).text() == "Microsoft Hv":
-        evidence["hyperv_interface"] = ask(0x40000001).text("a")
-        evidence["hyperv_privileges"] = ask(0x40000003).ebx
+        evidence.update(of_hyper_v(ask))
     if ask(0x40000000).text() == "VMwareVMware":
         evidence["vmware_tsc_khz"] = ask(0x40000010).eax
+    return evidence
+
+
+def of_hyper_v(ask: cpuid_module.Cpuid) -> Evidence:
+    """Ask Hyper-V's own leaves (Microsoft's Hypervisor Top Level Functional
+    Specification): version, privileges, hints, and of what a guest is kept apart."""
+    highest, version = ask(0x40000000).eax, ask(0x40000002)
+    numbers = (version.ebx >> 16, version.ebx & 0xFFFF, version.eax)
+    evidence: Evidence = {
+        "hyperv_interface": ask(0x40000001).text("a"),
+        "hyperv_version": "%d.%d.%d" % numbers if any(numbers) else None,
+        "hyperv_privileges": ask(0x40000003).ebx,
+        "hyperv_hints": ask(0x40000004).eax,
+    }
+    if highest >= 0x4000000C:
+        isolation = ask(0x4000000C)
+        evidence["hyperv_isolation"] = [isolation.eax, isolation.ebx]
     return evidence
 
 
@@ -82,6 +101,7 @@ def of_files(root: str = "/") -> Evidence:
         "xen_cap": text("proc/xen/capabilities"),
         "proc_vz": os.path.exists(at("proc/vz")),
         "proc_bc": os.path.exists(at("proc/bc")),
+        "wsl_interop": any(map(os.path.exists, map(at, _WSL))),
         "dev_kvm": os.path.exists(at("dev/kvm")),
         "dockerenv": os.path.exists(at(".dockerenv")),
         "containerenv": os.path.exists(at("run/.containerenv")),

@@ -8,10 +8,16 @@ machine is `qemu-tcg > xen-pv`.
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from agents.detection.signatures import (
+    AZURE,
     CLOCKSOURCES,
     FIRMWARE,
     FIRST_PID_NAMESPACE,
     GROUPS,
+    HYPERV_CREATES_PARTITIONS,
+    HYPERV_ISOLATED,
+    HYPERV_MANAGES_CPUS,
+    HYPERV_NESTED,
+    ISOLATIONS,
     MANAGERS,
     MICROSOFT,
     OWN_GROUPS,
@@ -68,7 +74,8 @@ class Judgement(NamedTuple):
 
 def judge(evidence: Evidence) -> Judgement:
     """Derive the layers from all evidence, and say where it contradicts itself."""
-    findings = _hypervisors(evidence) + containers_of(evidence)
+    below = _hypervisors(evidence)
+    findings = below + wsl_of(evidence, bool(below)) + containers_of(evidence)
     layers = tuple(finding.layer for finding in findings)
     grounds = [finding.ground for finding in findings]
     if not evidence.get("leaves"):
@@ -116,7 +123,17 @@ def _hypervisors(evidence: Evidence) -> List[Finding]:
             below = below or _by_firmware(evidence)
         return [below, by_kernel] if below else [by_kernel]
     surest = by_cpuid or _by_firmware(evidence) or _by_software(evidence)
+    if surest and surest.layer == "hyper-v-root":
+        return [*_below_the_root(evidence), surest]
     return [surest] if surest else []
+
+
+def _below_the_root(evidence: Evidence) -> List[Finding]:
+    """Return what Hyper-V itself runs on: its root partition sees that firmware."""
+    if (evidence.get("hyperv_hints") or 0) & HYPERV_NESTED:
+        return [Finding("hyper-v", "Hyper-V says that it runs in a Hyper-V guest.")]
+    below = _by_firmware(evidence)
+    return [below] if below else []
 
 
 def _by_cpuid(evidence: Evidence) -> Optional[Finding]:
@@ -132,10 +149,30 @@ def _by_cpuid(evidence: Evidence) -> Optional[Finding]:
         ground = "CPUID signs %s behind Hyper-V's signature." % text.strip()
     if layer == "kvm" and _firmware(evidence)[1][:1] == ("virtualbox",):
         return Finding("virtualbox", ground + " VirtualBox wears it for its guests.")
-    is_root_partition = bool((evidence.get("hyperv_privileges") or 0) & 1)
-    if layer == "hyper-v" and is_root_partition:
-        return Finding("hyper-v-root", ground + " This is the root partition.")
-    return Finding(layer, ground)
+    return (
+        _of_hyper_v(evidence, ground) if layer == "hyper-v" else Finding(layer, ground)
+    )
+
+
+def _of_hyper_v(evidence: Evidence, ground: str) -> Finding:
+    """Tell the root partition from guests, and say what else Hyper-V tells."""
+    if evidence.get("hyperv_version"):
+        ground += " It is version %s." % evidence["hyperv_version"]
+    _, kind = evidence.get("hyperv_isolation") or (0, 0)
+    if kind & 15 in ISOLATIONS:
+        ground += " The guest is isolated by %s." % ISOLATIONS[kind & 15]
+    may = evidence.get("hyperv_privileges") or 0
+    rules = may & (HYPERV_CREATES_PARTITIONS | HYPERV_MANAGES_CPUS)
+    if not rules or may & HYPERV_ISOLATED:
+        return Finding("hyper-v", ground)
+    ground += " This is the root partition."
+    windows = evidence.get("windows") or {}
+    if windows and not windows.get("role"):
+        ground += (
+            " The Hyper-V role is off: virtualization-based security (VBS) runs the "
+            "hypervisor below Windows."
+        )
+    return Finding("hyper-v-root", ground)
 
 
 def _firmware(evidence: Evidence) -> Tuple[str, Tuple[str, ...]]:
@@ -144,6 +181,8 @@ def _firmware(evidence: Evidence) -> Tuple[str, Tuple[str, ...]]:
     vendor, product = str(dmi.get("sys_vendor")), str(dmi.get("product_name"))
     if (vendor, product) == MICROSOFT:
         return "%s %s" % MICROSOFT, ("hyper-v", "hyper-v-root")
+    if dmi.get("chassis_asset_tag") == AZURE:
+        return "chassis tag of Azure", ("hyper-v", "hyper-v-root")
     fields = (vendor, product, dmi.get("board_vendor"), dmi.get("bios_vendor"))
     for text in fields:
         for start, layers in FIRMWARE:
@@ -212,11 +251,29 @@ def place_on_xen(evidence: Evidence, is_signed: bool) -> Optional[Finding]:
     return Finding(layer, "The kernel is a %s guest of Xen." % layer[4:].upper())
 
 
+def wsl_of(evidence: Evidence, is_virtual: bool) -> List[Finding]:
+    """Return Windows' subsystem for Linux. The first kind has no kernel of Linux:
+    Windows itself answers system calls, so that nothing else shows a layer."""
+    kernel = str(evidence.get("kernel") or "")
+    builder = "microsoft@microsoft.com" in str(evidence.get("version") or "").lower()
+    named = builder or "-microsoft" in kernel.lower()
+    said = evidence.get("systemd-detect-virt -c") == "wsl"
+    if not (named or said or evidence.get("wsl_interop")):
+        return []
+    # Kernels: 4.4.0-19041-Microsoft, 5.15.153.1-microsoft-standard-WSL2.
+    is_first = kernel.endswith("-Microsoft") or not (named or is_virtual)
+    if is_first:
+        return [Finding("wsl1", "Windows answers Linux's system calls (WSL 1).")]
+    return [Finding("wsl2", "The kernel is that of WSL 2.")]
+
+
 def containers_of(evidence: Evidence) -> List[Finding]:
     """Return the container, and the kernel in user space within it, if there are."""
     claims = _claims(evidence)
     named = [claim for claim in claims if claim.layer != _SOME_CONTAINER]
-    inner = (named or claims)[:1]
+    # Every distribution of WSL 2 has process numbers of its own.
+    nameless = [] if wsl_of(evidence, is_virtual=True) else claims
+    inner = (named or nameless)[:1]
     if evidence.get("kernel") == _GVISOR_KERNEL and not evidence.get("clocksource"):
         inner.append(Finding("gvisor", "The kernel is gVisor's."))
     return inner
@@ -243,7 +300,7 @@ def _claims(evidence: Evidence) -> List[Finding]:
         ground = "Processes are numbered apart from the machine's."
         claims.append(Finding(_SOME_CONTAINER, ground))
     systemd = evidence.get("systemd-detect-virt -c")
-    if systemd not in (None, "none", ""):
+    if systemd not in (None, "none", "", "wsl"):
         layer = MANAGERS.get(str(systemd), _SOME_CONTAINER)
         claims.append(Finding(layer, "systemd-detect-virt says %s." % systemd))
     return claims

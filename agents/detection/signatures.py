@@ -44,6 +44,16 @@ FIRMWARE = (
 # Microsoft makes machines, too: only this product of theirs is a virtual one.
 MICROSOFT = ("Microsoft Corporation", "Virtual Machine")
 
+# Azure's machines carry this tag, whatever else their firmware says.
+AZURE = "7783-7084-3265-9085-8269-3286-77"
+
+# Bits of Hyper-V's privileges (0x40000003, ebx) and hints (0x40000004, eax). To Linux
+# the root partition is who may manage CPUs and is not isolated.
+HYPERV_CREATES_PARTITIONS, HYPERV_MANAGES_CPUS = 1 << 0, 1 << 12
+HYPERV_ISOLATED, HYPERV_NESTED = 1 << 22, 1 << 12
+# 0x4000000C, ebx: what keeps a guest's memory from its host.
+ISOLATIONS = {1: "VBS", 2: "AMD SEV-SNP", 3: "Intel TDX"}
+
 # Clock sources that a kernel offers under one hypervisor only, and who else wears them.
 CLOCKSOURCES = {
     "kvm-clock": ("kvm", "virtualbox"),
@@ -75,7 +85,6 @@ MANAGERS = {
     "podman": "podman",
     "systemd-nspawn": "systemd-nspawn",
     "openvz": "openvz",
-    "wsl": "wsl",
     "rkt": "rkt",
     "proot": "proot",
     "pouch": "pouch",

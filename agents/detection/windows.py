@@ -1,6 +1,7 @@
-"""What Windows shows of its platform, through its registry: never tried on Windows.
+"""What Windows shows of its platform, through its registry.
 
-docs/agents.md says so, and how a lab can check it.
+Tried only on registries made up after Microsoft's documentation, never on a Windows nor
+under wine: docs/agents.md says how a lab can check it.
 """
 
 import importlib
@@ -10,6 +11,10 @@ from typing import Any, Dict, Optional
 BIOS = r"HARDWARE\DESCRIPTION\System\BIOS"
 CPU = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"
 WINDOWS = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion"
+DEVICE_GUARD = r"SYSTEM\CurrentControlSet\Control\DeviceGuard"
+CODE_INTEGRITY = DEVICE_GUARD + r"\Scenarios\HypervisorEnforcedCodeIntegrity"
+# The service that manages guests: it is there if the Hyper-V role is.
+ROLE = r"SYSTEM\CurrentControlSet\Services\vmms"
 
 _DMI = {
     "sys_vendor": "SystemManufacturer",
@@ -37,7 +42,25 @@ def evidence_of_windows() -> Dict[str, Any]:
         "dmi": {ours: value_of(BIOS, theirs) for ours, theirs in _DMI.items()},
         "model": value_of(CPU, "ProcessorNameString"),
         "build": value_of(WINDOWS, "BuildLabEx"),
+        "windows": {
+            "vbs": value_of(DEVICE_GUARD, "EnableVirtualizationBasedSecurity"),
+            "code integrity": value_of(CODE_INTEGRITY, "Enabled"),
+            "role": value_of(ROLE, "Start"),
+        },
     }
+
+
+def hypervisor_beneath(evidence: Dict[str, Any], layers: Any) -> Optional[str]:
+    """Say whether a hypervisor runs below this Windows for its security (VBS).
+
+    On a machine without guests this is what makes two native baselines differ.
+    """
+    windows = evidence.get("windows")
+    if windows is None:
+        return None
+    if "hyper-v-root" in layers:
+        return "running, with the Hyper-V role" if windows.get("role") else "running"
+    return "set, not running" if windows.get("vbs") else "off"
 
 
 def facts_of_windows() -> Dict[str, Any]:

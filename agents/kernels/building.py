@@ -26,6 +26,10 @@ FLAGS = ("-O2", "-std=c99")
 SOURCES = {
     "linpack": ("linpack.c", "solve.h", "clock.h", "options.h"),
     "memory": ("memory.c", "sweep.h", "clock.h", "options.h"),
+    "system": (
+        *("system.c", "beside.h", "files.h", "peer.h"),
+        *("clock.h", "options.h"),
+    ),
 }
 # Windows has its sockets, and C libraries before glibc 2.17 their clocks, apart.
 _LIBRARIES = (["-lws2_32"],) if os.name == "nt" else ([], ["-lrt"])
@@ -39,25 +43,51 @@ class CannotCompileError(UsageError):
     """The compiler that is here does not make this program."""
 
 
+Start = Optional[List[str]]
+
+
 def linpack_argv(
-    sizes: str, budget_s: int, bits: int = 0, time_server: str = ""
+    sizes: str, budget_s: int, bits: int = 0, time_server: str = "", start: Start = None
 ) -> List[str]:
-    """Return LINPACK's words; compiles it if need be."""
-    argv = [program_of("linpack", bits), "--budget-s", str(budget_s)]
+    """Return LINPACK's words; compiles it if need be, unless ``start`` says how a
+    program that is elsewhere is started."""
+    argv = [*(start or [program_of("linpack", bits)]), "--budget-s", str(budget_s)]
     if sizes:
         argv += ["--sizes", sizes]
-    return argv + _common(time_server)
+    return argv + _common(time_server, start)
 
 
-def memory_argv(seconds: float, bits: int = 0, time_server: str = "") -> List[str]:
+def memory_argv(
+    seconds: float, bits: int = 0, time_server: str = "", start: Start = None
+) -> List[str]:
     """Return the memory benchmark's words; each of its rows takes so many seconds."""
-    argv = [program_of("memory", bits), "--seconds", "%g" % seconds]
-    return argv + _common(time_server)
+    argv = [*(start or [program_of("memory", bits)]), "--seconds", "%g" % seconds]
+    return argv + _common(time_server, start)
 
 
-def _common(time_server: str) -> List[str]:
+def system_argv(
+    seconds: float,
+    folder: str,
+    peer: str = "",
+    file_mib: int = 0,
+    bits: int = 0,
+    time_server: str = "",
+    start: Start = None,
+) -> List[str]:
+    """Return the words of system, disk and network; a row takes so many seconds."""
+    argv = [*(start or [program_of("system", bits)]), "--seconds", "%g" % seconds]
+    argv += ["--folder", folder]
+    if peer:
+        argv += ["--peer", peer]
+    if file_mib:
+        argv += ["--file-mib", str(file_mib)]
+    return argv + _common(time_server, start)
+
+
+def _common(time_server: str, start: Start) -> List[str]:
     words = []
-    if free_bytes():
+    # How much is free elsewhere is not known here.
+    if not start and free_bytes():
         words += ["--most-bytes", str(free_bytes())]
     if time_server and studies_address(time_server):
         words += ["--time-server", studies_address(time_server)]

@@ -31,7 +31,7 @@ static double number_of(const char *option, const char *text, double least, doub
 }
 
 /* Numbers from 1 on between commas; returns how many, or ends the program. */
-static int numbers_of(
+static inline int numbers_of(
     const char *option, const char *text, double most, size_t numbers[MOST_NUMBERS])
 {
     char copy[512], *each;

@@ -10,12 +10,15 @@ from agents.measuring.execution import Execution, execute, locale_of
 from agents.measuring.runners import Step
 from agents.programs import plain_environment
 from agents.timing.asking import NoTimeError, Stamp, open_asking, take_stamp
+from agents.timing.clocks import own_clocks
 from agents.timing.intervals import ClocksDifferError, clock_report
 
 SETTLE_S = 0.5  # long enough to see in the counters whether others are at work
 BUSY_SHARE = 0.15
 STEAL_SHARE = 0.02
 LEAST_MEMORY_SHARE = 0.1
+# Half of the equivalence margin of 2 %: a step of the clock could make a verdict alone.
+COARSE_SHARE = 0.01
 
 
 class Measured(NamedTuple):
@@ -79,13 +82,22 @@ def measure(
     execution = execute(step.argv, step.limit_s, folder, is_enough)
     # A server that did not answer before would cost time-outs again.
     last, later_silence = stamp_or_silence(path) if first else (None, "")
-    clock: Dict[str, Any] = {"unknown": silence or later_silence}
+    resolution_us = own_clocks().resolution_us
+    clock: Dict[str, Any] = {
+        "unknown": silence or later_silence,
+        "resolution_us": resolution_us,
+    }
     if first and last:
         try:
             clock = clock_report(first, last, path.shortest_us)
         except ClocksDifferError as error:
-            clock = {"unknown": str(error)}
+            clock["unknown"] = str(error)
     warnings = warnings + clock.get("suspicions", [])
+    if resolution_us > COARSE_SHARE * execution.local_us:
+        warnings.append(
+            "This machine's clock moves in steps of %.3g ms: too coarse for %.3g s."
+            % (resolution_us / 1e3, execution.local_us / 1e6)
+        )
     facts = {
         "execution": dict(
             argv=execution.argv,

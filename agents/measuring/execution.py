@@ -1,6 +1,6 @@
 """Start one program, with a limit of time and of output, and time it."""
 
-import ctypes
+import importlib
 import os
 import signal
 import subprocess
@@ -20,8 +20,10 @@ _LOCALE = ("LC_ALL", "LANGUAGE")
 # The library by which a program dies with us; Linux only. It is loaded here because
 # nothing may be loaded between fork and exec.
 try:
-    _LIBRARY: Any = ctypes.CDLL(None) if sys.platform.startswith("linux") else None
-except (OSError, TypeError):
+    _LIBRARY: Any = None
+    if sys.platform.startswith("linux"):
+        _LIBRARY = importlib.import_module("ctypes").CDLL(None)
+except (ImportError, OSError, TypeError):  # python3-minimal has no ctypes
     _LIBRARY = None
 
 

@@ -1,12 +1,13 @@
 """A round runs every step once; what a step printed is kept as one upload."""
 
-from typing import Any, Dict, List, NamedTuple
+from typing import Any, Dict, List, NamedTuple, Optional
 
 from agents.console import Console
 from agents.documents import decoded, upload
 from agents.measuring.bracket import Measured, TimePath, measure
 from agents.measuring.runners import Step, version_argv
-from agents.platform_facts import printable
+from agents.measuring.through import Through, seen_from_outside
+from agents.platform_facts import printable_all
 from agents.programs import output_of
 from agents.spool import Spool
 
@@ -20,6 +21,7 @@ class Job(NamedTuple):
     system: Any
     facts: Dict[str, Any]
     given: Dict[str, Any]
+    through: Optional[Through] = None
 
 
 class Round(NamedTuple):
@@ -53,6 +55,8 @@ def run_round(this: Round, job: Job, spool: Spool, console: Console) -> int:
         words = (which, place + 1, len(job.steps), step.tool, step.name)
         console.progress("%s, step %d of %d: %s %s" % words)
         measured = measure(step, job.path)
+        if job.through:
+            measured = seen_from_outside(measured, job.through)
         for warning in measured.warnings:
             console.say("%s %s: %s" % (step.tool, step.name, warning))
         if measured.execution.problem:
@@ -75,7 +79,7 @@ def document_of(
     }
     argv = version_argv(step.tool)
     version = (output_of(argv) if argv else None) or ""
-    facts = dict(job.facts, order=order, **printable(measured.facts))
+    facts = dict(job.facts, order=order, **printable_all(measured.facts))
     given = dict(
         job.given,
         tool=step.tool,

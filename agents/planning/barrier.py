@@ -189,6 +189,8 @@ def window_of(clock: Dict[str, Any], began_us: int, local_us: int) -> Optional[W
         round(first["server_monotonic_us"] + after_us),
         round(first["server_monotonic_us"] + after_us + took_us),
         round(first["server_wall_us"] + after_us),
-        # Half a round trip, as in a stamp's offset, and the clocks' resolution.
-        int(max(first["round_trip_us"], last["round_trip_us"]) // 2 + 1),
+        # Half a round trip, as in a stamp's offset, and the clocks' steps.
+        int(max(first["round_trip_us"], last["round_trip_us"]) // 2)
+        + max(stamp["resolution_us"] for stamp in (first, last))
+        + max(stamp["server_resolution_us"] for stamp in (first, last)),
     )

@@ -8,7 +8,6 @@ the spool under a key that follows from its name, then the file is forgotten; wh
 killed process left is saved by the next one. A piece in use is locked.
 """
 
-import importlib
 import json
 import os
 import re
@@ -17,6 +16,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 from agents.errors import SpoolFullError
 from agents.files import forget, names_in
+from agents.locks import take
 from agents.power.meters import Reading, Source
 from agents.spool import POWER, Spool
 from agents.timing.asking import Stamp
@@ -64,7 +64,7 @@ class Journal:
         self.path = os.path.join(folder, "%s.%d.piece" % (log.log, number))
         self._file = open(self.path, "ab", 0)  # noqa: SIM115 - open as long as we are
         # Before anything is written: another recorder would take it for abandoned.
-        _lock(self._file)
+        take(self._file)
         self._write(dict(log._asdict(), number=number))
 
     def add(self, reading: Reading) -> None:
@@ -75,7 +75,7 @@ class Journal:
         self.samples += 1
 
     def add_stamp(self, stamp: Stamp) -> None:
-        self._write({"stamp": dict(stamp._asdict())})
+        self._write({"stamp": stamp.with_steps()})
 
     def note(self, sentence: str) -> None:
         """Keep what went wrong beside the readings."""
@@ -110,7 +110,7 @@ def save_abandoned(folder: str, spool: Spool) -> int:
         path = os.path.join(folder, name)
         if _PIECE.fullmatch(name):
             with open(path, "rb") as file:
-                if _lock(file):  # whoever still writes it holds that
+                if take(file):  # whoever still writes it holds that
                     saved += _save(path, spool)
     return saved
 
@@ -154,15 +154,3 @@ def _save(path: str, spool: Spool) -> bool:
         spool.save(document, POWER)
     forget(path)
     return document is not None
-
-
-def _lock(file: Any) -> bool:
-    """Take a file for ourselves; say whether nobody else has it."""
-    try:
-        locks = importlib.import_module("fcntl")
-        locks.flock(file, locks.LOCK_EX | locks.LOCK_NB)
-    except ImportError:
-        return True
-    except OSError:
-        return False
-    return True

@@ -62,7 +62,7 @@ class Companion:
         while not self._stop.wait(pause_s):
             pause_s = self._stamp()
             if self.watch is not None:
-                self.watch.look()
+                self.watch.look(lambda: self._stop.is_set)
 
     def _stamp(self) -> float:
         """Take a stamp; return how long to wait before the next one."""

@@ -7,7 +7,7 @@ import http.client
 import json
 import socket
 import uuid
-from typing import Any, Callable, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 from urllib.parse import urlsplit
 
 from agents.timing.clocks import Clocks, own_clocks
@@ -15,8 +15,14 @@ from agents.timing.protocol import PORT, ServerTime, read_reply, stamp_request
 
 PATIENCE_S = 2.0
 LONGEST_REPLY = 512
+LONGEST_PAGE = 16 * 1024
 MOST_LATE_REPLIES = 32
 EXCHANGES = 8
+# An answer that is no HTTP, no JSON, nested too deep, or has no time in it.
+_NO_TIME = (
+    *(http.client.HTTPException, LookupError, TypeError, ValueError),
+    *(OverflowError, RecursionError),
+)
 ENOUGH_FAILURES = 3  # then nobody is there, and each costs a time-out
 
 
@@ -59,7 +65,8 @@ def open_asking(address: str, patience_s: float = PATIENCE_S) -> Asking:
 class Stamp(NamedTuple):
     """The exchange with the shortest round trip of several.
 
-    ``local`` times are the middle between asking and hearing.
+    ``local`` times are the middle between asking and hearing. Resolutions are the
+    steps in which these clocks move: ours, ours of the day, and the server's.
     """
 
     clock: str
@@ -69,6 +76,18 @@ class Stamp(NamedTuple):
     local_monotonic_us: int
     round_trip_us: int
     exchanges: int
+    resolution_us: int = 1
+    wall_resolution_us: int = 1
+    server_resolution_us: int = 1
+
+    def with_steps(self) -> Dict[str, Any]:
+        """Return the stamp for who knows no resolutions: the round trip is as long as
+        it can have been."""
+        longest_us = (
+            self.round_trip_us + 2 * self.resolution_us + self.server_resolution_us
+        )
+        known = dict(self._asdict(), round_trip_us=longest_us)
+        return {name: known[name] for name in self._fields[:7]}
 
 
 def take_stamp(
@@ -110,6 +129,9 @@ def _exchange(asking: Asking, local: Clocks) -> Optional[Stamp]:
         local_monotonic_us=before_us + half_us,
         round_trip_us=after_us - before_us,
         exchanges=1,
+        resolution_us=local.resolution_us,
+        wall_resolution_us=local.wall_resolution_us,
+        server_resolution_us=answer.resolution_us,
     )
 
 
@@ -153,31 +175,32 @@ def _over_udp(parts: Any, patience_s: float) -> Asking:
 
 
 def _over_http(parts: Any, patience_s: float) -> Asking:
-    """Ask Virtlab's server itself, over one connection that stays open."""
-    place = (parts.hostname, parts.port)
-    if parts.scheme == "http":
-        connection = http.client.HTTPConnection(*place, timeout=patience_s)
-    else:
-        from agents.client import trusted
+    """Ask Virtlab's server itself, over one connection that stays open.
 
-        connection = http.client.HTTPSConnection(
-            *place, timeout=patience_s, context=trusted()
-        )
-    connection.connect()
-    connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    Through the proxy that is set for it, as uploads go: the round trips show what that
+    costs.
+    """
+    from agents.client import open_way
+
+    url = "%s/api/v1/time/?nonce=" % parts.geturl().rstrip("/")
+    ways = [open_way(url, patience_s)]
 
     def ask(nonce: str) -> Optional[ServerTime]:
+        if not ways[0].is_open:  # the server hangs up after each answer
+            ways[0] = open_way(url, patience_s)
         try:
-            path = "%s/api/v1/time/?nonce=%s" % (parts.path.rstrip("/"), nonce)
-            connection.request("GET", path, headers={"Accept": "application/json"})
-            answer = json.loads(connection.getresponse().read().decode())
+            headers = {"Accept": "application/json"}
+            response = ways[0].ask("GET", url + nonce, None, headers, patience_s)
+            with response:
+                answer = json.loads(response.read(LONGEST_PAGE).decode())
             if answer["nonce"] != nonce:
                 return None
             times = (int(answer["wall_us"]), int(answer["monotonic_us"]))
-            return ServerTime(str(answer["clock"]), *times)
-        except (http.client.HTTPException, KeyError, TypeError, ValueError):
+            step_us = int(answer.get("resolution_us", 1))
+            return ServerTime(str(answer["clock"]), *times, resolution_us=step_us)
+        except _NO_TIME:
             # The rest of this answer must not be read as the next one.
-            connection.close()
+            ways[0].close()
             return None
 
-    return Asking(ask, connection.close)
+    return Asking(ask, lambda: ways[0].close())

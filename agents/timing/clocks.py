@@ -3,26 +3,39 @@
 import hashlib
 import os
 import time
-from typing import Callable, NamedTuple, Optional
+import uuid
+from typing import Callable, Dict, List, NamedTuple, Optional
 
 from agents.files import text_of, write_durably
 from agents.home import home
 
 _BOOT = "/proc/sys/kernel/random/boot_id"
+# Windows counts its boots here, from Vista on.
+_BOOTS_OF_WINDOWS = (
+    r"SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management"
+    r"\PrefetchParameters"
+)
+# Steps are looked for in so many readings: a third of a second at most.
+_STEPS, _MOST_READINGS = 5, 2000000
 # Wide enough for NTP's corrections; no machine runs an agent and boots again in it.
 _SAME_BOOT_US = 10000000
+# What is corrected by NTP and what is not drift apart by one part in so many.
+_SLOWEST_DRIFT = 2000
 
 
 class Clocks(NamedTuple):
     """Two clocks of one machine, both in whole microseconds.
 
     ``monotonic_us`` has no known zero but is never set; readings of it can be
-    subtracted where ``name`` is the same.
+    subtracted where ``name`` is the same. Each moves in steps of its resolution: the
+    truth is up to one step behind what it shows.
     """
 
     name: str
     wall_us: Callable[[], int]
     monotonic_us: Callable[[], int]
+    resolution_us: int = 1
+    wall_resolution_us: int = 1
 
 
 def wall_us() -> int:
@@ -30,21 +43,73 @@ def wall_us() -> int:
     return int(time.time() * 1e6)
 
 
+def finest() -> str:
+    """Return which of Python's clocks that nobody sets moves in the smaller steps.
+
+    On Windows `monotonic` moves 64 times a second before Python 3.13, and
+    `perf_counter` ten million times. Where both are alike, it is `monotonic`.
+    """
+    coarse = time.get_clock_info("monotonic").resolution
+    fine = time.get_clock_info("perf_counter").resolution
+    return "perf_counter" if fine < coarse else "monotonic"
+
+
+COUNTER = finest()
+_count: Callable[[], float] = getattr(time, COUNTER)
+
+
 def monotonic_us() -> int:
     """Return microseconds by the clock that nobody sets."""
-    return int(time.monotonic() * 1e6)
+    return int(_count() * 1e6)
+
+
+def step_us(read_us: Callable[[], int]) -> int:
+    """Return by how much a clock moves at a time, as it is seen to move.
+
+    What the system states of its clocks is no help: it says a nanosecond of one that
+    counts ticks. The median of a few steps, since 15.6 ms look like 15 and 16. A clock
+    that is not seen to move at all gets the whole day.
+    """
+    steps: List[int] = []
+    before_us = read_us()
+    for _ in range(_MOST_READINGS):
+        now_us = read_us()
+        if now_us > before_us:
+            steps.append(now_us - before_us)
+        before_us = now_us
+        # The first began before we looked, so that it is too short, or none.
+        if len(steps) > _STEPS:
+            return sorted(steps[1:])[_STEPS // 2]
+    return max(steps[1:], default=86400000000)
+
+
+# A process names its clock once: it stays the same clock when somebody sets the other.
+_OWN: Dict[str, Clocks] = {}
 
 
 def own_clocks() -> Clocks:
     """Return this machine's clocks; the name changes with every boot."""
-    name = boot_name() or _short(_boot_kept())
-    return Clocks(name, wall_us, monotonic_us)
+    folder = home()
+    if folder not in _OWN:
+        name = boot_name() or _short(_boot_kept())
+        steps = (step_us(monotonic_us), step_us(wall_us))
+        _OWN[folder] = Clocks(name, wall_us, monotonic_us, *steps)
+    return _OWN[folder]
 
 
 def boot_name() -> Optional[str]:
     """Return what tells this boot from all others; None where nothing names it."""
-    boot = text_of(_BOOT)
+    boot = text_of(_BOOT) or (_boot_of_windows() if os.name == "nt" else None)
     return _short(boot) if boot else None
+
+
+def _boot_of_windows() -> Optional[str]:
+    """Return the number of this boot, and the name of its installation."""
+    from agents.detection.windows import value_of
+
+    number = value_of(_BOOTS_OF_WINDOWS, "BootId")
+    machine = value_of(r"SOFTWARE\Microsoft\Cryptography", "MachineGuid")
+    return "%s %s" % (machine, number) if machine and number else None
 
 
 def _short(boot: str) -> str:
@@ -54,26 +119,39 @@ def _short(boot: str) -> str:
 def _boot_kept() -> str:
     """Return one text for one boot where the system, unlike Linux, names none.
 
-    The moment of the boot would do, but no two readings of two clocks agree, and
-    rounded they fall on two sides of an edge. So the first moment is kept in a file,
-    and stands as long as what is read is near it and the uptime has not shrunk.
+    The moment of the boot would do, but no two readings of two clocks agree. So a name
+    is kept in a file with the moment as it was last seen, and stands as long as what is
+    seen now can be the same boot.
     """
     up_us = monotonic_us()
     booted_us = wall_us() - up_us
     path = os.path.join(home(), "boot")
+    name = uuid.uuid4().hex
     kept = text_of(path) or ""
     try:
-        kept_booted_us, kept_up_us = map(int, kept.split())
-        if abs(booted_us - kept_booted_us) < _SAME_BOOT_US and kept_up_us <= up_us:
-            return kept
-    except ValueError:  # none yet, or not ours
+        kept_name, *numbers = kept.split()
+        if is_same_boot(booted_us, up_us, *map(int, numbers)):
+            name = kept_name
+    except (ValueError, TypeError):  # none yet, or not ours
         pass
-    kept = "%d %d" % (booted_us, up_us)
     try:
         os.makedirs(home(), mode=0o700, exist_ok=True)
-        write_durably(path, kept.encode())
+        write_durably(path, ("%s %d %d" % (name, booted_us, up_us)).encode())
     except OSError:
-        # A name that does not last is better than no time at all.
-        return kept
+        # A name that lasts as long as this process is better than no time at all.
+        return name
     # Of two who came at once the last has written it.
-    return text_of(path) or kept
+    return (text_of(path) or name).split()[0]
+
+
+def is_same_boot(booted_us: int, up_us: int, seen_us: int, seen_up_us: int) -> bool:
+    """Say whether a boot is the one that was seen when it was up for ``seen_up_us``.
+
+    Two clocks drift apart, the more the longer they run; but no boot comes before the
+    one before it was last seen.
+    """
+    if up_us < seen_up_us:
+        return False
+    apart_us = abs(booted_us - seen_us)
+    drift_us = (up_us - seen_up_us) // _SLOWEST_DRIFT
+    return apart_us < min(_SAME_BOOT_US + drift_us, max(_SAME_BOOT_US, seen_up_us))

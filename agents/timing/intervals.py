@@ -2,17 +2,18 @@
 
 The bound of an interval is (rtt_1 - rtt_min) + (rtt_2 - rtt_min), as docs/method.md
 has it: what a path always takes is in both stamps and falls out of their difference, so
-only what a round trip took beyond the shortest can have hidden on one side. To this
-come the two stamps' resolution of 1 us each. That bound trusts the shortest trip seen.
-A clock is called a liar only beyond half of both round trips, which holds whatever the
-path did.
+only what a round trip took beyond the shortest can have hidden on one side. That bound
+trusts the shortest trip seen. A clock is called a liar only beyond half of both round
+trips, which holds whatever the path did.
+
+Clocks move in steps. A reading is up to one step behind, so each of the four round
+trips is wrong by up to a step of our clock, and the server's difference by one of its.
 """
 
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from agents.timing.asking import Stamp
 
-RESOLUTION_US = 1
 OFFSET_LIMIT_US = 50000
 DRIFT_LIMIT_PPM = 500.0
 
@@ -50,9 +51,11 @@ class Interval(NamedTuple):
 
 def offset_of(stamp: Stamp) -> Offset:
     """Compare the wall clocks. The answer was given at some time of the round trip, so
-    half of it bounds the error whatever the path."""
+    half of it bounds the error whatever the path; and steps of the clocks read."""
     behind_us = stamp.server_wall_us - stamp.local_wall_us
-    return Offset(-behind_us, stamp.round_trip_us // 2 + RESOLUTION_US)
+    steps_us = stamp.resolution_us + stamp.wall_resolution_us
+    bound_us = stamp.round_trip_us // 2 + steps_us + stamp.server_resolution_us
+    return Offset(-behind_us, bound_us)
 
 
 def interval_of(
@@ -71,8 +74,11 @@ def interval_of(
     trips_us = (start.round_trip_us, end.round_trip_us)
     floor_us = min(trips_us) if shortest_us is None else min(*trips_us, shortest_us)
     slowness = max(1.0, external_us / local_us) if local_us > 0 else 1.0
-    bound_us = round((sum(trips_us) - 2 * floor_us) * slowness) + 2 * RESOLUTION_US
-    hard_us = round(sum(trips_us) / 2 * slowness) + 2 * RESOLUTION_US
+    step_us = max(start.resolution_us, end.resolution_us)
+    server_us = max(start.server_resolution_us, end.server_resolution_us)
+    excess_us = sum(trips_us) - 2 * floor_us + 4 * step_us
+    bound_us = round(excess_us * slowness) + server_us
+    hard_us = round((sum(trips_us) / 2 + 2 * step_us) * slowness) + server_us
     wall_us = end.local_wall_us - start.local_wall_us
     return Interval(external_us, local_us, bound_us, hard_us, wall_us - local_us)
 
@@ -106,6 +112,7 @@ def clock_report(
         "offset_end_us": last.us,
         "offset_end_bound_us": last.bound_us,
         "shortest_round_trip_us": shortest_us,
+        "resolution_us": max(start.resolution_us, end.resolution_us),
         "external_us": interval.external_us,
         "local_us": interval.local_us,
         "interval_bound_us": interval.bound_us,

@@ -2,14 +2,20 @@
 
 import selectors
 import socket
-from collections import OrderedDict
-from typing import Any, Callable, Dict, NamedTuple, Optional
+from collections import Counter, OrderedDict
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 from agents.stopping import Stop
 from agents.timing.clocks import Clocks, own_clocks
 from agents.timing.protocol import LONGEST_REQUEST, PORT, UNKNOWN, Session
 
 MOST_CONNECTIONS = 512
+MOST_OF_AN_ADDRESS = 256  # a lab behind one address has many guests
+SILENT_S = 10  # who connects to ask asks soon
+# What floods is read in great pieces, and little of it answered.
+DATAGRAMS_AT_ONCE, OF_A_PEER, OF_AN_ADDRESS = 1024, 4, 64
+_RECEIVE_BYTES = 4 * 1024 * 1024
+_BYTES_OF_A_TURN = 1024
 MOST_PEERS = 4096
 IDLE_S = 7200  # a LINPACK run asks seldom, but not as seldom as that
 
@@ -20,12 +26,15 @@ class Connection(NamedTuple):
     session: Session
     pending: bytearray
     spoke_us: int
+    address: str
 
 
 class TimeServer:
     """Answers on one port, over TCP and UDP; see `agents.timing.protocol`.
 
-    A client that floods, does not read its replies or is one too many is hung up on.
+    A client that floods, says nothing, does not read its replies or is one too many is
+    hung up on. Datagrams wait in a queue for each peer, so that whoever floods crowds
+    out himself.
     """
 
     def __init__(
@@ -34,6 +43,9 @@ class TimeServer:
         self.clocks = clocks or own_clocks()
         self.peers: OrderedDict[Any, Session] = OrderedDict()
         self.connections: Dict[socket.socket, Connection] = {}
+        self.of_address: Dict[str, int] = Counter()
+        # Who has said nothing yet, the oldest first, and since when.
+        self.silent: OrderedDict[socket.socket, int] = OrderedDict()
         self.selector = selectors.DefaultSelector()
         self.answered = 0
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -45,6 +57,9 @@ class TimeServer:
         except OSError:
             self.listener.close()
             raise
+        # As much as the system allows: a flood shall not fill it between two looks.
+        room = (socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BYTES)
+        self.datagrams.setsockopt(*room)
         self.stopping = Stop()
         self._watch(self.listener, self._accept)
         self._watch(self.datagrams, self._answer_datagram)
@@ -53,8 +68,10 @@ class TimeServer:
     def serve(self) -> None:
         """Answer until `stop`."""
         while not self.stopping.is_set:
-            for key, _ in self.selector.select():
-                key.data(key.fileobj)
+            for key, _ in self.selector.select(self._hang_up_on_the_silent()):
+                # One that was hung up on meanwhile is no longer known.
+                if key.fileobj in self.selector.get_map():
+                    key.data(key.fileobj)
 
     def stop(self) -> None:
         """End `serve`, from any thread or signal handler."""
@@ -78,34 +95,41 @@ class TimeServer:
 
     def _accept(self, listener: socket.socket) -> None:
         try:
-            sock, _ = listener.accept()
+            sock, (address, *_) = listener.accept()
         except OSError:
             return
         if len(self.connections) >= MOST_CONNECTIONS:
             self._hang_up_on_the_idle()
-        if len(self.connections) >= MOST_CONNECTIONS:
+        is_too_many = self.of_address[address] >= MOST_OF_AN_ADDRESS
+        if is_too_many or len(self.connections) >= MOST_CONNECTIONS:
             sock.close()
             return
         # A reply that is held back would lengthen the round trip.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.connections[sock] = self._heard(Session(self.clocks), bytearray())
+        now_us = self.clocks.monotonic_us()
+        fresh = Connection(Session(self.clocks), bytearray(), now_us, address)
+        self.connections[sock] = fresh
+        self.of_address[address] += 1
+        self.silent[sock] = now_us
         self._watch(sock, self._answer_connection)
 
-    def _heard(self, session: Session, pending: bytearray) -> Connection:
-        return Connection(session, pending, self.clocks.monotonic_us())
-
     def _answer_connection(self, sock: socket.socket) -> None:
-        session, pending, _ = self.connections[sock]
+        connection = self.connections[sock]
+        session, pending = connection.session, connection.pending
+        answered = self.answered
         try:
-            heard = sock.recv(4096)
+            heard = sock.recv(_BYTES_OF_A_TURN)
             pending += heard
             is_over = not heard or not self._answer_lines(sock, session, pending)
         except OSError:
             is_over = True
         if is_over or session.is_over:
             self._hang_up(sock)
-        else:
-            self.connections[sock] = self._heard(session, pending)
+            return
+        if self.answered > answered:  # half a line is silence, too
+            self.silent.pop(sock, None)
+        now_us = self.clocks.monotonic_us()
+        self.connections[sock] = connection._replace(spoke_us=now_us)
 
     def _answer_lines(
         self, sock: socket.socket, session: Session, pending: bytearray
@@ -121,9 +145,26 @@ class TimeServer:
         return len(pending) <= LONGEST_REQUEST
 
     def _answer_datagram(self, sock: socket.socket) -> None:
+        """Read all that came, and answer each peer once before any a second time."""
+        queues: Dict[Any, List[bytes]] = {}
+        of_address: Dict[str, int] = Counter()
+        for _ in range(DATAGRAMS_AT_ONCE):
+            try:
+                # One byte more tells what is too long from what just fits.
+                request, peer = sock.recvfrom(LONGEST_REQUEST + 1)
+            except OSError:
+                break
+            queue = queues.setdefault(peer, [])
+            if len(queue) < OF_A_PEER and of_address[peer[0]] < OF_AN_ADDRESS:
+                queue.append(request)
+                of_address[peer[0]] += 1
+        for turn in range(OF_A_PEER):
+            for peer, queue in queues.items():
+                if turn < len(queue):
+                    self._answer_peer(sock, queue[turn], peer)
+
+    def _answer_peer(self, sock: socket.socket, request: bytes, peer: Any) -> None:
         try:
-            # One byte more tells what is too long from what just fits.
-            request, peer = sock.recvfrom(LONGEST_REQUEST + 1)
             sock.sendto(self._reply_to(request, peer), peer)
             self.answered += 1
         except OSError:
@@ -147,8 +188,22 @@ class TimeServer:
             if connection.spoke_us < oldest_us:
                 self._hang_up(sock)
 
+    def _hang_up_on_the_silent(self) -> Optional[float]:
+        """Return after how many seconds the next one has been silent for too long."""
+        while self.silent:
+            sock, since_us = next(iter(self.silent.items()))
+            left_us = since_us + SILENT_S * 1000000 - self.clocks.monotonic_us()
+            if left_us > 0:
+                return left_us / 1e6
+            self._hang_up(sock)
+        return None
+
     def _hang_up(self, sock: socket.socket) -> None:
-        del self.connections[sock]
+        address = self.connections.pop(sock).address
+        self.of_address[address] -= 1
+        if not self.of_address[address]:
+            del self.of_address[address]
+        self.silent.pop(sock, None)
         self.selector.unregister(sock)
         sock.close()
 
