@@ -42,6 +42,7 @@ down: ## stop the production form; its data stay
 .PHONY: backup
 backup: venv ## write the database to a file (FILE=virtlab.dump)
 	@$(COMMAND) pg_dump --format=custom --no-owner --file=$(or $(FILE),virtlab.dump)
+	@touch $(or $(VAR),var)/last-backup
 	@echo "written: $(or $(FILE),virtlab.dump)"
 
 .PHONY: restore
@@ -51,9 +52,21 @@ restore: venv ## replace the database by a backup (FILE=); stop `make run` first
 		--single-transaction --dbname=virtlab $(FILE)
 	@echo "restored: $(FILE)"
 
+.PHONY: base-backup
+base-backup: venv ## write a base backup of a running copy (ARCHIVE=folder)
+	@$(IN) -m running.archive base-backup
+
+.PHONY: recover
+recover: venv ## go back to a second: ARCHIVE=folder TO="2026-11-23 04:40:00+00" VAR=new
+	@$(IN) -m running.archive recover $(if $(TO),"$(TO)")
+
 .PHONY: manage
 manage: venv ## run a management command (ARGS="createsuperuser")
 	@$(COMMAND) manage.py $(ARGS)
+
+.PHONY: doctor
+doctor: venv ## say what is wrong with this installation, and what to do
+	@$(COMMAND) manage.py doctor
 
 .PHONY: reparse
 reparse: venv ## read old uploads again with today's parsers (tool=fio study=lab/study)
@@ -76,12 +89,23 @@ test-fast: dev ## run the tests of the pure modules: no database
 	$(PYTEST) $(PURE) $(FAST) $(ARGS)
 
 .PHONY: test-pythons
-test-pythons: dev ## run what needs no server and no browser with every Python of this machine
-	@$(IN) -m tests.pythons run $(PURE) $(SEVERAL) $(ARGS)
+test-pythons: dev ## run what needs no server and no browser with every Python of this machine (NEWEST=1: the newest)
+	@$(IN) -m tests.pythons $(if $(NEWEST),newest,run) $(PURE) $(SEVERAL) $(ARGS)
 
 .PHONY: test-proofs
 test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on every page; plans; killed publishers; two products
 	$(PYTEST) -m proof tests/dashboard/access tests/product $(ARGS)
+
+# Debian: apt-get install --no-install-recommends openssh-server wine
+.PHONY: test-probe
+test-probe: dev ## run the probe over a real ssh server, and that for Windows where there are wine and mingw
+	$(PYTEST) -m proof tests/agents $(ARGS)
+
+.PHONY: test-faults
+test-faults: dev ## run the agent's fault tables at full length: kills, 100,000 spooled, floods, strangers
+	VIRTLAB_KILLS=30 VIRTLAB_RUNS=2000 VIRTLAB_SPOOLED=100000 VIRTLAB_FLOOD_S=60 \
+		$(PYTEST) -n0 -s --timeout=1800 tests/agents/test_spool_proof.py tests/agents/test_spool_scale.py \
+		tests/agents/timing/test_floods.py tests/agents/commands/test_strangers.py $(ARGS)
 
 # Debian: apt-get install --no-install-recommends texlive-latex-extra texlive-science \
 #         texlive-publishers texlive-fonts-recommended texlive-fonts-extra \
@@ -89,6 +113,11 @@ test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on eve
 .PHONY: test-tex
 test-tex: dev ## compile the exported LaTeX with a real TeX, in the classes of journals
 	$(PYTEST) -m tex tests/dashboard/exports $(ARGS)
+
+# Debian: apt-get install --no-install-recommends prometheus
+.PHONY: test-prometheus
+test-prometheus: dev ## load monitoring/ into a real Prometheus that scrapes a product
+	$(PYTEST) -m prometheus tests/product $(ARGS)
 
 .PHONY: check
 check: dev lint types migrations test docs-check ## run all checks and all tests
@@ -141,8 +170,28 @@ golden: docs ## rebuild saved answers (OpenAPI, parsed outputs), then show what 
 	git diff --stat
 
 .PHONY: bench
-bench: dev ## print the speed table of this machine
-	@$(IN) -m bench
+bench: dev ## print the speed tables of this machine (PASSES=3, JSON=file: every pass of uploads)
+	@$(IN) -m bench --passes $(or $(PASSES),3) $(if $(JSON),--json "$(JSON)")
+
+.PHONY: chaos
+chaos: dev ## kill, freeze and starve a product while it is uploaded to (SECONDS=300 SEED=1)
+	@$(IN) -m bench.chaos --seconds $(or $(SECONDS),300) --seed $(or $(SEED),1) $(ARGS)
+
+.PHONY: fuzz
+fuzz: dev ## send odd requests to API and pages; none may be answered 500 (REQUESTS=20000 SEED=1)
+	@$(IN) -m bench.fuzz --seed $(or $(SEED),1) --requests $(or $(REQUESTS),20000) $(ARGS)
+
+.PHONY: overload
+overload: dev ## 50 readers, 10 uploaders, 200 slow and 500 idle clients (SECONDS=60 SEED=1)
+	@$(IN) -m bench.overload --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) $(ARGS)
+
+.PHONY: leaks
+leaks: dev ## crawl as nobody, strangers and other labs for what is private (SEED=1 MOST=3000)
+	@$(IN) -m bench.leaks --seed $(or $(SEED),1) --most $(or $(MOST),3000) $(ARGS)
+
+.PHONY: drill
+drill: dev ## restore a backup, go back to a second, upgrade an old version: nothing may be missing
+	@$(IN) -m bench.drill $(ARGS)
 
 .PHONY: screens
 screens: dev browser ## take pictures of all pages of `make run` into var/screens/ (URL=...)
@@ -153,9 +202,30 @@ calibrate: dev ## measure how often the statistics are right (REPETITIONS=10000)
 	$(IN) -m bench.calibration --repetitions $(or $(REPETITIONS),10000) \
 		--write docs/calibration.md
 
+.PHONY: mistakes
+mistakes: dev ## what the flags find of mistakes made in published studies (FOLDER=tables MOST=12 SEED=... SIDE=design)
+	@$(IN) -m bench.misprints $(FOLDER) --most $(or $(MOST),12) \
+		$(if $(SEED),--seed $(SEED)) $(if $(SIDE),--side $(SIDE))
+
+.PHONY: golden-cells
+golden-cells: dev ## what `make run` says of other labs' raw data (FOLDER=... STUDIES="...")
+	@$(IN) -m bench.golden $(FOLDER) $(STUDIES) \
+		--url $(or $(URL),http://127.0.0.1:8000) --token-file $(or $(VAR),var)/upload-token
+
 .PHONY: agent
 agent: ## pack the agent into dist/virtlab-agent.pyz, with its checksum
 	@$(PYTHON) -m agents.build dist/virtlab-agent.pyz
+
+# Debian: apt-get install --no-install-recommends gcc musl-tools gcc-i686-linux-gnu \
+#         gcc-aarch64-linux-gnu gcc-mingw-w64-x86-64-win32 gcc-mingw-w64-i686-win32 \
+#         qemu-user-static wine64; each that is missing is said.
+.PHONY: probe
+probe: ## compile our kernels into one static program for each platform, in dist/
+	@$(PYTHON) -m agents.kernels.probe dist
+
+.PHONY: client
+client: ## pack the Python client into a wheel in dist/ (pip install dist/*.whl)
+	@$(PYTHON) -m client.build dist
 
 .PHONY: lab
 lab: venv ## measure real guests, a container and this machine (REPETITIONS=, SERVER=)

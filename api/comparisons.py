@@ -1,5 +1,7 @@
 """/comparisons/: every cell beside its baseline, one flat row each."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
 from drf_spectacular.utils import extend_schema
@@ -10,6 +12,7 @@ from rest_framework.response import Response
 from api.kit.fields import Choice, Pattern, Text
 from api.kit.queries import (
     HypervisorParameter,
+    HypervisorsParameter,
     ListQuery,
     ToolParameter,
     WholeParameter,
@@ -20,13 +23,15 @@ from benchmarks.analysis.baselines import Light as LightColor
 from benchmarks.analysis.designs import Design
 from benchmarks.analysis.verdicts import EvidenceLevel, Verdict
 from benchmarks.comparing.lights import Lights, known_systems
-from benchmarks.comparing.row import NOT_YET
+from benchmarks.comparing.row import NOT_YET, ComparisonRow
 from benchmarks.comparing.rows import Reference, compared_cells, comparison_row
+from benchmarks.comparing.side_by_side import Side, measured_side
 from benchmarks.comparing.table import COMPONENTS, SCENARIOS
-from benchmarks.comparing.verdicts import study_verdicts
+from benchmarks.comparing.verdicts import Verdicts, study_verdicts
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Efficiency, Study, System
+from benchmarks.models import Cell, Efficiency, Study, System
 from benchmarks.parsing.contract import Better
+from benchmarks.work_classes import WORK_CLASSES
 
 BETTER = get_args(Better)
 STATES = (*Efficiency.State.values, NOT_YET)
@@ -47,6 +52,9 @@ LOOKUPS = {
     "tool": "case__tool",
     "metric": "case__metric",
     "state": "efficiency__state",
+    "benchmark": "case_id",
+    "hypervisors": "system__hypervisor__in",
+    "work_class": "effect__work",
 }
 
 
@@ -216,7 +224,27 @@ class ComparisonQuery(ListQuery):
         r"native|[1-9]\d{0,17}",
         "native or a system's id",
         required=False,
-        help_text='"native", unless told; or the id of a system of the study.',
+        help_text='"native", unless told; or the id of a system of any study.',
+    )
+    host = Pattern(
+        r"[-a-zA-Z0-9_]+(/[-a-zA-Z0-9_]+)?",
+        "my-host or lab/my-host",
+        required=False,
+        max_length=151,
+        help_text='A host\'s slug, or "lab/slug".',
+    )
+    benchmark = WholeParameter(
+        required=False, help_text="The id of a case, as /cases/ lists it."
+    )
+    hypervisors = HypervisorsParameter(
+        required=False,
+        max_length=1000,
+        help_text="Several, with commas between them.",
+    )
+    work_class = Choice(
+        choices=list(WORK_CLASSES),
+        required=False,
+        help_text="Only results of guests alone that stand for their tests have one.",
     )
     scenario = Choice(choices=SCENARIOS, required=False)
     component = Choice(choices=COMPONENTS, required=False)
@@ -230,10 +258,6 @@ class ComparisonQuery(ListQuery):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs.get("baseline", "native") == "native":
             return attrs
-        if "study" not in attrs:
-            raise serializers.ValidationError(
-                {"study": ["Name the study whose system is the baseline."]}
-            )
         # The states that are stored are those against a cell's own baseline.
         if "state" in attrs:
             raise serializers.ValidationError(
@@ -254,41 +278,73 @@ class ComparisonsView(ApiView):
     )
     def get(self, request: Request) -> Response:
         study = self.asked_study
-        reference = self._reference(study)
         filters = self.looked_up(LOOKUPS)
+        if "host" in self.query:
+            lab, _, slug = self.query["host"].rpartition("/")
+            filters |= {"system__host__slug": slug}
+            filters |= {"system__host__lab__slug": lab} if lab else {}
         # A cell that waits has no efficiency to have a state.
         if self.query.get("state") == NOT_YET:
             del filters["efficiency__state"]
             filters["efficiency__isnull"] = True
+        chosen = self._chosen(study)
         page = self.cut(compared_cells(self.viewer, study=study, filters=filters))
-        system = reference.system if reference else None
         # Whole studies are judged for a page of cells: verdicts are corrected for all
         # of a study, whatever is shown of it.
         studies = {cell.study_id: cell.study for cell in page}
-        verdicts = {pk: study_verdicts(each, system) for pk, each in studies.items()}
         # A page may end between a cell and its baseline.
         others = {cell.baseline_system_id for cell in page}
-        if system is not None:
-            others = {system.pk}
+        if chosen is not None:
+            others = {chosen.system.pk}
         systems = known_systems((cell.system for cell in page), others)
-        lights = {pk: Lights(it, systems, reference) for pk, it in studies.items()}
-        rows = [
-            comparison_row(
-                cell,
-                reference,
-                verdicts[cell.study_id].of(cell.pk),
-                lights[cell.study_id],
-            )
-            for cell in page
-        ]
+        judged = {pk: Judged.of(it, systems, chosen) for pk, it in studies.items()}
+        rows = [judged[cell.study_id].row(cell) for cell in page]
         return self.answer_page(rows, ComparisonSerializer)
 
-    def _reference(self, study: Study | None) -> Reference | None:
+    def _chosen(self, study: Study | None) -> Side | None:
+        """Return the system to compare with, as the study asked for measured it.
+
+        Else as another one did; of several that which measured most of it.
+        """
         baseline = self.query.get("baseline", "native")
-        if study is None or baseline == "native":
+        if baseline == "native":
             return None
-        systems = System.objects.filter(cells__study=study, pk=int(baseline))
-        system = systems.first()
-        if system is None:
+        side = measured_side(self.viewer, int(baseline), study)
+        if side is None:
             raise NotFoundError("system", baseline)
-        return Reference.of(study, system)
+        return side
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What is said of a study's cells, each read by itself."""
+
+    verdicts: Verdicts
+    lights: Lights
+    reference: Reference | None
+
+    @classmethod
+    def of(
+        cls, study: Study, systems: Mapping[int, System], chosen: Side | None
+    ) -> "Judged":
+        if chosen is None:
+            return cls(study_verdicts(study), Lights(study, systems), None)
+        there = chosen.study
+        reference = Reference.of(there, chosen.system, beside=study)
+        return cls(
+            study_verdicts(study, chosen.system, measured_in=there),
+            Lights(study, systems, reference),
+            reference,
+        )
+
+    def row(self, cell: Cell) -> ComparisonRow:
+        judgement = self.verdicts.of(cell.pk)
+        is_elsewhere = self.reference is not None and self.reference.is_refused(
+            cell.system.host_id
+        )
+        if judgement and is_elsewhere:
+            # No ratio, and no interval of one either.
+            judgement = replace(
+                judgement, ratio=None, low=None, high=None, half_width=None, range=None
+            )
+        return comparison_row(cell, self.reference, judgement, self.lights)

@@ -1,4 +1,4 @@
-"""/health/: whether everything the product stands on answers."""
+"""/health/: whether all that the product stands on answers; /ready/: whether it can."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from rest_framework.status import HTTP_503_SERVICE_UNAVAILABLE
 
 from api.kit.errors import RETRY_AFTER_S
 from api.kit.views import ApiView
-from benchmarks.health import health
+from benchmarks.health import health, readiness
 
 
 class OutboxSerializer(serializers.Serializer[Any]):
@@ -25,16 +25,30 @@ class OutboxSerializer(serializers.Serializer[Any]):
 class StuckSerializer(serializers.Serializer[Any]):
     """Background work of one kind that failed: tried again by itself, or set aside."""
 
-    kind = serializers.ChoiceField(choices=["check", "energy", "plan", "publishing"])
+    kind = serializers.ChoiceField(
+        choices=["check", "energy", "plan", "publishing", "review"]
+    )
     failing = serializers.IntegerField()
     quarantined = serializers.IntegerField()
     since_s = serializers.FloatField()
 
 
+class DueSerializer(serializers.Serializer[Any]):
+    """Background work of one kind that waits for its turn; late: for too long."""
+
+    kind = serializers.ChoiceField(
+        choices=["check", "energy", "reread", "report", "publishing", "review"]
+    )
+    waiting = serializers.IntegerField()
+    oldest_s = serializers.FloatField()
+    is_late = serializers.BooleanField()
+
+
 class HealthSerializer(serializers.Serializer[Any]):
     """Without Redis work waits a little; without PostgreSQL all stops.
 
-    `degraded` also where background work was set aside: `stuck` counts it.
+    `degraded` also where background work was set aside (`stuck` counts it), and where
+    any waits for more than ten minutes (`due`, `outbox`).
     """
 
     status = serializers.ChoiceField(choices=["ok", "degraded", "down"])
@@ -43,6 +57,7 @@ class HealthSerializer(serializers.Serializer[Any]):
     redis = serializers.BooleanField()
     outbox = OutboxSerializer(allow_null=True)
     stuck = StuckSerializer(many=True)
+    due = DueSerializer(many=True)
 
 
 class HealthView(ApiView):
@@ -59,6 +74,32 @@ class HealthView(ApiView):
         state = health()
         shown = HealthSerializer(state).data
         if state.status != "down":
+            return Response(shown)
+        headers = {"Retry-After": str(RETRY_AFTER_S)}
+        return Response(shown, status=HTTP_503_SERVICE_UNAVAILABLE, headers=headers)
+
+
+class ReadinessSerializer(serializers.Serializer[Any]):
+    """Whether requests may be sent here."""
+
+    ready = serializers.BooleanField()
+    problem = serializers.CharField(allow_blank=True)
+
+
+class ReadinessView(ApiView):
+    """For whoever sends requests to one of several web servers."""
+
+    authentication_classes = []
+    permission_classes = [AllowAny]
+
+    @extend_schema(
+        summary="Ask whether the server can answer requests",
+        responses={200: ReadinessSerializer, 503: ReadinessSerializer},
+    )
+    def get(self, request: Request) -> Response:
+        state = readiness()
+        shown = ReadinessSerializer(state).data
+        if state.ready:
             return Response(shown)
         headers = {"Retry-After": str(RETRY_AFTER_S)}
         return Response(shown, status=HTTP_503_SERVICE_UNAVAILABLE, headers=headers)

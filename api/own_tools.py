@@ -15,6 +15,7 @@ from benchmarks.models import OwnTool
 from benchmarks.own_tools.declaration import (
     BETTER,
     COMPONENTS,
+    KINDS,
     MAX_DESCRIPTION,
     MAX_HOMEPAGE,
     MAX_METRICS,
@@ -71,6 +72,13 @@ class MetricInput(StrictSerializer):
         required=False,
         help_text="Empty or left out: work of no class, never pooled.",
     )
+    kind = Choice(
+        choices=["", *KINDS],
+        required=False,
+        help_text="What sort of number it is; empty or left out: what its unit and "
+        "direction say. Only speeds and energies, and CPU time for work, have an "
+        "efficiency; a time that is always of one length is a setting.",
+    )
     fixed_by = Text(
         required=False,
         allow_blank=True,
@@ -116,6 +124,7 @@ class MetricSerializer(serializers.Serializer[Any]):
     better = serializers.ChoiceField(choices=BETTER)
     component = serializers.ChoiceField(choices=COMPONENTS)
     work_class = serializers.CharField()
+    kind = serializers.CharField(default="")
     fixed_by = serializers.CharField()
     zero_allowed = serializers.BooleanField()
     primary = serializers.BooleanField()

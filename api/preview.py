@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -9,9 +10,14 @@ from rest_framework.response import Response
 
 from api.kit.fields import Printed, Text
 from api.kit.parsing import PrintedJSONParser
+from api.kit.refusals import TooLargeError
 from api.kit.shapes import StrictSerializer, checked
 from api.kit.views import ApiView
 from api.runs import MarkSerializer
+from benchmarks.labs.quotas import admit_preview
+from benchmarks.labs.throttle import network_of
+from benchmarks.own_tools.lookup import readable_tool
+from benchmarks.own_tools.samples import read_runs
 from benchmarks.parsing import reading
 from benchmarks.parsing.reading import ReadRun
 
@@ -29,8 +35,9 @@ class PreviewInput(StrictSerializer):
     output = Printed(help_text="What one or several tools printed, as it was printed.")
     tool = Text(
         required=False,
-        max_length=100,
-        help_text="A name of the tool; without it each part says itself whose it is.",
+        max_length=200,
+        help_text="A name of the tool; without it each part says itself whose it is. "
+        "That of a tool that a lab declared (lab:slug) reads a table of its samples.",
     )
     locale = Text(
         required=False,
@@ -74,7 +81,7 @@ class PreviewView(ApiView):
     """Reads raw output for whoever asks; nothing of it is kept."""
 
     parser_classes = [PrintedJSONParser]
-    authentication_classes = []
+    # A token shows what its lab alone may see; nobody needs one.
     permission_classes = []
 
     @extend_schema(
@@ -84,6 +91,18 @@ class PreviewView(ApiView):
         examples=[EXAMPLE],
     )
     def post(self, request: Request) -> Response:
+        admit_preview(network_of(request.META.get("REMOTE_ADDR", "")))
         given = checked(PreviewInput, request.data)
-        runs = reading.read(given["output"], given.get("tool"), given.get("locale"))
+        if len(given["output"]) > settings.PREVIEW_LIMIT_CHARACTERS:
+            raise TooLargeError(
+                f"A preview reads at most {settings.PREVIEW_LIMIT_CHARACTERS:,} "
+                "characters. Cut the output, or upload it: uploads are read whole."
+            )
+        name, locale = given.get("tool"), given.get("locale")
+        # An agent that may but upload uploads by the tools of its lab, too.
+        viewer = self.lab_viewer if request.auth else self.viewer
+        if own := readable_tool(viewer, name or ""):
+            runs = read_runs(own.tool, own.version, given["output"], locale)
+        else:
+            runs = reading.read(given["output"], name, locale)
         return Response(PreviewSerializer({"runs": runs}).data)

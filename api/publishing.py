@@ -9,6 +9,7 @@ from rest_framework.response import Response
 
 from api.kit.views import NamedStudyView
 from benchmarks.analysis.publishing import DISCLOSURE, DISPERSION, ENOUGH_RUNS, Level
+from benchmarks.evidence.replicated import reproduced_by
 from benchmarks.publishing.readiness import study_assessment
 
 LEVELS = get_args(Level)
@@ -27,6 +28,7 @@ class ShortCellSerializer(serializers.Serializer[Any]):
 class AssessmentSerializer(serializers.Serializer[Any]):
     """``few_runs`` have less than five; ``dispersed`` vary more than their component
     may; ``undisclosed`` is what nobody states, by host, hypervisor, guest, benchmark.
+    ``reproduced_by`` are other labs that found the same, in public studies of theirs.
     """
 
     rule_set = serializers.IntegerField()
@@ -37,6 +39,7 @@ class AssessmentSerializer(serializers.Serializer[Any]):
     undisclosed = serializers.DictField(
         child=serializers.ListField(child=serializers.CharField())
     )
+    reproduced_by = serializers.ListField(child=serializers.CharField())
 
 
 class PublishingView(NamedStudyView):
@@ -50,5 +53,5 @@ class PublishingView(NamedStudyView):
         responses=AssessmentSerializer,
     )
     def get(self, request: Request) -> Response:
-        assessment = study_assessment(self.study)
+        assessment = study_assessment(self.study).reproduced(reproduced_by(self.study))
         return Response(self.shown(AssessmentSerializer, assessment))

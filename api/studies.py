@@ -1,6 +1,7 @@
 """/studies/: studies, which runs are uploaded to."""
 
-from typing import Any
+from math import exp
+from typing import Any, get_args
 
 from drf_spectacular.utils import (
     OpenApiExample,
@@ -11,15 +12,26 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.kit.fields import Choice, Number, Pattern, Slug, Text, WholeNumber
+from api.kit.fields import (
+    Choice,
+    Number,
+    Pattern,
+    Slug,
+    Text,
+    TrueOrFalse,
+    WholeNumber,
+)
 from api.kit.queries import ListQuery
 from api.kit.shapes import ListOf, Scalar, SmallMap, StrictSerializer, checked
 from api.kit.views import AddressedRow, ApiView
+from benchmarks.evidence.replicated import study_replications
+from benchmarks.evidence.replication import Finding, Outcome, Replication, Reply
 from benchmarks.models import Study
 from benchmarks.studies import lists
 from benchmarks.studies.saving import save_study, update_study
 
 MAX_DAYS = 36_500
+MAX_LABS = 100
 CENTURY_DATE = r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?"
 LANGUAGE = r"[a-z]{2,3}(-[A-Za-z0-9]{2,4})?"
 
@@ -53,7 +65,23 @@ class StudyFields(StrictSerializer):
         LANGUAGE, "en or pt-BR", required=False, allow_blank=True, max_length=10
     )
     note = Text(required=False, allow_blank=True, multiline=True)
-    visibility = Choice(choices=Study.Visibility.values, required=False)
+    visibility = Choice(
+        choices=Study.Visibility.values,
+        required=False,
+        help_text="Who sees it: its lab; also the labs of `shared_with`; everybody.",
+    )
+    shared_with = ListOf(
+        child=Slug(),
+        required=False,
+        max_length=MAX_LABS,
+        help_text="The slugs of the labs that see a `shared` study.",
+    )
+    data_licence = Text(
+        required=False,
+        allow_blank=True,
+        max_length=100,
+        help_text="Under what others may use the data: an SPDX name such as CC-BY-4.0.",
+    )
     factors = SmallMap(
         child=ListOf(child=Scalar(), max_length=100),
         required=False,
@@ -85,6 +113,9 @@ class StudyChanges(StudyFields):
         allow_null=True,
         help_text="The system others are set against where no native run exists.",
     )
+    archived = TrueOrFalse(
+        required=False, help_text="Whether it is closed: nothing is added to it."
+    )
 
 
 class StudySerializer(AddressedRow):
@@ -102,6 +133,9 @@ class StudySerializer(AddressedRow):
     note = serializers.CharField()
     factors = serializers.DictField()
     visibility = serializers.ChoiceField(choices=Study.Visibility.values)
+    shared_with = serializers.SerializerMethodField()
+    data_licence = serializers.CharField()
+    archived_at = serializers.DateTimeField(allow_null=True)
     equivalence_margin_percent = serializers.FloatField()
     baseline_max_age_days = serializers.IntegerField()
     reference_system = serializers.IntegerField(
@@ -112,6 +146,15 @@ class StudySerializer(AddressedRow):
     def place(self, row: Study) -> dict[str, Any]:
         # Two labs may use one slug.
         return {"slug": f"{row.lab.slug}/{row.slug}"}
+
+    def get_shared_with(self, row: Study) -> list[str]:
+        """With which labs it is shared, as far as this concerns who asks."""
+        own = self.context["own"]
+        return sorted(
+            lab.slug
+            for lab in row.shared_with.all()
+            if row.lab_id in own or lab.pk in own
+        )
 
 
 class TallySerializer(serializers.Serializer[Any]):
@@ -126,6 +169,66 @@ class TallySerializer(serializers.Serializer[Any]):
     flags = serializers.IntegerField()
 
 
+OUTCOMES = get_args(Outcome)
+
+
+class FoundSerializer(serializers.Serializer[Any]):
+    """A ratio to native, averaged over the cells of a benchmark; 1 is native speed.
+
+    ``low`` and ``high`` are the ends of its 95 % interval, null of single runs.
+    """
+
+    ratio = serializers.SerializerMethodField()
+    low = serializers.SerializerMethodField()
+    high = serializers.SerializerMethodField()
+    cells = serializers.IntegerField()
+
+    def get_ratio(self, row: Finding) -> float:
+        return exp(row.log_ratio)
+
+    def get_low(self, row: Finding) -> float | None:
+        return exp(row.interval[0]) if row.interval else None
+
+    def get_high(self, row: Finding) -> float | None:
+        return exp(row.interval[1]) if row.interval else None
+
+
+class ReplySerializer(serializers.Serializer[Any]):
+    """What another lab's study found of the same, and whether it agrees."""
+
+    study = serializers.SerializerMethodField()
+    lab = serializers.CharField(source="finding.lab")
+    outcome = serializers.ChoiceField(choices=OUTCOMES)
+    found = FoundSerializer(source="finding")
+
+    def get_study(self, row: Reply) -> str:
+        study = self.context["replied"][row.finding.study]
+        return f"{study.lab.slug}/{study.slug}"
+
+
+class ReplicationSerializer(serializers.Serializer[Any]):
+    """One benchmark on one hypervisor, and what other labs say to it.
+
+    ``between_sd`` is the standard deviation of the labs' mean ln ratios, ``within_sd``
+    the mean standard error within a lab (null where nobody repeated runs).
+    """
+
+    hypervisor = serializers.CharField(source="own.hypervisor")
+    tool = serializers.SerializerMethodField()
+    metric = serializers.SerializerMethodField()
+    found = FoundSerializer(source="own")
+    outcome = serializers.ChoiceField(choices=OUTCOMES)
+    between_sd = serializers.FloatField(source="between")
+    within_sd = serializers.FloatField(source="within", allow_null=True)
+    replies = ReplySerializer(many=True)
+
+    def get_tool(self, row: Replication) -> str:
+        return row.own.benchmark[0]
+
+    def get_metric(self, row: Replication) -> str:
+        return row.own.benchmark[1]
+
+
 class StudyDetailSerializer(StudySerializer):
     """A study with its numbers; ``waiting`` is 0 once all runs are processed,
     and ``unchecked`` is 0 once the flags speak of them."""
@@ -133,6 +236,15 @@ class StudyDetailSerializer(StudySerializer):
     counts = serializers.SerializerMethodField()
     hypervisors = serializers.SerializerMethodField()
     tools = serializers.SerializerMethodField()
+    replications = serializers.SerializerMethodField()
+
+    @extend_schema_field(ReplicationSerializer(many=True))
+    def get_replications(self, row: Study) -> Any:
+        """Who confirmed or contradicted it, of the studies that one may see."""
+        replicated = self.context["replicated"]
+        context = {"replied": replicated.studies}
+        found = replicated.found
+        return ReplicationSerializer(found, many=True, context=context).data
 
     @extend_schema_field(TallySerializer)
     def get_counts(self, row: Study) -> Any:
@@ -156,7 +268,9 @@ class StudiesView(ApiView):
         responses=StudySerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        return self.page_of(lists.visible(self.viewer), StudySerializer)
+        studies = lists.visible(self.viewer).prefetch_related("shared_with")
+        own = self.viewer.lab_ids
+        return self.page_of(studies, StudySerializer, own=own)
 
     @extend_schema(
         summary="Create a study, or find the same one",
@@ -167,7 +281,8 @@ class StudiesView(ApiView):
     def post(self, request: Request) -> Response:
         fields = checked(StudyInput, request.data)
         study, created = save_study(lab=self.lab, **fields)
-        return self.created_or_known(StudySerializer, study, created)
+        own = self.lab_viewer.lab_ids
+        return self.created_or_known(StudySerializer, study, created, own=own)
 
 
 class StudyView(ApiView):
@@ -179,7 +294,13 @@ class StudyView(ApiView):
     def get(self, request: Request, slug: str) -> Response:
         study = lists.find_study(self.viewer, slug)
         card = lists.card_of(study)
-        return Response(self.shown(StudyDetailSerializer, study, card=card))
+        own = self.viewer.lab_ids
+        context = {
+            "card": card,
+            "own": own,
+            "replicated": study_replications(self.viewer, study),
+        }
+        return Response(self.shown(StudyDetailSerializer, study, **context))
 
     @extend_schema(
         summary="Change a study of the token's lab",
@@ -191,5 +312,6 @@ class StudyView(ApiView):
         changes = checked(StudyChanges, request.data)
         study = lists.find_study(self.lab_viewer, slug)
         self.require_own(study, "study", slug)
-        study = update_study(study=study, **changes)
-        return Response(self.shown(StudySerializer, study))
+        study = update_study(study=study, who=self.agent.name, **changes)
+        own = self.lab_viewer.lab_ids
+        return Response(self.shown(StudySerializer, study, own=own))

@@ -17,6 +17,8 @@ from api.kit.queries import Query
 from api.kit.views import ApiView
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
+# Linux states a tick here where it counts ticks; a microsecond is what we tell.
+RESOLUTION_US = max(1, round(time.get_clock_info("monotonic").resolution * 1e6))
 
 
 class TimeQuery(Query):
@@ -38,6 +40,9 @@ class TimeSerializer(serializers.Serializer[Any]):
     )
     wall_us = serializers.IntegerField(help_text="Since 1970, UTC.")
     monotonic_us = serializers.IntegerField(help_text="Never set; since any moment.")
+    resolution_us = serializers.IntegerField(
+        help_text="The steps in which the latter moves: part of every bound."
+    )
 
 
 class TimeView(ApiView):
@@ -55,6 +60,7 @@ class TimeView(ApiView):
             # After the name of the clock, which is read from a file the first time.
             "wall_us": time.time_ns() // 1000,
             "monotonic_us": time.monotonic_ns() // 1000,
+            "resolution_us": RESOLUTION_US,
         }
         return Response(times, headers={"Cache-Control": "no-store"})
 

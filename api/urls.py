@@ -8,12 +8,15 @@ from api.cases import CasesView, CaseView
 from api.cells import CellsView
 from api.comparisons import ComparisonsView
 from api.coruns import CoRunsView
+from api.data import DataFileView, DataSchemaView, DataTablesView
 from api.documents import DocsView, SchemaView, UnknownAddressView
 from api.energy import EnergyView
+from api.evidence import EvidenceView
 from api.factor_effects import FactorEffectsView
 from api.flags import FlagsView, FlagView
-from api.health import HealthView
-from api.hosts import HostsView, HostView
+from api.health import HealthView, ReadinessView
+from api.hosts import HostsView, HostView, MachineView
+from api.labs import LabsView
 from api.network import NetworkView
 from api.own_tools import OwnToolsView, OwnToolVersionsView, OwnToolView
 from api.plan_agents import (
@@ -27,6 +30,8 @@ from api.power import PowerView
 from api.preview import PreviewView
 from api.profile import ProfileView
 from api.publishing import PublishingView
+from api.quick import quickly
+from api.reviews import ReviewFileView, ReviewsView, ReviewView
 from api.runs import RunsView, RunView
 from api.samples import SamplesView
 from api.sessions import SessionsView
@@ -61,6 +66,7 @@ urlpatterns = [
     path("cases/<int:pk>/", CaseView.as_view(), name="case"),
     path("hosts/", HostsView.as_view(), name="hosts"),
     path("hosts/<int:pk>/", HostView.as_view(), name="host"),
+    path("labs/", LabsView.as_view(), name="labs"),
     path("own-tools/", OwnToolsView.as_view(), name="own-tools"),
     path("own-tools/<int:pk>/", OwnToolView.as_view(), name="own-tool"),
     path(
@@ -70,16 +76,21 @@ urlpatterns = [
     ),
     path("systems/", SystemsView.as_view(), name="systems"),
     path("systems/<int:pk>/", SystemView.as_view(), name="system"),
-    path("runs/", RunsView.as_view(), name="runs"),
+    path("runs/", quickly(RunsView.as_view()), name="runs"),
     path("runs/bulk/", BulkView.as_view(), name="bulk"),
     path("runs/<int:pk>/", RunView.as_view(), name="run"),
     path("runs/<int:pk>/samples/", SamplesView.as_view(), name="samples"),
     path("sessions/", SessionsView.as_view(), name="sessions"),
     path("parse/", PreviewView.as_view(), name="parse"),
+    path("parse/machine/", MachineView.as_view(), name="parse-machine"),
     path("cells/", CellsView.as_view(), name="cells"),
     path("comparisons/", ComparisonsView.as_view(), name="comparisons"),
     path("coruns/", CoRunsView.as_view(), name="coruns"),
+    path("evidence/", EvidenceView.as_view(), name="evidence"),
     path("energy/", EnergyView.as_view(), name="energy"),
+    path("data/", DataTablesView.as_view(), name="data"),
+    path("data/schema/", DataSchemaView.as_view(), name="data-schema"),
+    path("data/<slug:table>/<slug:form>/", DataFileView.as_view(), name="data-file"),
     path("power/", PowerView.as_view(), name="power"),
     path("sweeps/", SweepsView.as_view(), name="sweeps"),
     path("network/", NetworkView.as_view(), name="network"),
@@ -95,6 +106,9 @@ urlpatterns = [
         VersionFileView.as_view(),
         name="version-file",
     ),
+    path("reviews/", ReviewsView.as_view(), name="reviews"),
+    path("reviews/<int:pk>/", ReviewView.as_view(), name="review"),
+    path("reviews/<int:pk>/<str:name>/", ReviewFileView.as_view(), name="review-file"),
     path("factor-effects/", FactorEffectsView.as_view(), name="factor-effects"),
     path("plans/", PlansView.as_view(), name="plans"),
     path("plans/<int:pk>/", PlanView.as_view(), name="plan"),
@@ -104,6 +118,7 @@ urlpatterns = [
     path("plan-parts/<int:pk>/meet/", PartMeetView.as_view(), name="part-meet"),
     path("plan-parts/<int:pk>/finish/", PartFinishView.as_view(), name="part-finish"),
     path("health/", HealthView.as_view(), name="health"),
+    path("ready/", ReadinessView.as_view(), name="ready"),
     path("time/", TimeView.as_view(), name="time"),
     path("schema/", SchemaView.as_view(), name="schema"),
     path("docs/", DocsView.as_view(), name="docs"),

@@ -66,6 +66,10 @@ class VersionSerializer(AddressedRow):
     undisclosed = serializers.DictField(
         child=serializers.ListField(child=serializers.CharField())
     )
+    declarations = serializers.ListField(
+        child=serializers.DictField(),
+        help_text="What labs declared of their own tools when it was judged.",
+    )
     licence = serializers.ChoiceField(choices=Version.Licence.values)
     licence_note = serializers.CharField()
     sha256 = serializers.CharField(source="digest")

@@ -5,6 +5,7 @@ somebody needs. Every speed stands beside a limit measured in the same run; a ra
 be compared between machines, a speed cannot.
 """
 
+import argparse
 import statistics
 import tempfile
 import time
@@ -20,8 +21,10 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import judging
+from bench.across import bench_across
 from bench.agents import bench_agents
 from bench.fluency import bench_fluency
+from bench.ingest import __main__ as ingest
 from bench.judging import bench_judging
 from bench.pages import EMPTY_PAGE, bench_pages
 from bench.parsers import bench_parsers
@@ -38,6 +41,10 @@ ROWS = f"/api/v1/comparisons/?study={STUDY}"
 
 
 def main() -> None:
+    options = argparse.ArgumentParser()
+    options.add_argument("--passes", type=int, default=3)
+    options.add_argument("--json", type=Path, help="every pass of every figure")
+    asked = options.parse_args()
     table = Table("what", "speed", "limit", "ratio", title="Virtlab on this machine")
     with tempfile.TemporaryDirectory(prefix="virtlab-bench-") as name:
         folder, seconds = Path(name), []
@@ -56,6 +63,8 @@ def main() -> None:
                     table.add_row(*row)
             for row in _uploads(product, folder / "limit"):
                 table.add_row(*row)
+            for row in bench_across(product):
+                table.add_row(*row)
             judging.upload(product.client())
             took_ms = judging.service_ms(var)
             what = "judging 20,000 cells, with the database"
@@ -65,6 +74,8 @@ def main() -> None:
     for row in [*bench_judging(), *bench_parsers(), *bench_agents(AGENTS_REST_S)]:
         table.add_row(*row)
     Console(width=120).print(table)
+    # Uploads, beside a bare Django on the same PostgreSQL: a table of their own.
+    ingest.measure(asked.passes, path=asked.json)
 
 
 @contextmanager

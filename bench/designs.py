@@ -8,8 +8,9 @@ from typing import Final
 import numpy as np
 
 from bench.simulation import Measured, days_apart
-from benchmarks.analysis.designs import Design, SessionRollups, designed_intervals
+from benchmarks.analysis.designs import Design, designed_intervals
 from benchmarks.analysis.intervals import Rollups
+from benchmarks.analysis.session_rollups import SessionRollups
 from benchmarks.analysis.verdicts import Verdict, judge
 
 WORLDS: Final = 20_000

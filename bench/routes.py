@@ -14,7 +14,10 @@ ESXI = "/studies/alpha-lab/lmu-2010-esxi/"
 UOC = "/studies/alpha-lab/uoc-2012-kvm/"
 NETWORK = "/studies/alpha-lab/heidelberg-2007-xen/"
 DISKS = "/studies/alpha-lab/inqbus-2008-io/"
+DAYS = "/studies/alpha-lab/days/"
 BARE = "/studies/alpha-lab/bare/"
+
+EVIDENCE_FORMS: Final = ("csv", "json", "tex", "md")
 
 Answers = tuple[int, int]
 READ, KEEP, UPLOAD = (200, 200), (404, 200), (403, 200)
@@ -62,6 +65,43 @@ def action(own: Answers) -> Route:
 
 ROUTES: Final[dict[str, Route]] = {
     "overview": Route(walked=("/",), counted=("/",), is_kept=True, is_of_no_lab=True),
+    "evidence": Route(
+        walked=("/evidence/", "/evidence/?flagged=with"),
+        counted=("/evidence/",),
+        is_kept=True,
+        is_of_no_lab=True,
+    ),
+    "forest": Route(
+        walked=(
+            "/evidence/forest/?hypervisor=Xen&work=disk-sequential-read",
+            "/evidence/forest/?hypervisor=KVM&work=cpu-integer&by=decade&flagged=with",
+        ),
+        counted=("/evidence/forest/?hypervisor=Xen&work=disk-sequential-read",),
+        is_kept=True,
+        is_of_no_lab=True,
+    ),
+    "docs": Route(walked=("/docs/", "/docs/?q=runs"), is_of_no_lab=True),
+    "manual": Route(walked=("/docs/method/", "/docs/lab/"), is_of_no_lab=True),
+    "manual_picture": Route(kind="file", is_of_no_lab=True),
+    "across": Route(
+        walked=(
+            "/compare/",
+            "/compare/?host=all&work=cpu-integer",
+            "/compare/?hypervisor=nothing",
+        ),
+        counted=("/compare/", "/compare/?host=all"),
+        is_kept=True,
+        is_of_no_lab=True,
+    ),
+    "across-pair": Route(
+        walked=("/compare/direct/?one={study}-{one}&other={study}-{other}",),
+        counted=("/compare/direct/?one={study}-{one}&other={study}-{other}",),
+        is_kept=True,
+    ),
+    "reviews": Route(walked=("/reviews/",), counted=("/reviews/",), is_of_no_lab=True),
+    "review": Route(walked=("/reviews/{review}/",)),
+    # For members of any lab; others have nothing to publish for.
+    "new-review": Route(walked=("/reviews/new/",), nobody=302, is_of_no_lab=True),
     "study": tab(XEN, BARE, counted=("",)),
     "compare": tab(
         f"{XEN}compare/",
@@ -77,7 +117,10 @@ ROUTES: Final[dict[str, Route]] = {
     ),
     # Of one system alone there is nothing to compare: on to the comparison of all.
     "direct": Route(
-        walked=(f"{XEN}direct/?pin={{one}},{{other}}",),
+        walked=(
+            f"{XEN}direct/?pin={{one}},{{other}}",
+            f"{DAYS}direct/?pin={{guest}},{{machine}}",
+        ),
         counted=("direct/?pin={one},{other}",),
         own=(302, 302),
         is_kept=True,
@@ -100,10 +143,20 @@ ROUTES: Final[dict[str, Route]] = {
         f"{DISKS}cells/{{bimodal}}/",
         f"{XEN}cells/{{cell}}/",
         f"{XEN}cells/{{native}}/",
+        f"{DAYS}cells/{{repeated}}/",
         counted=("cells/{cell}/",),
         is_everywhere=False,
     ),
     "report": Route(walked=(f"{XEN}report/", f"{BARE}report/"), counted=("report/",)),
+    "paper": Route(
+        walked=(
+            f"{XEN}paper/",
+            f"{XEN}paper/?system={{one}}&digits=3&width=page",
+            f"{BARE}paper/",
+        ),
+        counted=("paper/", "paper/?system={system}"),
+        is_kept=True,
+    ),
     "sweep": tab(f"{UOC}sweep/", f"{BARE}sweep/", counted=("sweep/",)),
     "network": tab(
         f"{NETWORK}network/",
@@ -114,7 +167,7 @@ ROUTES: Final[dict[str, Route]] = {
     "trend": tab(f"{DISKS}trend/", f"{BARE}trend/", counted=("trend/",)),
     "runs": tab(f"{XEN}runs/", f"{BARE}runs/", counted=("runs/",)),
     "sessions": tab(
-        f"{DISKS}sessions/",
+        f"{DAYS}sessions/",
         f"{XEN}sessions/?session=none",
         f"{BARE}sessions/",
         counted=("sessions/", "sessions/?session=none"),
@@ -124,6 +177,8 @@ ROUTES: Final[dict[str, Route]] = {
     "plans": Route(walked=(f"{XEN}plans/", f"{BARE}plans/"), counted=("plans/",)),
     "plan": Route(walked=("/plans/{plan}/",), counted=("/plans/{plan}/",)),
     "new-plan": keepers(f"{XEN}plans/new/"),
+    "new-study": Route(walked=("/studies/new/",), own=UPLOAD, nobody=302),
+    "study-settings": keepers(f"{XEN}settings/"),
     "reread": keepers("/rereads/{reread}/", "/rereads/{finished}/"),
     "publish": keepers(f"{XEN}publish/"),
     "publishing": keepers("/publishing/{publishing}/", "/publishing/{failed}/"),
@@ -138,7 +193,21 @@ ROUTES: Final[dict[str, Route]] = {
     "declare-tool": keepers("/labs/alpha-lab/declare-tool/"),
     "own-tool": Route(walked=("/labs/alpha-lab/tools/{tool}/",)),
     "change-tool": keepers("/labs/alpha-lab/tools/{tool}/change/"),
+    "new-host": keepers("/labs/alpha-lab/new-host/"),
+    "host": Route(walked=("/labs/alpha-lab/hosts/lmu-athlon64-x2-4800/",)),
+    "change-host": keepers("/labs/alpha-lab/hosts/lmu-athlon64-x2-4800/facts/"),
+    "search": Route(
+        walked=("/search/?q=xen", "/search/?q=nothing-is-called-so", "/search/"),
+        counted=("/search/?q=xen",),
+        is_of_no_lab=True,
+    ),
+    "data": Route(
+        walked=("/data/", "/data/?hypervisor=nothing&until=never"),
+        counted=("/data/",),
+        is_of_no_lab=True,
+    ),
     "labs": Route(walked=("/labs/",), is_of_no_lab=True),
+    "new-lab": Route(walked=("/new-lab/",), nobody=302, is_of_no_lab=True),
     "login": Route(walked=("/login/",), is_of_no_lab=True),
     "invitation": Route(walked=("/invitation/",), is_of_no_lab=True),
     "account": Route(walked=("/account/",), nobody=302, is_of_no_lab=True),
@@ -162,13 +231,30 @@ ROUTES: Final[dict[str, Route]] = {
             "compare.tex",
         ),
     ),
+    "evidence-file": Route(
+        kind="file",
+        counted=tuple(f"/evidence.{form}" for form in EVIDENCE_FORMS),
+        is_of_no_lab=True,
+    ),
+    "forest-file": Route(
+        kind="file",
+        counted=tuple(
+            f"/evidence/forest.{form}?hypervisor=Xen&work=disk-sequential-read"
+            for form in EVIDENCE_FORMS
+        ),
+        is_of_no_lab=True,
+    ),
     "cell-samples": Route(kind="file", counted=("cells/{cell}/samples.csv",)),
     "cite": Route(kind="file", counted=("cite.bib",)),
+    "paper-file": Route(
+        kind="file", counted=("paper/table.tex", "paper/methods.txt?digits=2")
+    ),
     # Made meanwhile, for who asked; that one waits for somebody else's.
     "report-pdf": Route(kind="file", own=(302, 302)),
     "report-made": Route(kind="file", own=(302, 302)),
     "run-upload": Route(kind="file"),
     "version-file": Route(kind="file"),
+    "review-file": Route(kind="file"),
     "begin-reread": action(DO_KEEP),
     "retry-run": action(DO_KEEP),
     "retry-study": action(DO_KEEP),
@@ -182,6 +268,7 @@ ROUTES: Final[dict[str, Route]] = {
     "retire-tool": action(DO_KEEP),
     "delete-tool": action(DO_KEEP),
     "withdraw-version": action(DO_KEEP),
+    "withdraw-review": action(DO_KEEP),
     # A signer belongs to another lab, and says to which.
     "sign-version": action((404, 404)),
     "stop-plan": action(DO_KEEP),

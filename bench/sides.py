@@ -13,10 +13,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from bench.worlds import Layout, Runs, World, days
-from benchmarks.analysis.designs import UNKNOWN_TIME, SessionRollups
 from benchmarks.analysis.gates import gates_of_doubts
 from benchmarks.analysis.intervals import Floats, Rollups
-from benchmarks.analysis.sessions import lag_one
+from benchmarks.analysis.session_rollups import UNKNOWN_TIME, SessionRollups
 from benchmarks.analysis.shape import shape_of
 from benchmarks.analysis.verdicts import Judgements, judge
 
@@ -26,14 +25,16 @@ EXACT = 1e-9
 
 @dataclass(frozen=True)
 class Looks:
-    """What a check finds in the runs of many cells: gates, and rho of each session.
+    """What a check finds in the runs of many cells, and in each session of them.
 
-    ``moves``: by which part the order of the runs moves each mean.
+    ``moves``: by which part the order of the runs moves each mean. ``rho`` and
+    ``first`` are what sessions keep.
     """
 
     gates: NDArray[np.int64]
     moves: Floats
     rho: Floats
+    first: Floats
 
 
 def looked_at(runs: Runs, sessions: NDArray[np.int64], step: float) -> Looks:
@@ -41,17 +42,20 @@ def looked_at(runs: Runs, sessions: NDArray[np.int64], step: float) -> Looks:
     cells, count, n = runs.shape
     names = np.repeat(sessions, n).tolist()
     doubts, moves = [], []
-    for values in runs.reshape(cells, -1):
+    rho, first = np.full((2, cells, count), np.nan)
+    for cell, values in enumerate(runs.reshape(cells, -1)):
         shape = shape_of(values, sessions=names, resolution=step or None)
         doubts.append(",".join(shape.doubts))
         moves.append(shape.order_moves)
-    found = [lag_one(values) for values in runs.reshape(-1, n).tolist()]
-    rho = np.array([np.nan if each is None else each for each in found])
-    return Looks(gates_of_doubts(doubts), np.array(moves), rho.reshape(cells, count))
+        for session, own in enumerate(runs[cell].tolist()):
+            first[cell, session], rho[cell, session] = (
+                np.nan if each is None else each for each in shape.apart(own)
+            )
+    return Looks(gates_of_doubts(doubts), np.array(moves), rho, first)
 
 
 def rolled_up(
-    runs: Runs, sessions: NDArray[np.int64], rho: Floats, step: float
+    runs: Runs, sessions: NDArray[np.int64], looks: Looks, scale: Floats, step: float
 ) -> tuple[Rollups, SessionRollups]:
     """Return what is stored of cells and of each of their sessions."""
     cells, count, n = runs.shape
@@ -66,8 +70,9 @@ def rolled_up(
             *_moments(each),
             each.min(axis=1),
             each.max(axis=1),
-            rho.ravel(),
+            looks.rho.ravel(),
             np.full(cells * count, resolution),
+            (scale * looks.first).ravel(),
         ),
     )
 
@@ -91,13 +96,20 @@ class Pair:
 
     def judged(self, truth: float | Floats) -> Judgements:
         """Judge the cells where the first side is ``truth`` times the second."""
-        own = _read(np.reshape(truth, (-1, 1, 1)) * self.own, self.world.step)
+        factor = np.reshape(truth, (-1, 1, 1))
+        own = _read(factor * self.own, self.world.step)
         step = self.world.step
         # A coarse display hides more of a smaller number; else scale changes no look.
         looks = self.own_looks or looked_at(own, self.own_sessions, step)
-        mine = rolled_up(own, self.own_sessions, looks.rho, step)
+        # A first run was seen as it was read, or before it was made slower.
+        scale = np.ones((1, 1)) if self.own_looks is None else factor[..., 0]
+        mine = rolled_up(own, self.own_sessions, looks, scale, step)
         theirs = rolled_up(
-            _read(self.other, step), self.other_sessions, self.other_looks.rho, step
+            _read(self.other, step),
+            self.other_sessions,
+            self.other_looks,
+            np.ones((1, 1)),
+            step,
         )
         return judge(
             mine[0],

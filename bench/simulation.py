@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.random import Generator
 
-from benchmarks.analysis.designs import SessionRollups
 from benchmarks.analysis.intervals import Rollups
+from benchmarks.analysis.session_rollups import SessionRollups
 
 Draw = Callable[[Generator, tuple[int, int]], np.ndarray]
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,11 @@ Running in process mode with 4 groups using 40 file descriptors each (== 160 tas
 Each sender will pass 200 messages of 100 bytes
 Time: 0.721
 """
+LSCPU = """\
+Architecture:        x86_64
+CPU(s):              4
+Model name:          AMD Athlon(tm) II X4 640 Processor
+"""
 
 
 @dataclass(frozen=True)
@@ -90,15 +95,22 @@ class Cost:
     printed: str
 
 
-class KeepingServer(HTTPServer):
+class KeepingServer(ThreadingHTTPServer):
     """Stores each key once; ``faults`` are used up first, one a request.
 
     A fault is a status, a (status, headers, answer), or what is done after storing:
-    "lose" answers nothing, "page" answers a web page and stores nothing.
+    "lose" answers nothing, "page" answers a web page and stores nothing; "hang up" does
+    neither. Each answer is ``slow_s`` late.
     """
+
+    # Connections stay open, each in a thread: none may hold up the end of a test.
+    daemon_threads = True
+    block_on_close = False
 
     def __init__(self, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), KeepingHandler)
+        self.connections, self.slow_s = 0, 0.0
+        self.lock = threading.Lock()
         self.stored: dict[str, Any] = {}
         self.requests: list[tuple[str, dict[str, str], bytes]] = []
         self.faults: list[Any] = []
@@ -114,6 +126,13 @@ class KeepingServer(HTTPServer):
 
 class KeepingHandler(BaseHTTPRequestHandler):
     server: KeepingServer
+    protocol_version = "HTTP/1.1"
+    # A head and a body in two pieces would wait for each other.
+    disable_nagle_algorithm = True
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.connections += 1
 
     def do_GET(self) -> None:
         self.reply(200, {"status": "ok", "version": "1.0", "database": True})
@@ -124,23 +143,53 @@ class KeepingHandler(BaseHTTPRequestHandler):
         body = gzip.decompress(raw) if packed else raw
         self.server.requests.append((self.path, dict(self.headers), body))
         if self.headers.get("Authorization") != f"Token {TOKEN}":
-            return self.reply(401, {"code": "wrong_token", "detail": "Unknown token."})
-        return self.fail_or_store(json.loads(body))
+            return self.reply(401, problem("wrong_token", "Unknown token."))
+        time.sleep(self.server.slow_s)
+        with self.server.lock:
+            if self.server.faults[:1] == ["hang up"]:
+                self.close_connection = bool(self.server.faults.pop(0))
+                return None
+            if self.path.endswith("/bulk/"):
+                return self.fail_or_store_all(body)
+            return self.fail_or_store(json.loads(body))
 
     def fail_or_store(self, document: Any) -> None:
         fault = self.server.faults.pop(0) if self.server.faults else None
         if isinstance(fault, int):
-            return self.reply(fault, {"code": "told", "detail": f"Told {fault}."})
+            return self.reply(fault, problem("told", f"Told {fault}."))
         if isinstance(fault, tuple):
             return self.reply(fault[0], fault[2], fault[1])
         if fault == "page":
             return self.reply(200, {})
         if "key" not in document:
-            return self.reply(400, {"code": "invalid", "detail": "Send a key."})
+            return self.reply(400, problem("invalid", "Send a key."))
         status, answer = self.store(document)
-        if fault != "lose":
-            self.reply(status, answer)
-        return None
+        if fault == "lose":
+            self.close_connection = True
+            return None
+        return self.reply(status, answer)
+
+    def fail_or_store_all(self, body: bytes) -> None:
+        """Store all lines or none, as Virtlab does."""
+        documents = [json.loads(line) for line in body.split(b"\n")]
+        fault = self.server.faults.pop(0) if self.server.faults else None
+        if isinstance(fault, int):
+            return self.reply(fault, problem("told", f"Told {fault}."))
+        if isinstance(fault, tuple):
+            return self.reply(fault[0], fault[2], fault[1])
+        if fault == "page":
+            return self.reply(200, {})
+        known = dict(self.server.stored)
+        answers = [self.store(document) for document in documents]
+        if any(status >= 400 for status, _ in answers):
+            self.server.stored.clear()
+            self.server.stored.update(known)
+            return self.reply(400, problem("lines_refused", "A line is refused."))
+        if fault == "lose":
+            self.close_connection = True
+            return None
+        runs = [answer for _, answer in answers]
+        return self.reply(202, {"accepted": len(runs), "repeated": 0, "runs": runs})
 
     def store(self, document: Any) -> tuple[int, Any]:
         key = document["key"]
@@ -149,21 +198,28 @@ class KeepingHandler(BaseHTTPRequestHandler):
         known = key in self.server.stored
         # As Virtlab does: a key is one run's for ever.
         if known and self.server.stored[key] != document:
-            return 409, {"code": "key_reused", "detail": "Used for another run."}
+            return 409, problem("key_reused", "Used for another run.")
         self.server.stored[key] = document
         return 200 if known else 202, {"id": 1, "key": key, "status": "received"}
 
     def reply(
         self, status: int, answer: Any, headers: dict[str, str] | None = None
     ) -> None:
+        body = json.dumps(answer).encode()
         self.send_response(status)
         for name, value in (headers or {}).items():
             self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(json.dumps(answer).encode())
+        self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
+
+
+def problem(code: str, detail: str) -> dict[str, Any]:
+    """Return an error as Virtlab says it."""
+    return {"code": code, "detail": detail, "fields": {}}
 
 
 class Powercap:
@@ -184,7 +240,7 @@ class Powercap:
 
 
 class PlanningHandler(KeepingHandler):
-    """Has a plan of one part; the rest is kept as uploads are."""
+    """Has a plan of one part, takes studies and hosts, keeps the rest as uploads."""
 
     server: "PlanningServer"
 
@@ -195,6 +251,9 @@ class PlanningHandler(KeepingHandler):
             "next": {"state": "over", "sentence": "Done.", "wait_s": 0},
             "meet": {"state": "start", "sentence": "", "starts_at_us": None},
             "finish": {"state": "keep", "sentence": "", "wait_s": 0},
+            "machine": {"facts": {"cpu model": "Athlon"}, "doubts": []},
+            "hosts": {"id": 3, "slug": "alpha"},
+            "studies": {"lab": "lab", "visibility": "private", **document},
         }
         question = self.path.rstrip("/").rpartition("/")[2]
         if question not in answers:
@@ -224,6 +283,8 @@ class Stage:
         self.printed.write_text(HACKBENCH)
         tool.write_text(f"#!/bin/sh\ncat {self.printed}\n")
         tool.chmod(0o755)
+        self.described = folder / "lscpu.txt"
+        self.described.write_text(LSCPU)
         self.powercap = Powercap(folder / "powercap")
 
     def environment(self, server: str = "") -> dict[str, str]:
@@ -274,6 +335,8 @@ class Stage:
             "power": (*meter, "--every", "0.05", "--seconds", "1"),
             "timeserver": ("--port", str(free_port()), "--bind", "127.0.0.1"),
             "spool": ("list",),
+            "study": ("new", "study", "--title", "KVM against native"),
+            "host": ("alpha", str(self.described)),
         }
         return given.get(command, ())
 
@@ -307,8 +370,8 @@ def bare_bytes() -> int:
     return cost_of(program).resident_bytes
 
 
-def await_true(claim: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 60
+def await_true(claim: Callable[[], Any], patience_s: float = 60) -> None:
+    deadline = time.monotonic() + patience_s
     while not claim():
         assert time.monotonic() < deadline, "it never came"
         time.sleep(0.02)

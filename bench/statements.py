@@ -7,6 +7,8 @@ it "faster" and "equivalent" are. Everything runs that a page runs.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -76,7 +78,9 @@ def said(
     return tuple(percent(float(share)) for share in shares)
 
 
-def words_by_world(generator: Generator, repetitions: int) -> Table:
+def words_by_world(
+    generator: Generator, repetitions: int, counts: Sequence[int] = RUNS
+) -> Table:
     """Both sides in one session, by how runs vary and how many there are."""
     cells = max(repetitions // SHAPE_WEIGHT, 2)
     return Table(
@@ -87,7 +91,7 @@ def words_by_world(generator: Generator, repetitions: int) -> Table:
         tuple(
             (f"{world.name}, {n}", *said(world, ONE_SHARED, generator, cells, n))
             for world in WORLDS
-            for n in RUNS
+            for n in counts
         ),
     )
 
@@ -181,3 +185,9 @@ def _text(cells: int) -> str:
         "ratio; shape, order, design and gates included. Wanted: at most 4 wrong at 1, "
         "0.95 and 0.5, at most 5 at 0.98, the edge of the margin."
     )
+
+
+if __name__ == "__main__":
+    cells, *counts = map(int, sys.argv[1:] or (3000, *RUNS))
+    table = words_by_world(np.random.default_rng(0), cells * SHAPE_WEIGHT, counts)
+    print(table.markdown())

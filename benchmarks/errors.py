@@ -10,6 +10,9 @@ from difflib import get_close_matches
 
 from benchmarks.sentences import Sentence, either, joined
 
+# PostgreSQL's words for a statement that was cut, and a lock that did not come.
+TOOK_TOO_LONG = ("57014", "55P03")
+
 
 class BenchmarksError(Exception):
     """A sentence for people (``str(error)``) and a ``code`` for programs."""
@@ -112,6 +115,12 @@ class UnknownStudyError(UnknownNameError):
     remedy = Sentence("Create the study first: POST /api/v1/studies/.")
 
 
+class UnknownLabError(UnknownNameError):
+    code = "unknown_lab"
+    kind = Sentence("lab")
+    remedy = Sentence("Ask its people for its short name: it is in their addresses.")
+
+
 class UnknownHostError(UnknownNameError):
     code = "unknown_host"
     kind = Sentence("host")
@@ -151,6 +160,12 @@ class VersionError(BenchmarksError):
     """A study that cannot be published now, or a version that cannot be changed so."""
 
     code = "version"
+
+
+class ReviewError(BenchmarksError):
+    """A review that cannot be published so, or not be changed so."""
+
+    code = "review"
 
 
 class WrongTokenError(BenchmarksError):
@@ -221,6 +236,69 @@ class StudyExistsError(AlreadyExistsError):
     remedy = Sentence(
         "Change it with PATCH /api/v1/studies/<slug>/, or choose another slug."
     )
+
+
+class UncheckedStudyError(BenchmarksError):
+    """A study cannot be published, for its check fails."""
+
+    code = "study_unchecked"
+    status = 409
+
+    def __init__(self, slug: str) -> None:
+        super().__init__(
+            Sentence(
+                'The check of study "{slug}" fails, so it stays private: nobody shall '
+                "see numbers that were not checked. The page of the study says what "
+                "failed once the check was tried again.",
+                slug=slug,
+            )
+        )
+
+
+class SharingError(BenchmarksError):
+    """A study is shared with nobody, or with labs while it is not shared."""
+
+    code = "sharing"
+    field = "shared_with"
+
+
+class StudyArchivedError(BenchmarksError):
+    """Something was to be added to a study that lies in the archive."""
+
+    code = "study_archived"
+    status = 409
+
+    def __init__(self, slug: str) -> None:
+        super().__init__(
+            Sentence(
+                'The study "{study}" is archived: nothing is added to it. Take it out '
+                "of the archive first, in its settings.",
+                study=shorten(slug),
+            )
+        )
+
+
+class LabExistsError(BenchmarksError):
+    """The short name of a new lab is taken."""
+
+    code = "lab_exists"
+    status = 409
+    field = "slug"
+
+    def __init__(self, slug: str) -> None:
+        super().__init__(
+            Sentence(
+                'The short name "{slug}" is taken. Choose another one.',
+                slug=shorten(slug),
+            )
+        )
+
+
+class NotAllowedError(BenchmarksError):
+    """This installation lets others do it, not whoever asks."""
+
+    code = "not_allowed"
+    status = 403
 
 
 class HostExistsError(AlreadyExistsError):
@@ -298,6 +376,12 @@ class PlaceError(BenchmarksError):
     code = "place"
 
 
+class DeletionError(BenchmarksError):
+    """A deletion without a reason, or of what is gone already."""
+
+    code = "deletion"
+
+
 class InvitationError(BenchmarksError):
     """An invitation that cannot be accepted any more, or not by this person."""
 
@@ -325,6 +409,18 @@ class TooManyAttemptsError(BenchmarksError):
                 wait=-(-wait_s // 60),
             )
         )
+
+
+class TooFastError(BenchmarksError):
+    """Somebody asks for more than is given at a time; nothing was done."""
+
+    code = "too_fast"
+    status = 429
+
+    def __init__(self, problem: Sentence, wait_s: int) -> None:
+        self.wait_s = wait_s
+        again = Sentence("Send it again in {wait} s; nothing was stored.", wait=wait_s)
+        super().__init__(joined([problem, again]))
 
 
 def closest(name: str, known: Iterable[str]) -> list[str]:

@@ -2,15 +2,29 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
+from typing import Any, Final
 
 import redis
 from django.conf import settings
 from django.db import DatabaseError, connection
-from django.db.models import Count, Min, Q
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Count, Min, Model, Q
 from django.utils import timezone
 
 from benchmarks import broker
-from benchmarks.models import OutboxItem
+from benchmarks.models import (
+    DueCheck,
+    DueEnergy,
+    Job,
+    OutboxItem,
+    PublishingJob,
+    Report,
+    Reread,
+    Review,
+)
+from benchmarks.publishing.reviews import stuck_reviews
 from benchmarks.unattended.lists import stuck_work
 
 
@@ -38,10 +52,24 @@ class StuckWork:
 
 
 @dataclass(frozen=True)
+class DueWork:
+    """Background work of one kind that waits for its turn; ``oldest_s`` in seconds.
+
+    ``is_late``: longer than it ever should where all processes run.
+    """
+
+    kind: str
+    waiting: int
+    oldest_s: float
+    is_late: bool
+
+
+@dataclass(frozen=True)
 class Health:
     """``ok``; ``down`` without PostgreSQL.
 
-    ``degraded`` without Redis (slower, nothing lost) and where work was set aside.
+    ``degraded`` without Redis (slower, nothing lost), where work was set aside, and
+    where work waits longer than it ever should.
     """
 
     status: str
@@ -50,12 +78,39 @@ class Health:
     redis: bool
     outbox: Outbox | None
     stuck: tuple[StuckWork, ...] = ()
+    due: tuple[DueWork, ...] = ()
+
+
+# What waits so long is done by nobody: a worker or the sweeper is away, or hangs.
+LATE_S: Final = 600.0
+UNFINISHED: Final = {"stage__in": Job.UNFINISHED}
+DUE: Final[tuple[tuple[str, type[Model], str, dict[str, Any]], ...]] = (
+    ("check", DueCheck, "noted_at", {}),
+    ("energy", DueEnergy, "noted_at", {}),
+    ("reread", Reread, "created_at", {"finished_at": None}),
+    ("report", Report, "requested_at", UNFINISHED),
+    ("publishing", PublishingJob, "requested_at", UNFINISHED),
+    ("review", Review, "requested_at", UNFINISHED),
+)
+
+
+def due_work() -> tuple[DueWork, ...]:
+    """Return how much work of each kind waits, whatever it is."""
+    due = []
+    for kind, model, since, wanted in DUE:
+        row = model._default_manager.filter(**wanted).aggregate(
+            waiting=Count("pk"), oldest=Min(since)
+        )
+        oldest_s = _age_s(row["oldest"]) if row["oldest"] else 0.0
+        due.append(DueWork(kind, row["waiting"], oldest_s, oldest_s > LATE_S))
+    return tuple(due)
 
 
 def health() -> Health:
     """Ask PostgreSQL and Redis now."""
     outbox: Outbox | None = None
     stuck: tuple[StuckWork, ...] = ()
+    due: tuple[DueWork, ...] = ()
     waiting = Q(quarantined_at=None)
     try:
         row = OutboxItem.objects.aggregate(
@@ -63,7 +118,8 @@ def health() -> Health:
             oldest=Min("created_at", filter=waiting),
             quarantined=Count("pk", filter=~waiting),
         )
-        failed = stuck_work()
+        failed = (*stuck_work(), *stuck_reviews())
+        due = due_work()
     except DatabaseError:
         connection.close()  # a broken one would fail every later request too
     else:
@@ -79,7 +135,8 @@ def health() -> Health:
     except (redis.RedisError, OSError):
         is_redis_up = False
     is_stuck = any(each.quarantined for each in stuck)
-    up = "ok" if is_redis_up and not is_stuck else "degraded"
+    is_late = any(each.is_late for each in due) or (outbox and outbox.oldest_s > LATE_S)
+    up = "ok" if is_redis_up and not is_stuck and not is_late else "degraded"
     return Health(
         status=up if outbox else "down",
         version=settings.VERSION,
@@ -87,7 +144,39 @@ def health() -> Health:
         redis=is_redis_up,
         outbox=outbox,
         stuck=stuck,
+        due=due,
     )
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """Whether this process can answer requests; ``problem`` says why not."""
+
+    ready: bool
+    problem: str = ""
+
+
+def readiness() -> Readiness:
+    """Ask whether PostgreSQL answers and has the tables that this version needs."""
+    try:
+        is_current = _has_all_migrations()
+    except DatabaseError:
+        connection.close()
+        return Readiness(False, "PostgreSQL does not answer.")
+    if not is_current:
+        return Readiness(False, "The database is not migrated: run manage.py prepare.")
+    return Readiness(True)
+
+
+def _has_all_migrations() -> bool:
+    applied = set(MigrationRecorder(connection).applied_migrations())
+    return applied >= _migrations()
+
+
+@cache
+def _migrations() -> frozenset[tuple[str, str]]:
+    """Return the migrations of this version; reading the files takes a while."""
+    return frozenset(MigrationLoader(None).disk_migrations)
 
 
 def _age_s(since: datetime) -> float:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -80,6 +81,9 @@ PLATFORMS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Each platform by the name that its makers write, and how else it is spelled."""
 
+ASKED_FOR: Final = ("KVM", "Xen", "VMware ESXi", "Hyper-V")
+"""What people choose among: each has its place, whether anybody measured it or not."""
+
 TYPES: Final[Mapping[str, tuple[str, ...]]] = {
     "": ("none", "native"),
     "full": ("hvm", "full virtualization", "fully virtualized", "hardware assisted"),
@@ -97,6 +101,8 @@ TYPES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
+# A study's check asks of the same few names and options for each of its cells.
+@lru_cache(maxsize=1024)
 def _folded(name: str) -> str:
     """A name as it is looked up: case, brackets, hyphens and slashes do not matter."""
     return " ".join(

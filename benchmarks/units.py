@@ -84,7 +84,7 @@ _SINGLE: Final[dict[str, dict[str, int | Fraction]]] = {
     Sentence("power"): {"W": 1, "mW": Fraction(1, 1000), "kW": 1000},
     Sentence("ratio"): {"1": 1, "%": Fraction(1, 100)},
     Sentence("count"): {"": 1},
-    Sentence("rate"): {"1/s": 1, "1/min": Fraction(1, 60)},
+    Sentence("rate"): {"1/s": 1, "1/min": Fraction(1, 60), "GUP/s": 10**9},
     Sentence("CPU time per data"): {"us/KiB": _MICRO / 1024, "us/KB": _MICRO / 1024},
     Sentence("frequency"): {"Hz": 1, "kHz": 1000, "MHz": 10**6, "GHz": 10**9},
 }
@@ -125,6 +125,8 @@ ALIASES: Final[Mapping[str, str]] = MappingProxyType(
         "count": "",
         **dict.fromkeys(("/s", "IOps", "IOPS", "req/s", "ops/s"), "1/s"),
         **dict.fromkeys(("Trans/s", "trans/s", "tps"), "1/s"),
+        **dict.fromkeys(("bogo ops/s", "events/s", "frames/s"), "1/s"),
+        "GUPS": "GUP/s",
         "usec/KB": "us/KB",
         "\u00b5s/KB": "us/KB",
         "\u00b5s/KiB": "us/KiB",

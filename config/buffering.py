@@ -47,6 +47,8 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             channel_timeout=SILENT_S,
             max_request_body_size=LARGEST_UPLOADS * settings.UPLOAD_LIMIT_BYTES,
             max_request_header_size=64 * 1024,
+            # It also notices who hangs up while a thread works for them.
+            channel_request_lookahead=1,
             asyncore_use_poll=True,
             backlog=self.cfg.backlog,
             # Which of them count is Django's to say (HTTPS in config/settings.py).

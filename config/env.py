@@ -1,6 +1,8 @@
 """Read settings from the environment; a bad value stops the start with a sentence."""
 
 import os
+from collections.abc import Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from urllib.parse import parse_qs, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -37,9 +39,25 @@ def whole_number(name: str, default: int) -> int:
         raise ImproperlyConfigured(f"{name}={value!r} is not a whole number.") from None
 
 
+def one_of(name: str, choices: Sequence[str]) -> str:
+    """Return a variable that is one of a few words, the first by default."""
+    value = os.environ.get(name) or choices[0]
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name}={value!r} is none of {', '.join(choices)}.")
+    return value
+
+
 def words(name: str, default: str) -> list[str]:
     """Return the words of a comma-separated variable."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def networks(name: str, default: str) -> list[IPv4Network | IPv6Network]:
+    """Return a comma-separated variable of addresses and networks (10.0.0.0/8)."""
+    try:
+        return [ip_network(word) for word in words(name, default)]
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}.") from None
 
 
 def broker_url(redis_url: str) -> str:

@@ -18,6 +18,12 @@ graceful_timeout = 8
 keepalive = 5
 control_socket_disable = True
 
+logger_class = "config.web_log.WebLog"
+# The combined form, then how long it took in seconds, and the request's id.
+access_log_format = (
+    '%(h)s - - %(t)s "%(r)s" %(s)s %(b)s "%(f)s" "%(a)s" %(L)s %({x-request-id}o)s'
+)
+
 
 def on_starting(server: Any) -> None:
     """Load every view before the fork; Django would do it at the first request.

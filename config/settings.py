@@ -5,7 +5,7 @@ from pathlib import Path
 import dj_database_url
 from csp.constants import NONE, SELF
 
-from config import env
+from config import env, logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DASHBOARD = BASE_DIR / "dashboard"
@@ -15,6 +15,10 @@ VAR = Path(env.text("VIRTLAB_VAR", str(BASE_DIR / "var"))).resolve()
 SECRET_KEY = env.text("SECRET_KEY")
 DEBUG = env.flag("DEBUG", default=False)
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
+# Addresses of proxies whose word is taken for where a request comes from.
+TRUSTED_PROXIES = env.networks("TRUSTED_PROXIES", "")
+# Ports of a proxy that browsers see, beside our own, 80 and 443.
+ALLOWED_PORTS = env.words("ALLOWED_PORTS", "")
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS", "")
 
 INSTALLED_APPS = [
@@ -35,6 +39,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.requests.requests",
+    "config.bounds.bounds",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.compression.compression",
@@ -48,6 +54,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "dashboard.kit.hooks.ButtonAddressMiddleware",
+    "dashboard.kit.hooks.BusyMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -79,6 +86,10 @@ DATABASES = {
     )
 }
 
+# How long PostgreSQL works for a request, and waits for a lock: then 503.
+WEB_STATEMENT_TIMEOUT_S = env.whole_number("WEB_STATEMENT_TIMEOUT_S", 30)
+WEB_LOCK_TIMEOUT_S = env.whole_number("WEB_LOCK_TIMEOUT_S", 10)
+
 # Redis carries wake-up hints only: the outbox in PostgreSQL is the truth.
 REDIS_URL = env.text("REDIS_URL")
 CELERY_BROKER_URL = env.broker_url(REDIS_URL)
@@ -94,6 +105,9 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_TIME_LIMIT = 240
 CELERY_TASK_SOFT_TIME_LIMIT = 200
+# A child that has grown, or done much, makes room for a fresh one between two tasks.
+CELERY_WORKER_MAX_TASKS_PER_CHILD = env.whole_number("WORKER_TASKS", 5_000)
+CELERY_WORKER_MAX_MEMORY_PER_CHILD = env.whole_number("WORKER_MEMORY_KIB", 600_000)
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_ACCEPT_CONTENT = ["json"]
@@ -141,6 +155,7 @@ STORAGES = {
 LOGIN_URL = "dashboard:login"
 LOGIN_REDIRECT_URL = "dashboard:overview"
 LOGOUT_REDIRECT_URL = "dashboard:overview"
+PASSWORD_HASHERS = ["config.hashing.BoundedHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {
         "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
@@ -157,6 +172,8 @@ SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
+# Asked from inside, by what speaks no HTTPS.
+SECURE_REDIRECT_EXEMPT = [r"^metrics$", r"^api/v1/(health|ready|time)/$"]
 X_FRAME_OPTIONS = "DENY"
 
 CONTENT_SECURITY_POLICY = {
@@ -171,7 +188,18 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+# Who makes labs, beside `manage.py create_lab`: nobody else, admins of a lab, or
+# everybody who has an account or a token that may upload.
+LABS_MADE_BY = env.one_of("LABS_MADE_BY", ("admins", "nobody", "everybody"))
+
 UPLOAD_LIMIT_BYTES = env.whole_number("UPLOAD_LIMIT_BYTES", 8 * 1024 * 1024)
+# What a lab may send and keep, and a network preview; 0 is without limit.
+LAB_RUNS_PER_MINUTE = env.whole_number("LAB_RUNS_PER_MINUTE", 600_000)
+LAB_BYTES_PER_DAY = env.whole_number("LAB_BYTES_PER_DAY", 50_000_000_000)
+LAB_BYTES_STORED = env.whole_number("LAB_BYTES_STORED", 0)
+LAB_PREVIEWS_PER_MINUTE = env.whole_number("LAB_PREVIEWS_PER_MINUTE", 3_000)
+PREVIEWS_PER_MINUTE = env.whole_number("PREVIEWS_PER_MINUTE", 120)
+PREVIEW_LIMIT_CHARACTERS = env.whole_number("PREVIEW_LIMIT_CHARACTERS", 2_000_000)
 UPLOAD_LIMIT_RATIO = 100
 BULK_LIMIT_LINES = 10_000
 
@@ -204,12 +232,15 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": ["api.kit.schema.without_private_marks"],
 }
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}
-    },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": "INFO"},
-}
+LOGGING = logs.configuration()
+
+# Who reads /metrics shows it; without one there is no such address.
+METRICS_TOKEN = env.text("METRICS_TOKEN", "")
+# Where the worker and the sweeper serve their own counters; 0: nowhere. Under
+# `make run` those of all processes stand in one folder, and web serves them.
+METRICS_PORT = env.whole_number("METRICS_PORT", 0)
+
+# How long a web process works on one file of `/api/v1/data/`, and where it lies until
+# it is sent: on a disk, for `/tmp` is often memory.
+DATA_TIMEOUT_S = env.whole_number("DATA_TIMEOUT_S", 600)
+DATA_FOLDER = VAR / "exports"

@@ -1,12 +1,13 @@
-"""Addresses: the API under one version prefix, the agent for download, then pages."""
+"""Addresses: metrics, the API under one version prefix, the agent, then pages."""
 
 from functools import cache
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import include, path
 from django.views.decorators.http import require_safe
 
 from agents import build
+from benchmarks.monitoring import exposition, gauges
 
 
 @cache
@@ -34,7 +35,22 @@ def show_checksum(request: HttpRequest) -> HttpResponse:
     return HttpResponse(build.checksum(agent_file()), content_type="text/plain")
 
 
+@require_safe
+def show_metrics(request: HttpRequest) -> HttpResponse:
+    """Show the metrics to whoever shows the token; to others nothing is here."""
+    if not exposition.may_read(request.headers.get("Authorization", "")):
+        raise Http404
+    return HttpResponse(
+        exposition.text(gauges.State()),
+        content_type=exposition.CONTENT_TYPE,
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+handler500 = "dashboard.kit.hooks.show_broken"
+
 urlpatterns = [
+    path("metrics", show_metrics, name="metrics"),
     path("api/v1/", include("api.urls")),
     path(f"agent/{build.NAME}", download_agent, name="agent"),
     path(f"agent/{build.NAME}.sha256", show_checksum, name="agent-checksum"),

@@ -4,10 +4,12 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
+from config.bounds import bound_statements
 from config.celery import app as celery_app
 
 __all__ = ["application", "celery_app"]  # tasks find their broker through the latter
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+bound_statements()
 application = get_wsgi_application()

@@ -23,9 +23,14 @@ __all__ = ["ServiceError", "Services", "services"]
 class Services:
     """PostgreSQL and Valkey of one folder."""
 
-    def __init__(self, folder: VarFolder, pause: Callable[[], None] = step) -> None:
+    def __init__(
+        self,
+        folder: VarFolder,
+        pause: Callable[[], None] = step,
+        archive: Path | None = None,
+    ) -> None:
         self.folder = folder
-        self.postgres = Postgres(folder, pause)
+        self.postgres = Postgres(folder, pause, archive)
         self.valkey = Valkey(folder, pause)
 
     def start(self) -> None:
@@ -55,13 +60,17 @@ class Services:
 
 
 @contextmanager
-def services(var: Path | str, pause: Callable[[], None] = step) -> Iterator[Services]:
+def services(
+    var: Path | str,
+    pause: Callable[[], None] = step,
+    archive: Path | None = None,
+) -> Iterator[Services]:
     """Run both servers in the folder, alone, for the length of a ``with`` block."""
     folder = VarFolder(Path(var).absolute())
     folder.prepare()
     lock = folder.lock()
     try:
-        running = Services(folder, pause)
+        running = Services(folder, pause, archive)
         running.start()
         try:
             yield running

@@ -49,6 +49,11 @@ class VarFolder:
     def runtime(self) -> Path:
         return self.path / "run"
 
+    @property
+    def counters(self) -> Path:
+        """Where processes count together what Prometheus asks for."""
+        return self.runtime / "counters"
+
     def prepare(self) -> None:
         """Make the folder; refuse when it cannot be written or the disk is full."""
         with in_words(self.path):

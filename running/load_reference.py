@@ -39,6 +39,8 @@ def load(client: Client) -> None:
             slug = study.document["slug"]
             bar = progress.add_task(f"uploading {slug}", total=len(study.runs))
             client.create_study(study.document)
+            for tool in study.own_tools:
+                client.declare_tool(tool)
             for host in study.hosts:
                 client.register_host(host)
             # Runs come last: a study that has them all needs nothing more.

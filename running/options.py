@@ -1,4 +1,4 @@
-"""What `make run` can be told: PORT, BIND, VAR, DATABASE_URL and REDIS_URL."""
+"""What `make run` can be told: PORT, BIND, VAR, REFERENCE, and servers to use."""
 
 import errno
 import os
@@ -23,6 +23,8 @@ class Options:
     var: Path
     database_url: str = ""
     redis_url: str = ""
+    archive: Path | None = None
+    has_reference: bool = True
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> "Options":
@@ -48,6 +50,8 @@ class Options:
             var=(ROOT / (environment.get("VAR") or "var")).absolute(),
             database_url=database,
             redis_url=broker,
+            archive=archive_folder(environment),
+            has_reference=_has_reference(environment),
         )
 
     @property
@@ -85,6 +89,22 @@ class Options:
             f"{self.host}:{self.port} is no address of this machine ({error}). Use "
             "BIND=127.0.0.1, or BIND=0.0.0.0 to be reached from other machines."
         )
+
+
+def _has_reference(environment: Mapping[str, str]) -> bool:
+    chosen = environment.get("REFERENCE") or "on"
+    if chosen not in {"on", "off"}:
+        raise ServiceError(
+            f"REFERENCE={chosen} is neither on nor off: whether the published studies "
+            "are loaded."
+        )
+    return chosen == "on"
+
+
+def archive_folder(environment: Mapping[str, str]) -> Path | None:
+    """Return where PostgreSQL's log is archived, if it is."""
+    chosen = environment.get("ARCHIVE")
+    return (ROOT / chosen).absolute() if chosen else None
 
 
 def allowed_hosts(options: Options, environment: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ and cleared of dead servers.
 """
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -62,8 +63,14 @@ class Postgres(Server):
     name = "postgres"
     title = "PostgreSQL"
 
-    def __init__(self, folder: VarFolder, pause: Callable[[], None] = step) -> None:
+    def __init__(
+        self,
+        folder: VarFolder,
+        pause: Callable[[], None] = step,
+        archive: Path | None = None,
+    ) -> None:
         super().__init__(folder, pause)
+        self.archive = archive
         self.bin = binaries()
         self.account = accounts.for_data(folder.pgdata)
         if self.account:
@@ -87,6 +94,7 @@ class Postgres(Server):
                 str(self.bin / "postgres"),
                 *("-D", str(self.folder.pgdata), "-p", str(PORT)),
                 *("-h", "", "-k", str(self.socket_folder)),
+                *self._archiving(),
             ],
             log=self.log,
             environment=environment(),
@@ -98,9 +106,21 @@ class Postgres(Server):
             patience_s=30,
         )
 
+    def _archiving(self) -> tuple[str, ...]:
+        """Return the options that archive the log: each minute at the latest."""
+        if self.archive is None:
+            return ()
+        command = archive_command(self.archive / "wal")
+        settings = ("archive_mode=on", "archive_timeout=60", command)
+        return tuple(word for setting in settings for word in ("-c", setting))
+
     def make_ready_to_start(self) -> None:
         """Make the data folder at the first start; remove a dead server's pid file."""
         self.folder.socket_folder("pg", self.account)
+        if self.archive is not None:
+            with in_words(self.archive):
+                self.archive.mkdir(parents=True, exist_ok=True)
+                make_private(self.archive / "wal", self.account)
         data = DataFolder(self.folder.pgdata, self.account)
         if not data.version() and not data.make(
             initdb=self.bin / "initdb",
@@ -260,6 +280,19 @@ class DataFolder:
             # PostgreSQL works in its data folder.
             if Path(psutil.Process(pid).cwd()) != self.path.resolve():
                 pid_file.unlink()
+
+
+def archive_command(folder: Path) -> str:
+    """Return the setting that copies a part of the log: whole or not at all.
+
+    One that is there already must be the same: PostgreSQL asks again after a crash.
+    """
+    wal = shlex.quote(str(folder)).replace("%", "%%")
+    new, kept = f"{wal}/%f.new", f"{wal}/%f"
+    copy = f'cp "%p" {new} && sync {new} && mv {new} {kept} && sync {wal}'
+    return (
+        f'archive_command=if test -f {kept}; then cmp -s "%p" {kept}; else {copy}; fi'
+    )
 
 
 def environment() -> dict[str, str]:

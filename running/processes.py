@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from running import launch
+from running import launch, rotation
 
 if TYPE_CHECKING:
     from running.accounts import Account
 
 ROOT = Path(__file__).resolve().parent.parent
-OLD_LOG_BYTES = 10 * 1024 * 1024
 STEP_S = 0.02
 
 
@@ -148,16 +147,10 @@ def open_log(path: Path | None) -> Iterator[IO[bytes] | None]:
     if path is None:
         yield None
         return
-    set_aside_large(path)
+    rotation.set_aside(path)
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     with open(descriptor, "ab") as file:
         yield file
-
-
-def set_aside_large(log: Path) -> None:
-    """Rename a log past 10 MB; exactly one old file is kept."""
-    if log.exists() and log.stat().st_size > OLD_LOG_BYTES:
-        log.replace(log.with_name(log.name + ".1"))
 
 
 def last_lines(log: Path | None, count: int = 5) -> str:

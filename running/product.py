@@ -95,14 +95,18 @@ def free_port() -> int:
         return int(sock.getsockname()[1])
 
 
-def start(var: Path, **environment: Any) -> Product:
+def environment() -> dict[str, str]:
+    """Return ours, without what would lead a product to somebody's servers."""
+    return {name: value for name, value in os.environ.items() if name not in NOT_ITS}
+
+
+def start(var: Path, **more: Any) -> Product:
     """Start the product in a folder, without waiting for it."""
     port = free_port()
-    own = {name: value for name, value in os.environ.items() if name not in NOT_ITS}
     process = subprocess.Popen(
         [sys.executable, "-m", "running.supervisor"],
         cwd=ROOT,
-        env={**own, "PORT": str(port), "VAR": str(var), **environment},
+        env={**environment(), "PORT": str(port), "VAR": str(var), **more},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

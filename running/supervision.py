@@ -121,6 +121,7 @@ class Supervision:
         self.say = say
         self.keepers: list[Keeper] = []
         self.once: Child | None = None
+        self.chores: list[Callable[[], None]] = []  # done at every look
         self.asked_at: float | None = None
         self.in_a_hurry = False
         self.adopts_orphans = False
@@ -155,6 +156,8 @@ class Supervision:
         """Look after everything once, then wait a moment."""
         for keeper in self.keepers:
             keeper.tend()
+        for chore in self.chores:
+            chore()
         self._reap_adopted()
         self.pause()
 

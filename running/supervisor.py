@@ -5,6 +5,7 @@ then it keeps all of them running until Ctrl-C or SIGTERM.
 """
 
 import os
+import shutil
 import signal
 import sys
 import time
@@ -20,6 +21,7 @@ from running.folders import VarFolder
 from running.options import Options, child_environment
 from running.probe import is_healthy
 from running.processes import Child, Program, last_lines
+from running.rotation import Rotation
 from running.servers import Server
 from running.supervision import Stopped, Supervision, say
 
@@ -66,7 +68,9 @@ class Supervisor:
         try:
             if self.options.has_own_servers:
                 say(f"starting PostgreSQL and Valkey in {self.options.var}")
-                services = Services(self.folder, self.supervision.pause)
+                services = Services(
+                    self.folder, self.supervision.pause, self.options.archive
+                )
                 services.start()
             self._set_environment(services)
             yield
@@ -77,7 +81,14 @@ class Supervisor:
             self.supervision.leave_nothing()
 
     def _set_environment(self, services: Services | None) -> None:
-        own = {"SECRET_KEY": self._secret_key()}
+        # Those of an earlier start may be torn, by a power cut.
+        shutil.rmtree(self.folder.counters, ignore_errors=True)
+        own = {
+            "SECRET_KEY": self._secret_key(),
+            "PROMETHEUS_MULTIPROC_DIR": str(self.folder.counters),
+            "METRICS_TOKEN": os.environ.get("METRICS_TOKEN")
+            or self.folder.secret("metrics-token"),
+        }
         if services:
             own |= services.environment()
             self.servers = [services.valkey, services.postgres]
@@ -108,6 +119,7 @@ class Supervisor:
         Web comes first, being awaited; the loader's connection waits in our listener.
         """
         say("starting web, worker and sweeper")
+        self.supervision.chores.append(Rotation(self.folder.logs))
         web, worker, sweeper = (
             Child(program)
             for program in (
@@ -119,7 +131,7 @@ class Supervisor:
         web.start()
         # Before they run: what has no process yet does not count as dead.
         self.supervision.keep(web, worker, sweeper, *self.servers)
-        if self.upload_token.exists():
+        if self.upload_token.exists() and self.options.has_reference:
             self.supervision.begin(self._loader())
         self._wait_for_health()
         # Nothing to upload, and it ends now; three starts at once would delay "ready".

@@ -115,4 +115,11 @@ SLOWER = Judgement(
     sentences=("The interval lies wholly below 0.98.",),
     advice="",
 )
-MEASURED = changed(XEN, n=6, baseline_n=5, efficiency=0.96, judgement=SLOWER)
+MEASURED = changed(
+    XEN,
+    n=6,
+    baseline_n=5,
+    efficiency=0.96,
+    judgement=SLOWER,
+    interval=SLOWER.interval,
+)

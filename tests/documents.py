@@ -1,6 +1,8 @@
 """Uploads as an agent sends them."""
 
 import uuid
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 
@@ -32,3 +34,12 @@ def network_run(
         "samples": [sample],
         **changes,
     }
+
+
+def in_turn(documents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Let each of these begin a minute after the one before."""
+    began = datetime(2026, 3, 2, 10, tzinfo=UTC)
+    return [
+        {**document, "started_at": (began + timedelta(minutes=turn)).isoformat()}
+        for turn, document in enumerate(documents)
+    ]

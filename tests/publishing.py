@@ -2,9 +2,17 @@
 
 from typing import Any
 
-from benchmarks.models import PublishingJob, Study, Version
+from benchmarks.models import Lab, PublishingJob, Review, Study, Version
 from benchmarks.publishing.jobs import request_version, take_publishing_job
+from benchmarks.publishing.reviews import (
+    publish_review,
+    reviewable_questions,
+    store_review_files,
+    take_review,
+)
 from benchmarks.publishing.versions import Write, publish_version
+from benchmarks.viewer import ANYONE
+from dashboard.exports.review import review_texts
 
 
 def requested(study: Study, person: Any, **changes: str) -> PublishingJob:
@@ -25,3 +33,24 @@ def published(
     taken = take_publishing_job(requested(study, person, **changes).pk)
     assert taken is not None
     return publish_version(job=taken, write=write)
+
+
+def reviewed(lab: Lab, **changes: Any) -> Review:
+    """Publish a review of all that is public, with files of a few letters."""
+    given: dict[str, Any] = {
+        "title": "A review",
+        "authors": "Doe, Jane",
+        "questions": reviewable_questions(ANYONE),
+        "viewer": ANYONE,
+    }
+    review, _is_new = publish_review(
+        lab=lab,
+        who="keeper",
+        person=None,
+        site="http://testserver",
+        **{**given, **changes},
+    )
+    if taken := take_review(review.pk):
+        store_review_files(review=taken, files=review_texts(taken))
+    review.refresh_from_db()
+    return review

@@ -2,8 +2,9 @@
 
 ``python -m tests.pythons run ARGUMENTS`` (`make test-pythons`) gives pytest these
 arguments with every Python of this machine, then writes what passed into
-docs/pythons.md and README.md. ``passed`` (`make test`) notes that every test did with
-our own, which need not be run again; ``check`` (`make docs-check`) compares the files.
+docs/pythons.md and README.md; ``newest`` tries but the newest and writes nothing.
+``passed`` (`make test`) notes that every test did with our own, which need not be run
+again; ``check`` (`make docs-check`) compares the files.
 """
 
 import os
@@ -93,19 +94,26 @@ def with_sentence(readme: str, page: str) -> str:
     return SENTENCE.sub(lambda _: new[0], readme, count=1)
 
 
-def run(arguments: list[str]) -> None:
-    """Try them one after another; write what passed only if all did."""
+def run(arguments: list[str], *, is_newest_alone: bool = False) -> None:
+    """Try them one after another; write what passed only if all did.
+
+    The newest alone is soonest to show what Python no longer has; nothing is written.
+    """
     whole = NOTE.read_text() if NOTE.exists() else ""
     tried = {
         version: path
         for version, path in pythons(folders()).items()
         if version != whole
     }
+    if is_newest_alone:
+        tried = dict(list(tried.items())[-1:])
     for version, path in tried.items():
         print(f"\nPython {version} ({path})", flush=True)
         venv = VENVS / version
         _call(path, "running/bootstrap.py", "--dev", "--exact", "--venv", venv)
         _call(venv / "bin" / "python", "-m", "pytest", *arguments)
+    if is_newest_alone:
+        return
     page = PAGE_TEXT.format(textwrap.fill(sentence(whole, tried), 88))
     PAGE.write_text(page)
     README.write_text(with_sentence(README.read_text(), page))
@@ -132,7 +140,7 @@ def main() -> None:
     elif command == "check":
         check()
     else:
-        run(arguments)
+        run(arguments, is_newest_alone=command == "newest")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from benchmarks.reference.documents import reference_study
 from benchmarks.studies import saving
 from benchmarks.studies import saving as systems
 from benchmarks.uploads import intake, processing
+from tests.own_tools import declare
 
 
 def load_study(
@@ -16,6 +17,8 @@ def load_study(
     """Load a study into the agent's lab: all its runs, or those that are wanted."""
     published = reference_study(slug)
     study, _ = saving.save_study(lab=agent.lab, **published.document)
+    for tool in published.own_tools:
+        declare(agent.lab, agent, **tool)
     for host in published.hosts:
         systems.register_host(lab=agent.lab, **host)
     runs = [run for run in published.runs if wanted is None or wanted(run)]

@@ -19,6 +19,8 @@ if process := os.environ.get("PYTEST_XDIST_WORKER"):
     REDIS_URL = f"{env.text('REDIS_URL')}?db={int(process.removeprefix('gw')) + 1}"
     CELERY_BROKER_URL = env.broker_url(REDIS_URL)
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+# Hundreds of tests preview from one network.
+PREVIEWS_PER_MINUTE = 0
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS = {
-    *("agents", "api", "bench", "benchmarks", "config", "dashboard", "lab"),
+    *("agents", "api", "bench", "benchmarks", "client", "config", "dashboard", "lab"),
     *("running", "tests"),
 }
 
@@ -30,6 +30,8 @@ ALLOWED = {
     "bench": {"bench", "agents", "benchmarks", "running"},
     "config": OURS - {"bench", "lab", "tests"},
     "running": OURS - {"bench", "lab", "tests"},
+    # In its wheel the agent's client stands beside it.
+    "client": {"client"},
     "lab": {"lab", "agents.client"},
     # It runs in guests, beside the agent's file.
     "lab.files.clock": {"agents.timing"},
@@ -40,7 +42,16 @@ BELOW_PAGES = tuple(
     for room in ("charts", "exports", "kit", "templatetags", "wording")
 )
 # The rooms of the domain that write.
-ROOMS = ("labs", "own_tools", "plans", "publishing", "studies", "unattended", "uploads")
+ROOMS = (
+    "keeping",
+    "labs",
+    "own_tools",
+    "plans",
+    "publishing",
+    "studies",
+    "unattended",
+    "uploads",
+)
 PURE = (
     "benchmarks.analysis",
     "benchmarks.errors",

@@ -100,6 +100,14 @@ def test_one_with_which_every_test_passed_is_not_run_again(clone, capfd):
     assert capfd.readouterr().out.count("/bin/python -m pytest -q\n") == 2
 
 
+def test_the_newest_alone_writes_nothing(clone, capfd):
+    pythons.run(["-q"], is_newest_alone=True)
+
+    assert "3.13.0/bin/python -m pytest -q\n" in (told := capfd.readouterr().out)
+    assert told.count(" -m pytest ") == 1
+    assert "nothing" in pythons.PAGE.read_text()
+
+
 def test_nothing_is_written_where_one_fails(clone):
     add_program(clone / "venvs" / "3.13.0" / "bin" / "python", "exit 2")
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -20,7 +19,8 @@ from api.kit.refusals import (
     listed,
     summary,
 )
-from benchmarks.errors import BenchmarksError
+from benchmarks.database import sqlstate, was_away
+from benchmarks.errors import TOOK_TOO_LONG, BenchmarksError, TooFastError
 
 RETRY_AFTER_S = 2
 
@@ -28,6 +28,13 @@ UNAVAILABLE = Problem(
     503,
     "database_unavailable",
     "The database does not answer. Send the same again in a moment; that is safe.",
+    headers={"Retry-After": str(RETRY_AFTER_S)},
+)
+BUSY = Problem(
+    503,
+    "took_too_long",
+    "The database took too long for this and was stopped. Ask for less, or send the "
+    "same again in a moment; that is safe.",
     headers={"Retry-After": str(RETRY_AFTER_S)},
 )
 UNFORESEEN = Problem(
@@ -74,13 +81,15 @@ def problem_of(exc: Exception) -> Problem:
     if isinstance(exc, BenchmarksError):
         fields = {exc.field: [str(exc)]} if exc.field else {}
         headers = {"WWW-Authenticate": CHALLENGE} if exc.status == 401 else {}
+        if isinstance(exc, TooFastError):
+            headers = {"Retry-After": str(exc.wait_s)}
         return Problem(exc.status, exc.code, str(exc), fields, headers)
     if isinstance(exc, ApiError):
         return exc.problem()
     if isinstance(exc, exceptions.ValidationError):
         return invalid(exc.detail)
-    if isinstance(exc, OperationalError | InterfaceError):
-        return UNAVAILABLE
+    if was_away(exc):
+        return BUSY if sqlstate(exc) in TOOK_TOO_LONG else UNAVAILABLE
     # Django's own become REST framework's: one sentence for both.
     if isinstance(exc, Http404):
         exc = exceptions.NotFound()

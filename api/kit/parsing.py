@@ -7,7 +7,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -58,6 +58,8 @@ class Line:
 
     number: int
     document: dict[str, Any]
+    upload: Any = None
+    """What was made of it, if it was found right while it was read."""
 
 
 class StrictJSONParser(BaseParser):
@@ -96,7 +98,15 @@ class NDJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        return read_lines(_body(stream, parser_context))
+        return read_lines(_body(stream, parser_context), self.read_quickly)
+
+    @staticmethod
+    def read_quickly(raw: bytes) -> Any:
+        """Return what a line that is surely right means; None: it is to be looked at.
+
+        An answer has the ``document``.
+        """
+        return None
 
 
 class ORJSONRenderer(BaseRenderer):
@@ -138,11 +148,16 @@ def _as_floats(data: Any) -> Any:
     return float(data) if is_long else data
 
 
-def read_lines(body: bytes) -> list[Line]:
+def read_lines(
+    body: bytes, read_quickly: Callable[[bytes], Any] = lambda _: None
+) -> list[Line]:
     """Return every line's document, or name every line that has none."""
     lines: list[Line] = []
     problems: dict[int, Problem] = {}
     for number, row in _rows(body):
+        if upload := read_quickly(row):
+            lines.append(Line(number, upload.document, upload))
+            continue
         try:
             lines.append(Line(number, read_object(row, PrintedJSONParser.as_printed)))
         except StrictJSONError as error:
@@ -218,7 +233,7 @@ def read_object(raw: bytes, as_printed: Collection[str] = ()) -> dict[str, Any]:
         for name, value in document.items()
         if not (name in as_printed and isinstance(value, str))
     }
-    _inspect(stated, odd_text=bool(ODD_TEXT.search(raw)))
+    check_values(stated, odd_text=bool(ODD_TEXT.search(raw)))
     return document
 
 
@@ -313,7 +328,7 @@ def _members(container: Any) -> Members:
     return iter(container.items() if type(container) is dict else enumerate(container))
 
 
-def _inspect(document: dict[str, Any], odd_text: bool) -> None:
+def check_values(document: dict[str, Any], odd_text: bool) -> None:
     """Walk all values without recursion, whatever the nesting."""
     # Iterators: behind a nested value the outer level goes on where it was left.
     levels = [_members(document)]

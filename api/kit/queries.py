@@ -76,6 +76,14 @@ class HypervisorParameter(Text):
         return canonical_hypervisor(super().to_internal_value(data))
 
 
+class HypervisorsParameter(Text):
+    """Several hypervisors in any of their spellings, with commas between them."""
+
+    def to_internal_value(self, data: Any) -> list[str]:  # type: ignore[override]  # text becomes names
+        names = super().to_internal_value(data).split(",")
+        return [canonical_hypervisor(name) for name in names if name.strip()]
+
+
 class Query(StrictSerializer):
     """No parameters at all; a subclass declares those of its view."""
 

@@ -71,7 +71,8 @@ class ApiSchema(AutoSchema):
         if not self.view.get_authenticators():
             return [{}]
         needed: list[dict[str, list[str]]] = [{TOKEN: []}]
-        return [*needed, {}] if self.method in SAFE_METHODS else needed
+        is_free = self.method in SAFE_METHODS or not self.view.permission_classes
+        return [*needed, {}] if is_free else needed
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         operation = super().get_operation(*args, **kwargs)

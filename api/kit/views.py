@@ -112,10 +112,10 @@ class ApiView(GenericAPIView[Any]):
         return self.get_paginated_response(shown)
 
     def created_or_known(
-        self, output: type[AddressedRow], row: Any, created: bool
+        self, output: type[AddressedRow], row: Any, created: bool, **context: Any
     ) -> Response:
         """Answer 201 for a new row and 200 for one that was there already."""
-        shown = self.shown(output, row)
+        shown = self.shown(output, row, **context)
         status = HTTP_201_CREATED if created else HTTP_200_OK
         return Response(shown, status=status, headers={"Location": shown["url"]})
 

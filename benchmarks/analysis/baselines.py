@@ -367,30 +367,16 @@ def efficiency(
 
 
 def comparability(
-    one: Facts,
-    other: Facts,
-    *,
-    studied: Collection[str],
-    one_case: Facts | None = None,
-    other_case: Facts | None = None,
+    one: Facts, other: Facts, *, studied: Collection[str]
 ) -> Comparability:
     """Compare two systems' facts, given the dimensions that the study studies.
 
     ``studied`` are names of facts ("hypervisor", "guest_tools"). Facts are canonical
-    texts; a fact that one side does not state differs from one that is stated. The
-    ``case`` facts are the parameters of what was run, its unit among them: other
-    parameters are another measurement, whatever is studied.
+    texts; a fact that one side does not state differs from one that is stated.
     """
-    other_parameters = differences(one_case or {}, other_case or {})
     differing = differences(one, other)
     wanted = tuple(fact for fact in differing if fact.name in studied)
     unwanted = tuple(fact for fact in differing if fact.name not in studied)
-    if other_parameters:
-        text = Sentence(
-            "Not comparable, the case itself differs: {found}.",
-            found=_listed(other_parameters),
-        )
-        return Comparability("red", wanted, other_parameters, text)
     if unwanted:
         text = Sentence(
             "More than what is studied differs: {found}.", found=_listed(unwanted)

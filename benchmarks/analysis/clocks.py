@@ -7,7 +7,10 @@ carries the round trip of the question (``docs/method.md``, whose clock).
 Agents report it under ``clock`` of a run's facts, in whole microseconds:
 ``offset_start_us`` and ``offset_end_us`` say how far the guest's wall clock was ahead
 of the time server's, ``local_us`` and ``external_us`` how long the run took by each,
-``interval_bound_us`` how wrong the latter may be (``agents/timing/intervals.py``).
+``interval_bound_us`` how wrong the latter may be (``agents/timing/intervals.py``),
+``resolution_us`` in which steps the agent's clock was seen to move. Agents that state
+none took it for a microsecond; where such a clock read the same before and after a
+question, it is coarser than its report claims.
 """
 
 from __future__ import annotations
@@ -82,6 +85,12 @@ class GuestClock:
     guest_s: float
     offset_start_s: float
     offset_end_s: float
+    resolution_s: float = 0.0
+    """In which steps it moves; infinite where they are unknown and too long."""
+
+    def is_too_coarse(self, margin: float = 0.02) -> bool:
+        """A step over half the equivalence margin could make a verdict alone."""
+        return self.resolution_s > margin / 2 * self.guest_s
 
     @property
     def drift_ppm(self) -> float:
@@ -147,12 +156,13 @@ def trust_guest(
 ) -> TimeTrust:
     """Judge a run timed by its guest, and correct it if the server timed it too.
 
-    Suspect: more than 50 ms off at the start or the end, or a drift of more than 500
-    ppm that the error bound of the external duration does not explain.
+    Suspect: more than 50 ms off at the start or the end, a drift of more than 500 ppm
+    that the error bound of the external duration does not explain, or steps of more
+    than half the equivalence margin.
     """
     if not 0 < clock.guest_s < math.inf:
         raise ValueError("a run has a duration above 0")
-    faults = _faults(clock, external)
+    faults = _faults(clock, external, margin)
     if not faults:
         return TimeTrust(
             "trusted",
@@ -160,7 +170,7 @@ def trust_guest(
             Sentence(
                 "{whose} kept within {span} and {ppm:,.0f} ppm of the time server's.",
                 whose=whose,
-                span=_span(_worst_s(clock)),
+                span=_span(max(_worst_s(clock), clock.resolution_s)),
                 ppm=abs(clock.drift_ppm),
             ),
         )
@@ -184,8 +194,10 @@ def trust_guest(
     return TimeTrust("corrected", external.duration_s, text)
 
 
-def _faults(clock: GuestClock, external: Interval | None) -> list[Sentence]:
-    faults = []
+def _faults(
+    clock: GuestClock, external: Interval | None, margin: float
+) -> list[Sentence]:
+    faults = _coarseness(clock, margin)
     if _worst_s(clock) > MAX_OFFSET_S:
         worst = _span(_worst_s(clock))
         faults.append(Sentence("was up to {span} off", span=worst))
@@ -199,6 +211,20 @@ def _faults(clock: GuestClock, external: Interval | None) -> list[Sentence]:
             else Sentence("lost {ppm:,.0f} ppm", ppm=-drift)
         )
     return faults
+
+
+def _coarseness(clock: GuestClock, margin: float) -> list[Sentence]:
+    if not clock.is_too_coarse(margin):
+        return []
+    if math.isinf(clock.resolution_s):
+        return [Sentence("read the same before and after a question to the server")]
+    return [
+        Sentence(
+            "moves in steps of {span} ({share:.2g} % of the run)",
+            span=_span(clock.resolution_s),
+            share=100 * clock.resolution_s / clock.guest_s,
+        )
+    ]
 
 
 def _worst_s(clock: GuestClock) -> float:
@@ -220,12 +246,37 @@ def report_of(facts: Mapping[str, Any]) -> ClockReport | None:
     end_s = _seconds(clock, "offset_end_us")
     if guest_s is None or start_s is None or end_s is None or guest_s <= 0:
         return None
-    guest = GuestClock(guest_s, start_s, end_s)
+    resolution_s = _resolution_s(clock)
+    guest = GuestClock(guest_s, start_s, end_s, resolution_s)
+    # Its bound counts steps of a microsecond that were none.
+    if math.isinf(resolution_s):
+        return ClockReport(guest, None)
     duration_s = _seconds(clock, "external_us")
     bound_s = _seconds(clock, "interval_bound_us")
     if duration_s is None or bound_s is None or duration_s <= 0 or bound_s < 0:
         return ClockReport(guest, None)
     return ClockReport(guest, Interval(duration_s, bound_s))
+
+
+def _resolution_s(clock: Mapping[str, Any]) -> float:
+    """Return the steps that a report states, 0 if it states none, and infinity if it
+    shows that they were too long to time a question."""
+    stated_s = _seconds(clock, "resolution_us")
+    if stated_s is not None:
+        return max(stated_s, 0.0)
+    stamps = (clock.get("start"), clock.get("end"))
+    trips = [stamp.get("round_trip_us") for stamp in stamps if isinstance(stamp, dict)]
+    return math.inf if 0 in trips else 0.0
+
+
+def _unreported(facts: Mapping[str, Any], duration_s: float) -> GuestClock | None:
+    """Return the clock of an agent that no time server answered, by its steps alone."""
+    clock, execution = facts.get("clock"), facts.get("execution")
+    if not isinstance(clock, dict):
+        return None
+    timed = _seconds(execution, "local_us") if isinstance(execution, dict) else None
+    guest_s = timed or duration_s
+    return GuestClock(guest_s, 0.0, 0.0, _resolution_s(clock)) if guest_s > 0 else None
 
 
 def run_trust(
@@ -238,16 +289,21 @@ def run_trust(
 ) -> TimeTrust | None:
     """Judge the clock of a run; None if nobody said which one it was."""
     report = report_of(facts)
+    whose = GUESTS if is_virtual else MACHINES
     if report is None:
         if clock not in CLOCKS:
             return None
+        own = _unreported(facts, duration_s) if clock in ("guest", "local") else None
+        if own and own.is_too_coarse(margin):
+            return trust_guest(own, margin=margin, whose=whose)
         return trust_unmeasured(clock, duration_s, is_virtual=is_virtual)
     if clock == "external" and report.external:
         return trust_external(report.external, margin=margin)
+    if clock == "external" and report.guest.is_too_coarse(margin):
+        return trust_guest(report.guest, margin=margin, whose=whose)
     # As if virtual: with a report a bare machine's own clock is judged by it, too.
     if clock in CLOCKS and is_outside(clock, is_virtual=True):
         return trust_unmeasured(clock, duration_s, is_virtual=is_virtual)
-    whose = GUESTS if is_virtual else MACHINES
     return trust_guest(report.guest, report.external, margin=margin, whose=whose)
 
 

@@ -15,12 +15,15 @@ sessions its two sides share and how many each has, chooses the interval:
   all there is to say, on different days it says too little for a verdict.
 
 Several levels of noise and what their repetition tells: Kalibera and Jones, "Rigorous
-benchmarking in reasonable time", ISMM 2013. Effective number of dependent runs,
-n (1 - rho) / (1 + rho): Bayley and Hammersley, JRSS Supplement 8 (1946).
+benchmarking in reasonable time", ISMM 2013.
+
+Longer than other modules: the designs share what is counted and paired, and each is a
+few lines of that.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
@@ -40,12 +43,14 @@ from benchmarks.analysis.intervals import (
     t_quantiles,
     welch_df,
 )
-
-Places = NDArray[np.int64]
-
-UNKNOWN_TIME: Final = -1  # the session of runs that state no start
-LEAST_WORTH: Final = 3.0  # independent runs
-REPEATED_SESSIONS: Final = 3  # from here on a spread between sessions can be relied on
+from benchmarks.analysis.order import REPEATED_SESSIONS
+from benchmarks.analysis.session_rollups import (
+    UNKNOWN_TIME,
+    Places,
+    SessionRollups,
+    dependent,
+)
+from benchmarks.sentences import Sentence
 
 
 class Design(IntEnum):
@@ -75,96 +80,15 @@ PAIRED: Final = (Design.SHARED, Design.TWO_SHARED, Design.ONE_SHARED)
 BY_SESSION: Final = (*OF_SESSIONS, Design.TWO_SHARED)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRollups:
-    """The statistics of one side's cells, session by session: flat arrays.
-
-    Entry k is what cell ``row[k]`` measured in session ``session[k]`` (`UNKNOWN_TIME`:
-    nobody knows when); entries are in the order of rows, then sessions. ``variance`` is
-    NaN below two runs, ``rho`` the autocorrelation of neighbouring runs where it is
-    beyond chance, else NaN.
-    """
-
-    row: Places
-    session: Places
-    n: Places
-    mean: Floats
-    variance: Floats
-    minimum: Floats
-    maximum: Floats
-    rho: Floats
-    resolution: Floats
-
-    @classmethod
-    def of(
-        cls,
-        row: ArrayLike,
-        session: ArrayLike,
-        n: ArrayLike,
-        mean: ArrayLike,
-        m2: ArrayLike,
-        minimum: ArrayLike,
-        maximum: ArrayLike,
-        rho: ArrayLike = np.nan,
-        resolution: ArrayLike = np.nan,
-    ) -> SessionRollups:
-        """Take what is stored of sessions, in any order; ``m2`` as in `Rollups.of`."""
-        rows, sessions = (np.asarray(each, dtype=np.int64) for each in (row, session))
-        rolled = Rollups.of(n, mean, m2, resolution)
-        low, high, lag = (
-            np.broadcast_to(np.asarray(each, dtype=float), rows.shape)
-            for each in (minimum, maximum, rho)
-        )
-        order = np.lexsort((sessions, rows))
-        return cls(
-            rows[order],
-            sessions[order],
-            rolled.n[order],
-            rolled.mean[order],
-            rolled.variance[order],
-            low[order],
-            high[order],
-            lag[order],
-            rolled.resolution[order],
-        )
-
-    @classmethod
-    def of_one_sitting(
-        cls, cells: Rollups, minimum: ArrayLike, maximum: ArrayLike
-    ) -> SessionRollups:
-        """Take whole cells for one session each, of which nobody knows the time."""
-        rows = np.flatnonzero(cells.n > 0)
-        taken = cells.take(rows)
-        return cls(
-            rows,
-            np.full(rows.shape, UNKNOWN_TIME),
-            taken.n,
-            taken.mean,
-            taken.variance,
-            np.asarray(minimum, dtype=float)[rows],
-            np.asarray(maximum, dtype=float)[rows],
-            np.full(rows.shape, np.nan),
-            taken.resolution,
-        )
-
-    @property
-    @NO_WARNINGS
-    def independent(self) -> Floats:
-        """How many independent runs those of each session are worth, at least three.
-
-        Few runs know their own autocorrelation too badly to count as less.
-        """
-        rho = np.where(self.rho > 0, np.minimum(self.rho, 0.99), 0.0)
-        worth = self.n * (1 - rho) / (1 + rho)
-        least = np.minimum(self.n, LEAST_WORTH)
-        return np.asarray(np.maximum(worth, least), dtype=float)
-
-    @property
-    def rollups(self) -> Rollups:
-        """Each session as if it were a cell."""
-        return Rollups(
-            self.n, self.mean, self.variance, self.resolution, self.independent
-        )
+SCOPES: Final[Mapping[Design, Sentence]] = {
+    Design.ONE_SHARED: Sentence("in one session"),
+    Design.TWO_SHARED: Sentence("in both sessions"),
+    Design.BORROWED: Sentence(
+        "assuming that one side's sessions vary as the other's do"
+    ),
+    Design.UNREPEATED: Sentence("in different sessions"),
+    Design.ASSUMED_ONE: Sentence("assuming one sitting: start times are not stated"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +122,8 @@ class Designed:
     session those within it). ``session`` is that session, else -1. ``between_sd`` is
     the standard deviation between sessions of ln: of the ratio where sessions are
     shared, else of each side's means; NaN where none was repeated. ``within_sd`` is how
-    much of it the runs within sessions explain.
+    much of it the runs within sessions explain. ``is_weak``: a statement rests on an
+    assumption about when runs were made.
     """
 
     design: NDArray[np.int8]
@@ -215,11 +140,30 @@ class Designed:
     between_sd: Floats
     within_sd: Floats
     pairs: Pairs
-    is_time_unknown: NDArray[np.bool_]
+    is_weak: NDArray[np.bool_]
 
     def is_of(self, *designs: Design) -> NDArray[np.bool_]:
         """Whether each cell's design is one of these."""
         return np.isin(self.design, designs)
+
+    def scope(self, row: int, days: Mapping[int, str]) -> str:
+        """Return of what a statement on a cell speaks, to be put behind it.
+
+        ``days`` says when sessions were; empty where nothing was repeated or known.
+        """
+        design = Design(self.design[row])
+        day = days.get(int(self.session[row]), "")
+        if design == Design.ONE_SHARED and day:
+            return Sentence("in this session of {day}", day=day)
+        if design == Design.SHARED:
+            return Sentence("across {n} sessions", n=int(self.shared[row]))
+        if design == Design.REPEATED:
+            return Sentence(
+                "across {own} sessions and {other} of the baseline",
+                own=int(self.own_sessions[row]),
+                other=int(self.other_sessions[row]),
+            )
+        return SCOPES.get(design, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +190,9 @@ def designed_intervals(
 ) -> Designed:
     """Return the interval that each cell's design allows.
 
-    ``sessions`` are those of the cells and of their baselines; ``cell`` and
-    ``baseline`` are the same runs, whatever their sessions.
+    ``sessions`` are those of the cells and of their baselines, with the ``rho`` that
+    counts (`session_rollups.dependent`); ``cell`` and ``baseline`` are the same runs,
+    whatever their sessions.
     """
     own, other = sessions
     size = cell.n.size
@@ -325,7 +270,27 @@ def designed_intervals(
         between_sd=by_session.between_sd,
         within_sd=np.sqrt(within),
         pairs=pairs,
-        is_time_unknown=unknown[0] | unknown[1],
+        is_weak=(design == Design.ASSUMED_ONE)
+        | (design == Design.BORROWED) & (unknown[0] | unknown[1]),
+    )
+
+
+@NO_WARNINGS
+def without_firsts(cells: Rollups, side: SessionRollups) -> Rollups:
+    """Return whole cells without the first runs that `SessionRollups` leaves out."""
+    left, size = side.without_firsts(), cells.n.size
+    gone = _count(side.row, size, (side.n - left.n).astype(float))
+    is_cold = side.n > left.n
+    off = np.where(is_cold, side.first - cells.mean[side.row], 0.0)
+    n = cells.n - gone
+    shift = _count(side.row, size, off) / n
+    squares = cells.variance * (cells.n - 1) - _count(side.row, size, off**2)
+    variance = np.maximum(squares - n * shift**2, 0) / (n - 1)
+    return replace(
+        cells,
+        n=n.astype(np.int64),
+        mean=cells.mean - shift,
+        variance=np.where(gone > 0, variance, cells.variance),
     )
 
 
@@ -338,6 +303,7 @@ def session_ratios(
     confidence: float = 0.95,
 ) -> tuple[SessionRatio, ...]:
     """Return one cell's ratio in each session that both its sides share."""
+    own, other = dependent(own, other, 1)
     pairs = _pairs(own, other)
     intervals = log_ratio_intervals(
         own.rollups.take(pairs.own),
@@ -442,7 +408,14 @@ def _independent(cells: Rollups, side: SessionRollups) -> Rollups:
         for each in (side.n, side.independent)
     )
     share = np.where(runs > 0, worth / np.maximum(runs, 1), 1.0)
-    return replace(cells, independent=np.asarray(cells.n * share, dtype=float))
+    more = np.where(side.rho > 0, side.scatter / side.variance, 1.0)
+    widened = _count(side.row, size, side.n * np.nan_to_num(more, nan=1.0))
+    widened = np.where(runs > 0, widened / np.maximum(runs, 1), 1.0)
+    return replace(
+        cells,
+        variance=cells.variance * widened,
+        independent=np.asarray(cells.n * share, dtype=float),
+    )
 
 
 def _replaced(cells: Rollups, rows: Places, by: Rollups) -> Rollups:

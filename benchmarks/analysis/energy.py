@@ -1,4 +1,4 @@
-"""Energy of the work: power over the work's own window, whatever the meter saw besides.
+"""Energy for work, and one energy against another; `power_trace` integrates power.
 
 The formulas are those of ``docs/method.md``, energy. Compute per run, then compare. One
 meter on both sides cancels its own error; two add theirs, and a difference that they
@@ -9,20 +9,19 @@ so that one by the other is joules for a unit of work.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final, Literal
 
-import numpy as np
-
-from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
-from benchmarks.analysis.power_trace import MOST, Trace, trace_of_power
+from benchmarks.analysis.designs import Design, designed_intervals
+from benchmarks.analysis.session_rollups import SessionRollups, rollups_of_runs
 from benchmarks.sentences import Sentence, template
 from benchmarks.units import convert, find
 
 MIN_COVERAGE: Final = 0.9
+# Beyond any power, energy or time; products of such numbers are still numbers.
+MOST: Final = 1e75
 # Watts up? Pro: +-1.5 %, anywhere inside with the same chance.
 GAIN_ERROR: Final = 0.015
 METERS: Final = frozenset({"watts-up", "power-csv", "ipmi-dcmi"})
@@ -52,68 +51,6 @@ SHORTER: Final = template(
 
 
 @dataclass(frozen=True, slots=True)
-class WorkEnergy:
-    """What a meter's samples say about one window of work.
-
-    ``covered_s`` of the window were measured; the rest lies in ``gaps_s`` or outside
-    the meter's time and counts with the mean power. ``edge_error_j`` bounds what is
-    unknown because the window begins and ends between two samples, ``rounding_j`` what
-    the last digit of the readings hides.
-    """
-
-    duration_s: float
-    covered_s: float
-    mean_w: float
-    samples: int
-    interval_s: float
-    gaps_s: tuple[tuple[float, float], ...]
-    edge_error_j: float
-    rounding_j: float
-
-    @property
-    def energy_j(self) -> float:
-        return self.mean_w * self.duration_s
-
-    @property
-    def coverage(self) -> float:
-        return self.covered_s / self.duration_s
-
-    @property
-    def is_covered(self) -> bool:
-        """At least 90 % of the window were measured."""
-        return self.coverage >= MIN_COVERAGE
-
-    def above_idle_j(self, idle_w: float) -> float:
-        """What the work took on top of the machine's idle power."""
-        return (self.mean_w - idle_w) * self.duration_s
-
-    @property
-    def sentence(self) -> Sentence:
-        known = {
-            "energy": self.energy_j,
-            "power": self.mean_w,
-            "took": self.duration_s,
-            "samples": self.samples,
-            "every": self.interval_s,
-        }
-        missing_s = self.duration_s - self.covered_s
-        # Steps that are added up miss the whole by their last digits.
-        if missing_s <= 1e-9 * self.duration_s:
-            return Sentence(
-                "{energy:.6g} J: {power:.4g} W over {took:.6g} s, from {samples} "
-                "samples every {every:.3g} s.",
-                **known,
-            )
-        return Sentence(
-            "{energy:.6g} J: {power:.4g} W over {took:.6g} s, from {samples} samples "
-            "every {every:.3g} s; {missing:.3g} s ({share:.2g} %) were not measured.",
-            missing=missing_s,
-            share=100 * missing_s / self.duration_s,
-            **known,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class PerWork:
     """Energy set against what was done with it; None where nothing can be counted."""
 
@@ -137,17 +74,28 @@ class EnergyRatio:
 
     ``low`` and ``high`` are None where there is no interval; ``reason`` says why:
     a single run, two meters of unknown accuracy or alike within their errors, or runs
-    that are all equal or too far apart.
+    that are all equal or too far apart. ``scope`` says of what the interval speaks
+    ("in one session"); ``is_across_days``: both sides ran on days of their own, and
+    nobody knows by how much these differ.
     """
 
     ratio: float
     low: float | None = None
     high: float | None = None
     reason: NoInterval = ""
+    scope: str = ""
+    is_across_days: bool = False
 
     @property
     def has_interval(self) -> bool:
-        return self.low is not None and self.high is not None
+        return self.interval is not None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends; None where there is no interval."""
+        if self.low is None or self.high is None:
+            return None
+        return self.low, self.high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,49 +174,6 @@ class EnergyRow:
         )
 
 
-def work_energy(
-    times_s: Sequence[float], watts: Sequence[float], window_s: tuple[float, float]
-) -> WorkEnergy:
-    """Integrate power samples over a window by the trapezoid rule.
-
-    Power is taken as linear between neighbouring samples, at the window's ends too.
-    Times and window are on one clock. Raises ValueError if the meter saw nothing of the
-    window.
-    """
-    return energy_within(trace_of_power(times_s, watts), window_s)
-
-
-def energy_within(trace: Trace, window_s: tuple[float, float]) -> WorkEnergy:
-    """Integrate a trace over a window; ValueError if nothing of it was measured."""
-    start, end = window_s
-    if not -MOST < start < end < MOST:
-        raise ValueError(
-            Sentence("the window of the work needs a start and a later end")
-        )
-    # Cut to the window: a step that lies outside becomes one without a length.
-    low = np.clip(trace.starts_s, start, end)
-    high = np.clip(trace.ends_s, start, end)
-    kept = (high > low) & ~trace.is_gap
-    covered = float((high - low)[kept].sum())
-    if not covered:
-        raise ValueError(
-            Sentence("the meter measured nothing within the window of the work")
-        )
-    means = (trace.at(low) + trace.at(high)) / 2
-    moments = trace.moments_s
-    holes = ((max(a, start), min(b, end)) for a, b in trace.holes_s)
-    return WorkEnergy(
-        duration_s=end - start,
-        covered_s=covered,
-        mean_w=float((means * (high - low))[kept].sum()) / covered,
-        samples=int(((moments >= start) & (moments <= end)).sum()),
-        interval_s=trace.usual_s,
-        gaps_s=tuple((a, b) for a, b in holes if a < b),
-        edge_error_j=sum(_edge_error_j(trace, edge) for edge in window_s),
-        rounding_j=trace.resolution_w / 2 * (end - start),
-    )
-
-
 def per_work(
     energy_j: float, duration_s: float, operations: float | None = None
 ) -> PerWork:
@@ -314,22 +219,6 @@ def is_lost_in_gain(
     return not is_same_meter and max(ratio, 1 / ratio) < 1 + gain_margin(gain_error)
 
 
-def _edge_error_j(trace: Trace, edge: float) -> float:
-    """Bound what is not known of the step in which the window begins or ends.
-
-    Between two samples the power is one of the two at the worst; in a step of a counter
-    it is taken to be that of the step before or after it at the worst.
-    """
-    cut = np.flatnonzero((trace.starts_s < edge) & (trace.ends_s > edge))
-    if not cut.size:
-        return 0.0
-    step = int(cut[0])
-    near = slice(max(step - 1, 0), step + 2)
-    known = trace.first_w[near] if trace.is_counted else trace.last_w[step]
-    step_w = float(np.abs(known - trace.first_w[step]).max())
-    return step_w * float(trace.ends_s[step] - trace.starts_s[step]) / 2
-
-
 def _demand_positive(**values: float) -> None:
     for name, value in values.items():
         if not 1 / MOST < value < MOST:
@@ -346,8 +235,49 @@ def energy_ratio(
     own: Sequence[float],
     base: Sequence[float],
     meters: tuple[MeterFacts, MeterFacts],
+    sessions: tuple[Sequence[int], Sequence[int]] = ((), ()),
+    days: Mapping[int, str] | None = None,
 ) -> EnergyRatio | None:
     """Set the energies of one system's runs against those of another's.
+
+    The interval follows what was repeated (``designs``): ``sessions`` are those of the
+    runs of each side, empty where they are not known, ``days`` says when they were.
+    None where energies cannot be compared at all (`bare_ratio`).
+    """
+    bare = bare_ratio(own, base, meters)
+    if bare is None or bare.reason:
+        return bare
+    designed = designed_intervals(
+        rollups_of_runs([own]),
+        rollups_of_runs([base]),
+        (
+            SessionRollups.of_runs([own], [sessions[0]]),
+            SessionRollups.of_runs([base], [sessions[1]]),
+        ),
+        True,
+        extra_log_variance=meters_log_variance(meters),
+    )
+    ratio, low, high = (
+        float(each[0])
+        for each in (
+            designed.intervals.ratio,
+            designed.intervals.low,
+            designed.intervals.high,
+        )
+    )
+    scope = designed.scope(0, days or {})
+    if math.isnan(low) or math.isnan(high):
+        return replace(bare, reason="no_spread", scope=scope)
+    is_across = bool(designed.is_of(Design.UNREPEATED)[0])
+    return EnergyRatio(ratio, low, high, scope=scope, is_across_days=is_across)
+
+
+def bare_ratio(
+    own: Sequence[float],
+    base: Sequence[float],
+    meters: tuple[MeterFacts, MeterFacts],
+) -> EnergyRatio | None:
+    """Return the ratio of two means, with the reason if nothing more can be said.
 
     None where they cannot be compared at all: an energy of 0 or beyond all bounds, or
     the processor's own counter against power from the wall.
@@ -359,38 +289,31 @@ def energy_ratio(
     if meters[0].is_cpu_only is not meters[1].is_cpu_only:
         return None
     ratio = fmean(own) / fmean(base)
-    is_same_meter = meters[0].name == meters[1].name
     errors = tuple(meter.gain_error for meter in meters)
-    if is_same_meter:
-        return _with_interval(own, base, ratio, 0.0)
-    if errors[0] is None or errors[1] is None:
-        return EnergyRatio(ratio, reason="unknown_accuracy")
-    known = (errors[0], errors[1])
-    # The margin is that of two equal errors: the larger one is on the safe side.
-    if is_lost_in_gain(ratio, is_same_meter=False, gain_error=max(known)):
-        return EnergyRatio(ratio, reason="within_meters")
-    extra = gain_log_variance(is_same_meter=False, gain_errors=known)
-    return _with_interval(own, base, ratio, extra)
-
-
-def _with_interval(
-    own: Sequence[float], base: Sequence[float], ratio: float, extra: float
-) -> EnergyRatio:
+    if meters[0].name != meters[1].name:
+        if errors[0] is None or errors[1] is None:
+            return EnergyRatio(ratio, reason="unknown_accuracy")
+        # The margin is that of two equal errors: the larger one is on the safe side.
+        largest = max(errors[0], errors[1])
+        if is_lost_in_gain(ratio, is_same_meter=False, gain_error=largest):
+            return EnergyRatio(ratio, reason="within_meters")
     if min(len(own), len(base)) < 2:
         return EnergyRatio(ratio, reason="single_run")
-    interval = log_ratio_intervals(
-        _rollups(own), _rollups(base), True, extra_log_variance=extra
-    )
-    low, high = float(interval.low[0]), float(interval.high[0])
-    if math.isnan(low) or math.isnan(high):
-        return EnergyRatio(ratio, reason="no_spread")
-    return EnergyRatio(ratio, low, high)
+    return EnergyRatio(ratio)
 
 
-def _rollups(values: Sequence[float]) -> Rollups:
-    mean = fmean(values)
-    m2 = reduce(lambda total, value: total + (value - mean) ** 2, values, 0.0)
-    return Rollups.of([len(values)], [mean], [m2], [math.nan])
+def meters_log_variance(meters: tuple[MeterFacts, MeterFacts]) -> float:
+    """Return what two meters add to a log ratio's variance; nothing of one.
+
+    ValueError where the accuracy of one of two is not known: there is no interval.
+    """
+    one, other = meters
+    if one.name == other.name:
+        return 0.0
+    if one.gain_error is None or other.gain_error is None:
+        raise ValueError("two meters of unknown accuracy cannot be judged")
+    errors = (one.gain_error, other.gain_error)
+    return gain_log_variance(is_same_meter=False, gain_errors=errors)
 
 
 def cost_unit(metric: str, unit: str, better: str) -> str:

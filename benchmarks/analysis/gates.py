@@ -78,9 +78,6 @@ CURABLE: Final = (
 # These say that no single figure describes the runs: neither does a ratio of such.
 SHAPELESS: Final = Gate.BIMODAL | Gate.PERIODIC | Gate.DRIFT | Gate.FIRST_RUN
 
-# By how much these may move a mean is known: it can be counted against a ratio.
-MOVING: Final = Gate.DRIFT | Gate.FIRST_RUN
-
 # What forbids a figure does not forbid to say that every run is slower.
 LIFTED: Final = (
     SHAPELESS
@@ -190,7 +187,7 @@ SENTENCES: Final[Mapping[Gate, str]] = {
         "runs can be compared."
     ),
     Gate.UNREPEATED: template(
-        "Measured on different days, and nobody knows how much days differ here."
+        "Each side ran in sessions of its own; nobody knows how much these differ."
     ),
     Gate.FEW_INDEPENDENT: template(
         "Each run depends on the one before: {n} runs are worth {worth:.1f}, and a "

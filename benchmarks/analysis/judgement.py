@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import fsum
-from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from benchmarks.analysis.designs import BY_SESSION, Design
-from benchmarks.analysis.energy import MeterFacts, gain_log_variance
+from benchmarks.analysis.energy import MeterFacts, meters_log_variance
 from benchmarks.analysis.gates import CURABLE, SENTENCES, Gate, codes_of, reasons_of
-from benchmarks.analysis.intervals import NO_WARNINGS, Rollups
+from benchmarks.analysis.intervals import NO_WARNINGS
+from benchmarks.analysis.session_rollups import SessionRollups, rollups_of_runs
 from benchmarks.analysis.verdicts import (
     RULE_SET,
     EvidenceLevel,
     Judgements,
+    Strength,
     Verdict,
     correct,
     judge,
@@ -55,12 +55,16 @@ TWICE: Final = {
         "Each session's interval lies wholly between {below:g} and {above:g}."
     ),
     Verdict.UNDETERMINED: template(
-        "The two sessions do not both lie on one side of {below:g} and {above:g}."
+        "The two sessions do not both give the same verdict."
     ),
 }
 EVERY_RUN: Final = {
     Verdict.SLOWER: template("Every run is slower: {low:.3g} to {high:.3g}."),
     Verdict.FASTER: template("Every run is faster: {low:.3g} to {high:.3g}."),
+}
+EVERY_ENERGY: Final = {
+    Verdict.SLOWER: template("Every run takes less energy: {low:.3g} to {high:.3g}."),
+    Verdict.FASTER: template("Every run takes more energy: {low:.3g} to {high:.3g}."),
 }
 # By how much a first run, a drift or a dependence moves a mean is counted against it.
 STRETCHED: Final = {
@@ -96,8 +100,8 @@ DAYS_DIFFER: Final = template(
     "More runs in each would not: sessions differ by ±{sd:.2g} %."
 )
 SESSIONS_ALLOW: Final = template(
-    "Run both sides in the same session, best in {n} of them: more runs on different "
-    "days would not help."
+    "Run both sides in the same session, best in {n} of them: more runs in sessions "
+    "of their own would not help."
 )
 
 OF_ENERGY: Final = {"slower": "less", "faster": "more"}
@@ -121,6 +125,8 @@ class Judgement:
     ``between_sd`` is the relative standard deviation between sessions, and
     ``wanted_sessions`` how many in all would decide (None: not known, or not what is
     missing). ``is_weak``: it rests on an assumption about when the runs were made.
+    ``strength`` is how its interval is drawn: "hollow" without a word for another day,
+    "faint" with hardly one.
     """
 
     ratio: float | None
@@ -140,8 +146,16 @@ class Judgement:
     between_sd: float | None = None
     range: tuple[float, float] | None = None
     is_weak: bool = False
+    strength: str = ""
     wanted_sessions: int | None = None
     rule_set: int = RULE_SET
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends; None where there is none."""
+        if self.low is None or self.high is None:
+            return None
+        return self.low, self.high
 
     @property
     def is_assessed(self) -> bool:
@@ -154,43 +168,56 @@ class EnergyPair:
     """The energies of a cell's runs and of its baseline's, J for the same work.
 
     ``gates`` are what stands against the cells themselves (``gates.Gate``).
+    ``sessions`` are those of the runs of each side, empty where they are not known.
     """
 
     own: Sequence[float]
     base: Sequence[float]
     meters: tuple[MeterFacts, MeterFacts]
     gates: int = 0
+    sessions: tuple[Sequence[int], Sequence[int]] = ((), ())
 
 
 class TableRatio(NamedTuple):
-    """What a table writes of a ratio: the figure, or the ratios of the extremes."""
+    """What a table writes of a ratio: the figure, or the ratios of the extremes.
+
+    Neither, where the figure is the ratio of both means. ``interval`` is the one of
+    95 %, None where there is none.
+    """
 
     ratio: float | None
     range: tuple[float, float] | None
+    interval: tuple[float, float] | None = None
 
 
 @NO_WARNINGS
 def table_ratios(judgements: Judgements) -> dict[int, TableRatio]:
-    """Return, by row, the ratios that are no ratio of two means, as `judgement_of`."""
+    """Return, by row, intervals and ratios that are not of two means.
+
+    As `judgement_of`.
+    """
     designed, ends = judgements.designed, judgements.ends
     if designed is None or ends is None:
         return {}
     has_range = np.isfinite(ends.low) & np.isfinite(ends.high)
     is_range = (judgements.shapeless != 0) & has_range
-    is_design = designed.is_of(*BY_SESSION, Design.ONE_SHARED)
-    rows = np.flatnonzero(
-        is_range | is_design & np.isfinite(judgements.intervals.ratio)
-    )
+    ratio, reach = judgements.intervals.ratio, judgements.intervals.log_half_width
+    is_design = designed.is_of(*BY_SESSION, Design.ONE_SHARED) & np.isfinite(ratio)
+    has_interval = np.isfinite(ratio) & np.isfinite(reach)
+    has_interval &= judgements.shapeless == 0
+    rows = np.flatnonzero(is_range | is_design | has_interval)
     columns = (
-        is_range[rows],
-        judgements.intervals.ratio[rows],
-        np.exp(ends.low[rows]),
-        np.exp(ends.high[rows]),
+        *(is_range, is_design, has_interval, ratio),
+        *(np.exp(ends.low), np.exp(ends.high)),
+        *(ratio * np.exp(-reach), ratio * np.exp(reach)),
     )
+    found = zip(*(column[rows].tolist() for column in columns), strict=True)
     return {
-        row: TableRatio(None, (low, high)) if shapeless else TableRatio(ratio, None)
-        for row, shapeless, ratio, low, high in zip(
-            rows.tolist(), *(column.tolist() for column in columns), strict=True
+        row: TableRatio(None, (least, greatest))
+        if shapeless
+        else TableRatio(own if by_design else None, None, (low, high) if has else None)
+        for row, (shapeless, by_design, has, own, least, greatest, low, high) in zip(
+            rows.tolist(), found, strict=True
         )
     }
 
@@ -203,6 +230,7 @@ def judgement_of(
     ratio = judgements.intervals.ratio[row]
     log_half_width = judgements.intervals.log_half_width[row]
     gates = int(judgements.gates[row])
+    level = EvidenceLevel(judgements.evidence_level[row])
     if judgements.shapeless[row]:
         ratio = log_half_width = np.float64(np.nan)
     verdict = label = Verdict(judgements.verdict[row]).name.lower()
@@ -219,11 +247,12 @@ def judgement_of(
         half_width=_number(np.sinh(log_half_width)),
         verdict=verdict,
         direction=direction,
-        evidence_level=EvidenceLevel(judgements.evidence_level[row]).name.lower(),
+        evidence_level=level.name.lower(),
         label=label,
         codes=codes_of(gates),
         sentences=_what_decided(judgements, row),
         advice=_advice(judgements, row),
+        strength=Strength.of(_design(judgements, row), level).slug,
         **_of_sessions(judgements, row, days or {}),
     )
 
@@ -243,42 +272,15 @@ def _of_sessions(
         int(each[row])
         for each in (designed.own_sessions, designed.other_sessions, designed.shared)
     )
-    day = days.get(int(designed.session[row]), "")
-    if design == Design.ONE_SHARED and day:
-        scope: str = Sentence("in this session of {day}", day=day)
-    else:
-        scope = _scope(design, own, other, shared)
     return {
         "design": design.slug,
-        "scope": scope,
+        "scope": designed.scope(row, days),
         "sessions": (own, other, shared),
         "between_sd": _number(designed.between_sd[row]),
         "range": None if low is None or high is None else (low, high),
-        "is_weak": design == Design.ASSUMED_ONE
-        or (design == Design.BORROWED and bool(designed.is_time_unknown[row])),
+        "is_weak": bool(designed.is_weak[row]),
         "wanted_sessions": int(judgements.wanted_sessions[row]) or None,
     }
-
-
-def _scope(design: Design, own: int, other: int, shared: int) -> str:
-    """Return of what a statement speaks, to be put behind it."""
-    if design == Design.ONE_SHARED:
-        return Sentence("in one session")
-    if design == Design.TWO_SHARED:
-        return Sentence("in both sessions")
-    if design == Design.SHARED:
-        return Sentence("across {n} sessions", n=shared)
-    if design == Design.REPEATED:
-        return Sentence(
-            "across {own} sessions and {other} of the baseline", own=own, other=other
-        )
-    if design == Design.BORROWED:
-        return Sentence("assuming that the days of one side vary as those of the other")
-    if design == Design.UNREPEATED:
-        return Sentence("on different days")
-    if design == Design.ASSUMED_ONE:
-        return Sentence("assuming one sitting: start times are not stated")
-    return ""
 
 
 def _number(value: np.float64) -> float | None:
@@ -379,52 +381,49 @@ def _advice_of_sessions(judgements: Judgements, row: int) -> str:
     return joined((advice, differ))
 
 
-def energy_judgements(pairs: Sequence[EnergyPair], margin: float) -> list[Judgement]:
+def energy_judgements(
+    pairs: Sequence[EnergyPair],
+    margin: float,
+    days: Mapping[int, str] | None = None,
+) -> list[Judgement]:
     """Judge energies that are looked at together, each against its baseline's.
 
     Of two meters both accuracies must be known: without them there is no interval.
+    ``days`` says when sessions were.
     """
     if not pairs:
         return []
+    own, base = [pair.own for pair in pairs], [pair.base for pair in pairs]
     judged = judge(
-        _rollups([pair.own for pair in pairs]),
-        _rollups([pair.base for pair in pairs]),
+        rollups_of_runs(own),
+        rollups_of_runs(base),
         True,
         gates=np.array([pair.gates for pair in pairs], dtype=np.int64),
-        extra_log_variance=np.array([_extra(pair.meters) for pair in pairs]),
+        extra_log_variance=np.array([meters_log_variance(it.meters) for it in pairs]),
         margin=margin,
+        sessions=(
+            SessionRollups.of_runs(own, [pair.sessions[0] for pair in pairs]),
+            SessionRollups.of_runs(base, [pair.sessions[1] for pair in pairs]),
+        ),
     )
     corrected = correct(judged)
-    judgements = []
-    for row in range(len(pairs)):
-        judgement = judgement_of(corrected, row)
-        # The label may end in a direction: "indicative: slower".
-        begin, colon, direction = judgement.label.rpartition(": ")
-        judgements.append(
-            replace(
-                judgement,
-                verdict=OF_ENERGY.get(judgement.verdict, judgement.verdict),
-                direction=OF_ENERGY.get(judgement.direction, judgement.direction),
-                label=f"{begin}{colon}{OF_ENERGY.get(direction, direction)}",
-            )
-        )
-    return judgements
+    return [_of_energy(corrected, row, days or {}) for row in range(len(pairs))]
 
 
-def _extra(meters: tuple[MeterFacts, MeterFacts]) -> float:
-    one, other = meters
-    if one.name == other.name:
-        return 0.0
-    if one.gain_error is None or other.gain_error is None:
-        raise ValueError("two meters of unknown accuracy cannot be judged")
-    errors = (one.gain_error, other.gain_error)
-    return gain_log_variance(is_same_meter=False, gain_errors=errors)
-
-
-def _rollups(sides: Sequence[Sequence[float]]) -> Rollups:
-    means = [fmean(side) for side in sides]
-    m2 = [
-        fsum((value - mean) ** 2 for value in side)
-        for side, mean in zip(sides, means, strict=True)
-    ]
-    return Rollups.of([len(side) for side in sides], means, m2, np.nan)
+def _of_energy(judgements: Judgements, row: int, days: Mapping[int, str]) -> Judgement:
+    """Return a judgement whose words are of joules: more is no faster."""
+    judgement = judgement_of(judgements, row, days)
+    # The label may end in a direction: "indicative: slower".
+    begin, colon, direction = judgement.label.rpartition(": ")
+    sentences = judgement.sentences
+    if judgements.is_separated[row] and judgement.is_assessed and judgement.range:
+        low, high = judgement.range
+        led = Verdict(judgements.direction[row])
+        sentences = (Sentence(EVERY_ENERGY[led], low=low, high=high),)
+    return replace(
+        judgement,
+        verdict=OF_ENERGY.get(judgement.verdict, judgement.verdict),
+        direction=OF_ENERGY.get(judgement.direction, judgement.direction),
+        label=f"{begin}{colon}{OF_ENERGY.get(direction, direction)}",
+        sentences=sentences,
+    )

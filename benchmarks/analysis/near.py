@@ -16,6 +16,7 @@ from typing import Final, Literal
 
 from benchmarks.analysis.baselines import Difference, differences
 from benchmarks.sentences import Sentence, joined, template
+from benchmarks.units import find
 
 Kind = Literal["other_parameters", "unit_mismatch"]
 
@@ -128,9 +129,16 @@ def _near(wanted: MeasuredCase, other: MeasuredCase) -> NearCase | None:
     is_same_work = not differing and other.metric in wanted.same_work
     # A latency follows from a rate, but nobody would call it that in another unit.
     is_same_work &= other.better == wanted.better
+    # Nor is a latency in ms the whole time in s: what can be converted is no hindrance.
+    is_same_work &= not _is_convertible(wanted.unit, other.unit)
     if is_same_work and unit.one != unit.other:
         return NearCase("unit_mismatch", wanted, other, (unit,))
     return None
+
+
+def _is_convertible(one: str, other: str) -> bool:
+    units = find(one), find(other)
+    return all(units) and len({it.dimension for it in units if it}) == 1
 
 
 def _rank(near: NearCase) -> tuple[object, ...]:

@@ -10,7 +10,8 @@ P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993).
 
 A trend takes more: runs that depend on each other wander, and a line through them is no
 drift. It must exceed the standard error of its slope as often as chance asks of
-independent runs, when that error is stretched by their dependence.
+independent runs, when that error is stretched by their dependence. And where there are
+three sessions it must be one of sessions as such, not of this one or that.
 
 All of it happens within sessions: each value counts as its distance from the mean of
 its session, neighbours are neighbours of one session, and permutations stay in it.
@@ -25,7 +26,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, stdtrit
 
 from benchmarks.analysis.intervals import Floats
 
@@ -51,6 +52,8 @@ SPREAD: Final = 2 / (9 * DEGREES)
 ROUNDING: Final = 8 * float(np.finfo(float).eps)
 
 MOST_RHO: Final = 0.99
+# From here on a spread between sessions can be relied on.
+REPEATED_SESSIONS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,12 +298,13 @@ def _autocorrelation(
     return float(standard[:-lag][is_pair] @ standard[lag:][is_pair])
 
 
-def unbiased(r: float, n: int) -> float:
+def unbiased(r: float, n: int, fitted: int = 1) -> float:
     """A lag-1 autocorrelation of n runs without its bias (Marriott and Pope, 1954).
 
-    Between 0 and the most that is believed of so few.
+    Between 0 and the most that is believed of so few. ``fitted`` is how many numbers
+    were taken from them first: their mean, or the two of a line.
     """
-    return min(max((n * r + 1) / (n - 4), 0.0), MOST_RHO)
+    return min(max((n * r + fitted) / (n - 4), 0.0), MOST_RHO)
 
 
 def _trend(values: Floats, sizes: tuple[int, ...]) -> float | None:
@@ -317,11 +321,37 @@ def _trend(values: Floats, sizes: tuple[int, ...]) -> float | None:
     if standard is None:
         return slope
     n = values.size - len(sizes) + 1
-    rho = unbiased(_autocorrelation(standard, sizes, 1), n)
+    rho = unbiased(_autocorrelation(standard, sizes, 1), n, fitted=2)
     rest = rest - session_means(rest, sizes)
     error = math.sqrt(float(rest @ rest) / (n - 2) / squares)
     wandering = error * math.sqrt((1 + rho) / (1 - rho))
-    return slope if abs(slope) > BEYOND_CHANCE * wandering else None
+    is_clear = abs(slope) > BEYOND_CHANCE * wandering
+    # Of each session the product and the square are sums over its places.
+    products, parts = (
+        np.array(_sums(each, sizes)) for each in (line * values, line * line)
+    )
+    return slope if is_clear and is_repeated(products, parts) else None
+
+
+def is_repeated(distances: Floats, weights: Floats) -> bool:
+    """Whether three sessions and more show the same, not each something else.
+
+    ``distances`` are those of each session times its weight. What one session shows and
+    the next one does not is part of how much sessions differ, which an interval over
+    sessions counts: it moves their mean no further. So their weighted mean must exceed
+    its error as found between sessions, Student's t at 1 %. True of fewer sessions,
+    where nobody knows how much they differ.
+    """
+    is_told = weights > 0
+    distances, weights = distances[is_told], weights[is_told]
+    count = distances.size
+    if count < REPEATED_SESSIONS:
+        return True
+    mean = distances.sum() / weights.sum()
+    off = distances - mean * weights
+    error = math.sqrt(float(off @ off) * count / (count - 1)) / float(weights.sum())
+    beyond = float(stdtrit(count - 1, 1 - FALSE_ALARM / 2))
+    return bool(abs(mean) > beyond * error)
 
 
 def _partial(values: Floats, sizes: tuple[int, ...], period: int) -> float:

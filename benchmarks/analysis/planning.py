@@ -54,6 +54,7 @@ PROGRAMS: Final[Mapping[str, tuple[str, ...]]] = {
     "tiotest": ("all",),
     "virtlab-linpack": ("all sizes",),
     "virtlab-memory": ("all",),
+    "virtlab-system": ("all",),
 }
 
 # The options that a plan may give a tool, as the agent's runners know them. They become

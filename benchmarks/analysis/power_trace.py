@@ -1,4 +1,4 @@
-"""Power over time as a meter told it, in steps between its samples.
+"""Power over time as a meter told it, and its integral over the window of the work.
 
 A wattmeter tells power at moments, which is taken as linear between them; a counter
 (RAPL) tells joules, whose step is the mean power of its own time. A step that is much
@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.analysis.energy import MIN_COVERAGE, MOST
 from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.summary import last_place
 from benchmarks.sentences import Sentence
@@ -21,8 +22,6 @@ from benchmarks.sentences import Sentence
 # A step this many times longer than the usual one is a gap: nothing was measured there.
 GAP_STEPS: Final = 3.0
 BLOCK_SAMPLES: Final = 10
-# Beyond any power, energy or time; products of such numbers are still numbers.
-MOST: Final = 1e75
 SHORTEST_S: Final = 1e-9
 
 
@@ -164,3 +163,124 @@ def _readings(
     if not ((values < MOST) & (values >= 0)).all():
         raise ValueError(Sentence("power must be a finite number of watts, 0 or more"))
     return times, values
+
+
+@dataclass(frozen=True, slots=True)
+class WorkEnergy:
+    """What a meter's samples say about one window of work.
+
+    ``covered_s`` of the window were measured; the rest lies in ``gaps_s`` or outside
+    the meter's time and counts with the mean power. ``edge_error_j`` bounds what is
+    unknown because the window begins and ends between two samples, ``rounding_j`` what
+    the last digit of the readings hides.
+    """
+
+    duration_s: float
+    covered_s: float
+    mean_w: float
+    samples: int
+    interval_s: float
+    gaps_s: tuple[tuple[float, float], ...]
+    edge_error_j: float
+    rounding_j: float
+
+    @property
+    def energy_j(self) -> float:
+        return self.mean_w * self.duration_s
+
+    @property
+    def coverage(self) -> float:
+        return self.covered_s / self.duration_s
+
+    @property
+    def is_covered(self) -> bool:
+        """At least 90 % of the window were measured."""
+        return self.coverage >= MIN_COVERAGE
+
+    def above_idle_j(self, idle_w: float) -> float:
+        """What the work took on top of the machine's idle power."""
+        return (self.mean_w - idle_w) * self.duration_s
+
+    @property
+    def sentence(self) -> Sentence:
+        known = {
+            "energy": self.energy_j,
+            "power": self.mean_w,
+            "took": self.duration_s,
+            "samples": self.samples,
+            "every": self.interval_s,
+        }
+        missing_s = self.duration_s - self.covered_s
+        # Steps that are added up miss the whole by their last digits.
+        if missing_s <= 1e-9 * self.duration_s:
+            return Sentence(
+                "{energy:.6g} J: {power:.4g} W over {took:.6g} s, from {samples} "
+                "samples every {every:.3g} s.",
+                **known,
+            )
+        return Sentence(
+            "{energy:.6g} J: {power:.4g} W over {took:.6g} s, from {samples} samples "
+            "every {every:.3g} s; {missing:.3g} s ({share:.2g} %) were not measured.",
+            missing=missing_s,
+            share=100 * missing_s / self.duration_s,
+            **known,
+        )
+
+
+def work_energy(
+    times_s: Sequence[float], watts: Sequence[float], window_s: tuple[float, float]
+) -> WorkEnergy:
+    """Integrate power samples over a window by the trapezoid rule.
+
+    Power is taken as linear between neighbouring samples, at the window's ends too.
+    Times and window are on one clock. Raises ValueError if the meter saw nothing of the
+    window.
+    """
+    return energy_within(trace_of_power(times_s, watts), window_s)
+
+
+def energy_within(trace: Trace, window_s: tuple[float, float]) -> WorkEnergy:
+    """Integrate a trace over a window; ValueError if nothing of it was measured."""
+    start, end = window_s
+    if not -MOST < start < end < MOST:
+        raise ValueError(
+            Sentence("the window of the work needs a start and a later end")
+        )
+    # Cut to the window: a step that lies outside becomes one without a length.
+    low = np.clip(trace.starts_s, start, end)
+    high = np.clip(trace.ends_s, start, end)
+    kept = (high > low) & ~trace.is_gap
+    covered = float((high - low)[kept].sum())
+    if not covered:
+        raise ValueError(
+            Sentence("the meter measured nothing within the window of the work")
+        )
+    means = (trace.at(low) + trace.at(high)) / 2
+    moments = trace.moments_s
+    holes = ((max(a, start), min(b, end)) for a, b in trace.holes_s)
+    return WorkEnergy(
+        duration_s=end - start,
+        covered_s=covered,
+        mean_w=float((means * (high - low))[kept].sum()) / covered,
+        samples=int(((moments >= start) & (moments <= end)).sum()),
+        interval_s=trace.usual_s,
+        gaps_s=tuple((a, b) for a, b in holes if a < b),
+        edge_error_j=sum(_edge_error_j(trace, edge) for edge in window_s),
+        rounding_j=trace.resolution_w / 2 * (end - start),
+    )
+
+
+def _edge_error_j(trace: Trace, edge: float) -> float:
+    """Bound what is not known of the step in which the window begins or ends.
+
+    Between two samples the power is one of the two at the worst; in a step of a counter
+    it is taken to be that of the step before or after it at the worst.
+    """
+    cut = np.flatnonzero((trace.starts_s < edge) & (trace.ends_s > edge))
+    if not cut.size:
+        return 0.0
+    step = int(cut[0])
+    near = slice(max(step - 1, 0), step + 2)
+    known = trace.first_w[near] if trace.is_counted else trace.last_w[step]
+    step_w = float(np.abs(known - trace.first_w[step]).max())
+    return step_w * float(trace.ends_s[step] - trace.starts_s[step]) / 2

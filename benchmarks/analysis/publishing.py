@@ -1,8 +1,8 @@
 """What a study may be published as, and what it must state.
 
 Draft: anything. Lab: at least five runs a cell, dispersion within the limit of its
-component, and a complete disclosure. Verified: a second lab measured it too, or a
-reviewer of another lab signed it.
+component, and a complete disclosure. Reproduced: a second lab measured it too and found
+the same. Verified: a reviewer of another lab signed it.
 
 One list of what must be stated is for everybody: the rules judge by it, reports and
 pages name what is missing by it.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from benchmarks.analysis.verdicts import RULE_SET
@@ -27,7 +27,7 @@ DISPERSION: Final[Mapping[str, float]] = {
     "disk": 0.10,
     "power": 0.05,
 }
-Level = Literal["draft", "lab", "verified"]
+Level = Literal["draft", "lab", "reproduced", "verified"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +62,13 @@ class Assessment:
     few_runs: tuple[MeasuredCell, ...]
     dispersed: tuple[MeasuredCell, ...]
     undisclosed: Mapping[str, tuple[str, ...]]
-    verified_by: tuple[str, ...]
+    reproduced_by: tuple[str, ...]
     rule_set: int = RULE_SET
+
+    def reproduced(self, labs: Sequence[str]) -> Assessment:
+        """Return it for a study that these labs reproduced; a draft stays one."""
+        level: Level = "reproduced" if labs and self.level == "lab" else self.level
+        return replace(self, level=level, reproduced_by=tuple(labs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +134,12 @@ DISCLOSURE: Final[Mapping[str, tuple[Thing, ...]]] = {
 def assess(
     cells: Sequence[MeasuredCell],
     stated: Mapping[str, frozenset[str]],
-    *,
-    verified_by: Sequence[str] = (),
 ) -> Assessment:
     """Judge a study by rule set 1.
 
     ``stated`` are the names of facts that are stated everywhere, by host, hypervisor,
-    guest and benchmark; ``verified_by`` the other labs that replicated or signed it. A
-    study without cells is a draft.
+    guest and benchmark. A study without cells is a draft. `Assessment.reproduced` says
+    what other labs add.
     """
     few = tuple(cell for cell in cells if cell.n < ENOUGH_RUNS)
     dispersed = tuple(
@@ -148,16 +151,13 @@ def assess(
     )
     missing = undisclosed(stated)
     is_ready = bool(cells) and not (few or dispersed or missing)
-    level: Level = "draft"
-    if is_ready:
-        level = "verified" if verified_by else "lab"
     return Assessment(
-        level=level,
+        level="lab" if is_ready else "draft",
         cells=len(cells),
         few_runs=few,
         dispersed=dispersed,
         undisclosed=missing,
-        verified_by=tuple(verified_by),
+        reproduced_by=(),
     )
 
 

@@ -19,14 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from benchmarks.analysis.designs import (
-    ACROSS_DAYS,
-    PAIRED,
-    Designed,
-    Places,
-    SessionRollups,
-)
+from benchmarks.analysis.designs import ACROSS_DAYS, PAIRED, Designed
 from benchmarks.analysis.intervals import NO_WARNINGS, WELCH_RUNS, Floats
+from benchmarks.analysis.session_rollups import Places, SessionRollups
 
 BEYOND_DAYS: Final = 1.25
 RARE: Final = 0.01  # five runs a side are separated by chance in 0.8 %
@@ -110,17 +105,24 @@ def ends_of(
     low = np.where(is_paired, pair_low, range_of(*all_mine, *all_theirs, sign))
     high = np.where(is_paired, pair_high, -range_of(*all_theirs, *all_mine, sign))
 
-    of_pairs = _log_choose(own.n[pairs.own], other.n[pairs.other])
+    of_pairs = _log_choose(own.independent[pairs.own], other.independent[pairs.other])
     arrangements = np.bincount(pairs.row, of_pairs, size)
-    runs = [np.bincount(side.row, side.n, size) for side in sessions]
-    of_runs = _log_choose(*runs)
+    runs, worth = (
+        [np.bincount(side.row, counted, size) for side, counted in counts]
+        for counts in (
+            [(side, side.n) for side in sessions],
+            [(side, side.independent) for side in sessions],
+        )
+    )
     counts = [np.bincount(side.row, minlength=size) for side in sessions]
     logs = np.select(
         [is_paired, designed.is_of(*ACROSS_DAYS)],
         [arrangements, _log_choose(*counts)],
-        of_runs,
+        _log_choose(*worth),
     )
-    chance, among_runs = (np.minimum(2 * np.exp(-each), 1) for each in (logs, of_runs))
+    chance, among_runs = (
+        np.minimum(2 * np.exp(-each), 1) for each in (logs, _log_choose(*runs))
+    )
     steps = [_half_step(side, size) for side in sessions]
     rounding = np.log1p(steps[0]) + np.log1p(steps[1])
     return Ends(low, high, rounding, chance, among_runs, np.minimum(*runs))
@@ -134,7 +136,7 @@ def _half_step(side: SessionRollups, size: int) -> Floats:
     return most
 
 
-def _log_choose(one: Places, other: Places) -> Floats:
+def _log_choose(one: Places | Floats, other: Places | Floats) -> Floats:
     """Return the log of the ways to choose which of all runs are one side's."""
     whole = gammaln(one + other + 1.0)
     return np.asarray(whole - gammaln(one + 1.0) - gammaln(other + 1.0), dtype=float)

@@ -38,9 +38,8 @@ BOOT: Final = "host_boot"
 # guests of one afternoon would be as many sessions.
 OWN_NAME: Final = re.compile(r"agent-[0-9a-f]{12}")
 
-LEAST_LAGGED: Final = 8
-# One-sided: so often runs without any order look as much alike by chance (15 %).
-CHANCE_Z: Final = 1.0364
+LEAST_LAGGED: Final = 5
+LEAST_UNBIASING: Final = 4
 MOST_RHO: Final = 0.99
 
 
@@ -191,20 +190,24 @@ def kept_sessions(
     return kept
 
 
-def lag_one(values: Sequence[float]) -> float | None:
-    """Return how much each run is like the one before it, between 0 and 1.
+def lag_one(values: Sequence[float], slope: float = 0.0) -> float | None:
+    """Return how much each run is like the one before it: 0 without any order.
 
     The lag-1 autocorrelation without its bias of -(1 + 4 rho) / n (F. H. C. Marriott
-    and J. A. Pope, Biometrika 41, 1954). None below 8 runs, where all are equal, and
-    where runs without any order would be as much alike in 15 % of cases (moments of
-    P. A. P. Moran, Biometrika 35, 1948): then nothing speaks for it.
+    and J. A. Pope, Biometrika 41, 1954); of fewer than eight runs, which that would
+    stretch too far, as of eight. As few runs give it: below 0 as well, and at most
+    0.99. What to make of it both sides of a ratio say together
+    (``session_rollups.dependent``). None below 5 runs and where all are equal.
+
+    ``slope`` is the change from run to run of a drift that is counted by itself: what
+    it leaves is looked at.
     """
     n = len(values)
     if n < LEAST_LAGGED:
         return None
     largest = max(map(abs, values)) or 1.0
     # In parts of the largest no square overflows.
-    parts = [value / largest for value in values]
+    parts = [value / largest - slope / largest * k for k, value in enumerate(values)]
     mean = math.fsum(parts) / n
     off = [part - mean for part in parts]
     total = math.fsum(one * one for one in off)
@@ -212,7 +215,11 @@ def lag_one(values: Sequence[float]) -> float | None:
     if min(values) == max(values) or not total:
         return None
     r = math.fsum(one * other for one, other in pairwise(off)) / total
-    spread = (n - 2) / (n * math.sqrt(n - 1))
-    if (r + 1 / n) / spread <= CHANCE_Z:
-        return None
-    return min((n * r + 1) / (n - 4), MOST_RHO)
+    # A line that is fitted takes as much again.
+    bias = 2 if slope else 1
+    return min((n * r + bias) / unbiasing(n), MOST_RHO)
+
+
+def unbiasing(n: float) -> float:
+    """Return by what n times an autocorrelation of ``n`` runs is divided."""
+    return max(n - 4, LEAST_UNBIASING)

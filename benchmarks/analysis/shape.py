@@ -25,14 +25,16 @@ from scipy.special import stdtr
 from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.order import (
     FALSE_ALARM,
+    REPEATED_SESSIONS,
     Places,
     RunOrder,
+    is_repeated,
     order_of,
     session_means,
     unbiased,
     without_line,
 )
-from benchmarks.analysis.sessions import LEAST_LAGGED
+from benchmarks.analysis.sessions import lag_one
 from benchmarks.analysis.speeds import (
     MIN_RUNS,
     Mode,
@@ -61,7 +63,8 @@ class Shape:
     first run so far from the others; None if it was not tested (too few runs, or two
     speeds). ``moves``: by which part of the mean that moves it which is beyond chance
     (the codes of ``doubts``). ``drift`` is the change over a session, in parts of the
-    mean. ``outliers`` are places in the sequence, from 0.
+    mean. ``outliers`` are places in the sequence, from 0. Runs that are not
+    ``is_ordered`` have no order, no drift and no first run.
     """
 
     n: int
@@ -76,6 +79,7 @@ class Shape:
     close_modes: tuple[Mode, ...] = ()
     sessions: int = 1
     band: float = BAND
+    is_ordered: bool = True
 
     @property
     def is_tested(self) -> bool:
@@ -117,12 +121,24 @@ class Shape:
 
     @property
     def order_moves(self) -> float:
-        """By which part of itself a first run, a drift or a dependence moves the mean.
+        """By which part of itself a drift or a dependence moves the mean, if it counts.
 
-        The sum of those that count: what a ratio must bear to be called all the same.
+        What a ratio must bear to be called all the same. How far first runs move it is
+        known from the runs themselves (``apart``).
         """
-        bearable = ("first_run", "drift")
-        return math.fsum(self.moves[code] for code in bearable if self.counts(code))
+        return self.moves["drift"] if self.counts("drift") else 0.0
+
+    def apart(self, run_means: Sequence[float]) -> tuple[float | None, float | None]:
+        """Return of one session's runs what its intervals are to know of their order.
+
+        The reading of the first run, if first runs count, and how much each of the
+        others is like the one before (`sessions.lag_one`) beside a drift that counts:
+        what moves the mean by itself is not to be counted twice.
+        """
+        first = run_means[0] if self.counts("first_run") else None
+        slope = self.order.slope if self.order and self.counts("drift") else None
+        later = run_means if first is None else run_means[1:]
+        return first, lag_one(later, slope or 0.0)
 
     @property
     def sentence(self) -> Sentence:
@@ -161,6 +177,7 @@ def shape_of(
     sessions: Sequence[Hashable] | None = None,
     band: float = BAND,
     resolution: float | None = None,
+    is_ordered: bool = True,
 ) -> Shape:
     """Look at one value per run, in the order of their doing.
 
@@ -169,6 +186,8 @@ def shape_of(
     mean. ``resolution`` is the step of the readings; without one it is the last decimal
     place that the values use, at most 1. Its rounding counts as spread within a speed
     (resolution^2 / 12), so that 10.1 and 10.2 on a coarse display are not two speeds.
+    Values that are not ``is_ordered`` came in whatever order: two speeds and outliers
+    need none, the rest is not looked at.
     ValueError without runs, with one that is no finite number, or where sessions are
     not named for each.
     """
@@ -188,11 +207,13 @@ def shape_of(
     speeds = two_speeds(parts, sizes, step)
     modes, close = _modes(speeds, unit, band)
     is_split = len(modes) > 1
-    first_p, first_shift = (None, 0.0) if is_split else _first_run(parts, sizes, step)
+    first_p, first_shift = None, 0.0
+    if is_ordered and not is_split:
+        first_p, first_shift = _first_run(parts, sizes, step)
     is_apart = first_p is not None and first_p <= FALSE_ALARM
     # A first run far off looks like a drift of all: the order is that of the others.
     later, lengths = _without_first(parts, sizes) if is_apart else (parts, sizes)
-    order = order_of(later, lengths) if lengths else None
+    order = order_of(later, lengths) if is_ordered and lengths else None
     moves, drift = _moves(later, lengths, order)
     if is_apart:
         moves["first_run"] = _share(first_shift, parts)
@@ -212,6 +233,7 @@ def shape_of(
         close_modes=close,
         sessions=len(sizes),
         band=band,
+        is_ordered=is_ordered,
     )
 
 
@@ -290,8 +312,12 @@ def _moves(
 
 
 def _is_counted(order: RunOrder, sizes: tuple[int, ...]) -> bool:
-    """Whether the interval counts dependent runs as fewer (``sessions.lag_one``)."""
-    return order.lag == 1 and max(sizes) >= LEAST_LAGGED
+    """Whether the interval counts what dependent runs leave open.
+
+    As fewer runs (``session_rollups.dependent``: one of two sessions that show an order
+    has five runs), or as part of how much sessions differ.
+    """
+    return order.lag == 1 or len(sizes) >= REPEATED_SESSIONS
 
 
 def _without_first(
@@ -325,6 +351,8 @@ def _first_run(
     scale = math.fsum(1 + 1 / rest.size for _, rest in sessions)
     t = math.fsum(distances) / math.sqrt(variance * scale)
     p = float(2 * stdtr(freedom, -abs(t)))
+    if not is_repeated(np.array(distances), np.ones(len(distances))):
+        p = 1.0
     return p, abs(math.fsum(distances)) / parts.size
 
 

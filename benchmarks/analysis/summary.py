@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,37 +38,25 @@ def summarise(run_means: Sequence[float]) -> Summary:
     if not all(map(math.isfinite, run_means)):
         raise ValueError("a run mean is not a finite number")
     values = sorted(run_means)
-    mean, m2 = _mean_and_m2(values)
-    return Summary(
-        n=len(values),
-        mean=mean,
-        m2=m2,
-        minimum=values[0],
-        maximum=values[-1],
-        median=_quantile(values, Fraction(1, 2)),
-        q1=_quantile(values, Fraction(1, 4)),
-        q3=_quantile(values, Fraction(3, 4)),
-    )
-
-
-def _mean_and_m2(values: Sequence[float]) -> tuple[float, float]:
-    # Floats would lose the spread of readings that lie far from 0.
-    exact = [Fraction(value) for value in values]
-    mean = sum(exact, Fraction()) / len(exact)
-    m2 = sum(((value - mean) ** 2 for value in exact), Fraction())
+    n = len(values)
+    # As whole numbers of the smallest step: floats would lose the spread of readings
+    # that lie far from 0. Dividing two whole numbers rounds once.
+    ratios = [float(value).as_integer_ratio() for value in values]
+    step = max(denominator for _, denominator in ratios)
+    whole = [above * (step // below) for above, below in ratios]
+    total = sum(whole)
     try:
-        return float(mean), float(m2)
+        mean = total / (n * step)
+        m2 = (n * sum(x * x for x in whole) - total * total) / (n * step * step)
     except OverflowError:
         raise ValueError("the run means are too large to be summarised") from None
-
-
-def _quantile(ordered: Sequence[float], share: Fraction) -> float:
-    place = share * (len(ordered) - 1)
-    below = math.floor(place)
-    if place == below:
-        return ordered[below]
-    low, high = Fraction(ordered[below]), Fraction(ordered[below + 1])
-    return float(low + (high - low) * (place - below))
+    quartiles = []
+    for quarter in (1, 2, 3):
+        below, rest = divmod(quarter * (n - 1), 4)
+        above = whole[below + 1] if rest else 0
+        quartiles.append((whole[below] * (4 - rest) + above * rest) / (4 * step))
+    q1, median, q3 = quartiles
+    return Summary(n, mean, m2, values[0], values[-1], median, q1, q3)
 
 
 def last_place(value: float) -> float:

@@ -10,9 +10,10 @@ With the sessions of both sides the interval follows what was repeated (``design
 Where every run of one side lies beyond every run of the other by more than the margin,
 that decides, too, whatever forbids a single figure (**complete separation**): where
 chance would separate equal sides in at most one of a hundred cases, or by more than a
-quarter, for no day makes such a difference. Where the order of the runs moves a mean (a
-first run, a drift, runs that depend on others) the interval is stretched by as much to
-both sides (**stretched**); what it decides then no order takes back.
+quarter, for no day makes such a difference; or where sessions decide the same. Where
+the order of the runs moves a mean (a drift, runs that depend on others) the interval is
+stretched by as much to both sides, and where a first run does, from the ratio of the
+others towards that of all (**stretched**); what it decides then no order takes back.
 
 Many cells at once: some of many true nulls look decided by chance. Benjamini and
 Hochberg, "Controlling the false discovery rate", Journal of the Royal Statistical
@@ -33,18 +34,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmarks.analysis.designs import (
     BY_SESSION,
-    REPEATED_SESSIONS,
+    OF_SESSIONS,
     Design,
     Designed,
-    SessionRollups,
     Twice,
     designed_intervals,
+    without_firsts,
 )
 from benchmarks.analysis.gates import (
     CURABLE,
     LIFTED,
     LIFTED_BEYOND_DAYS,
-    MOVING,
     NO_PARTNER,
     SHAPELESS,
     Gate,
@@ -59,7 +59,9 @@ from benchmarks.analysis.intervals import (
     log_ratio_intervals,
     tail,
 )
+from benchmarks.analysis.order import REPEATED_SESSIONS
 from benchmarks.analysis.separation import Ends, ends_of
+from benchmarks.analysis.session_rollups import SessionRollups, dependent
 from benchmarks.analysis.widths import runs_for_width, sessions_for_width
 
 RULE_SET: Final = 2
@@ -94,6 +96,33 @@ class EvidenceLevel(IntEnum):
     INDICATIVE = 2  # 3-4 runs: "indicative", not ranked
     VERDICT = 3  # 5-9 runs
     RANKING = 4  # 10 runs: ranked, followed over time
+
+
+class Strength(IntEnum):
+    """How an interval is drawn: by what its design lets it speak of."""
+
+    FIRM = 0
+    FAINT = 1  # two runs, or two sessions: hardly an interval
+    HOLLOW = 2  # days differ, and nobody knows by how much: no verdict
+
+    @classmethod
+    def of(cls, design: Design, level: EvidenceLevel) -> Strength:
+        if design == Design.UNREPEATED:
+            return cls.HOLLOW
+        is_faint = design == Design.TWO_SHARED or level == EvidenceLevel.FAINT
+        return cls.FAINT if is_faint else cls.FIRM
+
+    @property
+    def slug(self) -> str:
+        """The word for charts and pages; empty where there is nothing to say."""
+        return "" if self == Strength.FIRM else self.name.lower()
+
+
+# By design and evidence level.
+STRENGTHS: Final = np.array(
+    [[Strength.of(design, level) for level in EvidenceLevel] for design in Design],
+    dtype=np.int8,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +163,12 @@ class Judgements:
     def __len__(self) -> int:
         return len(self.verdict)
 
+    @property
+    def strength(self) -> NDArray[np.int8]:
+        """How each interval is drawn (`Strength`)."""
+        design = 0 if self.designed is None else self.designed.design
+        return np.asarray(STRENGTHS[design, self.evidence_level], dtype=np.int8)
+
     @NO_WARNINGS
     def p_values(self) -> Floats:
         """Return each cell's p: at most 1 - confidence where the verdict is decided.
@@ -152,7 +187,9 @@ class Judgements:
             p[self.designed.twice.row] = np.where(
                 allowed[self.designed.twice.row], both, np.nan
             )
-            p = np.where(allowed & self.is_separated, self.ends.p_values, p)
+            # Where chance may separate them, the interval of their sessions decided.
+            by_ends = allowed & self.is_separated & self.ends.decides
+            p = np.where(by_ends, self.ends.p_values, p)
         return p
 
     def _p_of_both(self, twice: Twice) -> Floats:
@@ -205,8 +242,10 @@ def judge(
     known. Without them all runs count as of one sitting.
 
     ``moves`` are the parts of their means by which the order of the runs moves those of
-    the cells and of the baselines (``shape``), NaN where that is not known. The gates
-    of such an order stand only where an interval stretched by both decides nothing.
+    the cells and of the baselines (``shape``), NaN where that is not known. The gate of
+    such an order stands only where an interval stretched by both decides nothing, and
+    that of a first run only where the interval of the others, stretched to hold the
+    ratio of all as well, decides nothing: it is left out by ``sessions``.
 
     ``is_direct``: see `compare_directly`.
     """
@@ -215,55 +254,50 @@ def judge(
         "confidence": confidence,
     }
     designed = ends = None
+    shift = np.full(cell.n.shape, np.nan)
     if sessions is None:
         intervals = log_ratio_intervals(cell, baseline, higher_is_better, **options)
         low, high = np.log(intervals.low), np.log(intervals.high)
     else:
-        designed = designed_intervals(
-            cell, baseline, sessions, higher_is_better, **options
+        sessions = dependent(*sessions, cell.n.size)
+        designed, shift = _without_firsts(
+            cell, baseline, sessions, higher_is_better, options
         )
+        # Every run there is: one that lies apart is not beyond the other side.
         ends = ends_of(designed, sessions, higher_is_better)
         intervals, cell, baseline = designed.intervals, designed.cell, designed.baseline
         low, high = designed.deciding_low, designed.deciding_high
     direction = _direction(low, high, margin)
 
-    given = np.asarray(gates, dtype=np.int64)
     found = found_gates(cell, baseline, intervals, is_direct=is_direct)
-    if designed is not None:
-        found = _of_design(found, designed, direction)
-        # Where the sessions of both are known they say it better.
-        is_known = ~designed.is_of(Design.ASSUMED_ONE)
-        given = given & ~(is_known * int(Gate.OTHER_SESSION))
-    # What explains why there is no baseline stands for its lack of runs.
-    lacks = np.where(given & int(NO_PARTNER), int(Gate.NO_RUNS), 0)
-    bits = found & ~lacks | given
+    given = np.asarray(gates, dtype=np.int64)
+    bits = _all_gates(given, found, designed, direction)
     is_separated = np.zeros(bits.shape, dtype=np.bool_)
     shapeless = bits & int(SHAPELESS)
-    if ends is not None:
-        bits, direction, is_separated = _by_separation(bits, direction, ends, margin)
-    stretch = np.zeros(bits.shape)
-    if moves is not None:
-        bits, direction, stretch = _by_stretching(
-            bits, direction, (low, high), _moved(*moves, bits), margin
+    if designed is not None and ends is not None:
+        bits, direction, is_separated = _by_separation(
+            bits, direction, ends, margin, designed.is_of(*OF_SESSIONS)
         )
+    moved = np.zeros(bits.shape) if moves is None else _moved(*moves, bits)
+    lifted = np.where(moved > 0, int(Gate.DRIFT), 0)
+    lifted |= np.isfinite(shift) * int(Gate.FIRST_RUN)
+    bits, direction, stretch = _by_stretching(
+        bits, direction, (low, high), _further(moved, shift), lifted, margin
+    )
     is_baseline = (bits & int(Gate.NATIVE)) != 0
     verdict = np.select(
         [is_baseline, bits != 0], [Verdict.BASELINE, Verdict.NOT_ASSESSED], direction
     ).astype(np.int8)
 
-    n = np.minimum(cell.n, baseline.n)
-    level = np.searchsorted(EVIDENCE_LEVEL_RUNS, n, side="right").astype(np.int8)
-    if designed is not None:
-        of_sessions = designed.is_of(Design.SHARED, Design.REPEATED)
-        level = np.maximum(level, of_sessions * np.int8(EvidenceLevel.VERDICT))
+    none_wanted = np.zeros(bits.shape, dtype=np.int64)
     judged = Judgements(
         intervals=intervals,
         verdict=verdict,
         direction=direction,
-        evidence_level=level,
+        evidence_level=_levels(np.minimum(cell.n, baseline.n), designed),
         gates=bits,
-        wanted_runs=np.zeros(n.shape, dtype=np.int64),
-        wanted_sessions=np.zeros(n.shape, dtype=np.int64),
+        wanted_runs=none_wanted,
+        wanted_sessions=none_wanted,
         n=cell.n,
         baseline_n=baseline.n,
         margin=margin,
@@ -315,6 +349,32 @@ def compare_directly(
     )
 
 
+def _all_gates(
+    given: NDArray[np.int64],
+    found: NDArray[np.int64],
+    designed: Designed | None,
+    direction: NDArray[np.int8],
+) -> NDArray[np.int64]:
+    """Return the reasons that were handed in and those that the runs give, together."""
+    if designed is not None:
+        found = _of_design(found, designed, direction)
+        # Where the sessions of both are known they say it better.
+        is_known = ~designed.is_of(Design.ASSUMED_ONE)
+        given = given & ~(is_known * int(Gate.OTHER_SESSION))
+    # What explains why there is no baseline stands for its lack of runs.
+    lacks = np.where(given & int(NO_PARTNER), int(Gate.NO_RUNS), 0)
+    return np.asarray(found & ~lacks | given, dtype=np.int64)
+
+
+def _levels(n: NDArray[np.int64], designed: Designed | None) -> NDArray[np.int8]:
+    """Return what the runs of the side with fewer, or the sessions, let be said."""
+    level = np.searchsorted(EVIDENCE_LEVEL_RUNS, n, side="right").astype(np.int8)
+    if designed is None:
+        return level
+    of_sessions = designed.is_of(Design.SHARED, Design.REPEATED)
+    return np.maximum(level, of_sessions * np.int8(EvidenceLevel.VERDICT))
+
+
 def _direction(low: Floats, high: Floats, margin: float) -> NDArray[np.int8]:
     """Return where intervals of log ratios lie."""
     below, above = np.log1p(-margin), np.log1p(margin)
@@ -344,7 +404,11 @@ def _of_design(
 
 
 def _by_separation(
-    bits: NDArray[np.int64], direction: NDArray[np.int8], ends: Ends, margin: float
+    bits: NDArray[np.int64],
+    direction: NDArray[np.int8],
+    ends: Ends,
+    margin: float,
+    is_of_sessions: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.bool_]]:
     """Return gates and directions where complete separation decides, and where it does.
 
@@ -357,9 +421,11 @@ def _by_separation(
     is_free = (bits & ~lifted & ~few) == 0
     is_needed = ((bits & lifted) != 0) | (direction == Verdict.UNDETERMINED)
     is_few = (bits & few) != 0
-    decides = (side != 0) & is_free & is_needed & (ends.decides | is_few)
-    bits = np.where(decides, bits & ~lifted, bits)
     said = np.where(side < 0, Verdict.SLOWER, Verdict.FASTER)
+    # Sessions say that no day makes it so, and every run that no shape does.
+    agrees = is_of_sessions & (direction == said)
+    decides = (side != 0) & is_free & is_needed & (ends.decides | is_few | agrees)
+    bits = np.where(decides, bits & ~lifted, bits)
     direction = np.where(decides, said, direction).astype(np.int8)
     return bits, direction, decides
 
@@ -368,23 +434,72 @@ def _by_stretching(
     bits: NDArray[np.int64],
     direction: NDArray[np.int8],
     ends: tuple[Floats, Floats],
-    moved: Floats,
+    further: tuple[Floats, Floats],
+    lifted: NDArray[np.int64],
     margin: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], Floats]:
     """Return gates and directions where intervals decide though an order moves means.
 
-    And by how much those were stretched to both sides; others are as they were. That
-    runs are few stays a reason and leaves the direction as indicative.
+    ``further`` is how far it may move them down and up, ``lifted`` the gates of which
+    that is known. The last is by how much an interval that decided so was stretched
+    towards what it decided against; others are as they were. That runs are few stays a
+    reason and leaves the direction as indicative.
     """
-    stretched = _direction(ends[0] - moved, ends[1] + moved, margin)
+    below, above = further
+    stretched = _direction(ends[0] - below, ends[1] + above, margin)
     few = int(Gate.TWO_RUNS | Gate.FEW_RUNS)
-    is_free = (bits & ~int(MOVING) & ~few) == 0
-    decides = (moved > 0) & is_free & (stretched != Verdict.UNDETERMINED)
-    return (
-        np.where(decides, bits & ~int(MOVING), bits),
-        np.where(decides, stretched, direction).astype(np.int8),
-        np.where(decides, moved, 0.0),
+    # That dependent runs are few stands only against what decides nothing.
+    freed = lifted | int(Gate.FEW_INDEPENDENT)
+    decides = ((bits & lifted) != 0) & ((bits & ~freed & ~few) == 0)
+    decides &= stretched != Verdict.UNDETERMINED
+    against = np.select(
+        [stretched == Verdict.SLOWER, stretched == Verdict.FASTER],
+        [above, below],
+        np.maximum(above, below),
     )
+    return (
+        np.where(decides, bits & ~freed, bits),
+        np.where(decides, stretched, direction).astype(np.int8),
+        np.where(decides, against, 0.0),
+    )
+
+
+def _further(moved: Floats, shift: Floats) -> tuple[Floats, Floats]:
+    """Return how far the order of runs may move log ratios down, and up."""
+    shift = np.nan_to_num(shift)
+    return moved + np.maximum(-shift, 0), moved + np.maximum(shift, 0)
+
+
+def _without_firsts(
+    cell: Rollups,
+    baseline: Rollups,
+    sessions: tuple[SessionRollups, SessionRollups],
+    higher_is_better: ArrayLike,
+    options: dict[str, Any],
+) -> tuple[Designed, Floats]:
+    """Return what designs make of the ratios without first runs that lie apart.
+
+    And how far these move the log ratios; NaN where there are none, or where a session
+    has too few others to do without.
+    """
+    own, other = sessions
+    designed = designed_intervals(
+        without_firsts(cell, own),
+        without_firsts(baseline, other),
+        (own.without_firsts(), other.without_firsts()),
+        higher_is_better,
+        **options,
+    )
+    is_cold, is_left = np.zeros((2, cell.n.size), dtype=np.bool_)
+    for side in sessions:
+        is_apart = np.isfinite(side.first)
+        is_cold[side.row[is_apart]] = True
+        is_left[side.row[is_apart & (side.without_firsts().n == side.n)]] = True
+    if not is_cold.any():
+        return designed, np.full(is_cold.shape, np.nan)
+    whole = designed_intervals(cell, baseline, sessions, higher_is_better, **options)
+    shift = np.log(whole.intervals.ratio) - np.log(designed.intervals.ratio)
+    return designed, np.where(is_cold & ~is_left, shift, np.nan)
 
 
 def _moved(own: ArrayLike, other: ArrayLike, bits: NDArray[np.int64]) -> Floats:
@@ -392,7 +507,7 @@ def _moved(own: ArrayLike, other: ArrayLike, bits: NDArray[np.int64]) -> Floats:
     parts = (np.minimum(np.asarray(each, dtype=float), 1.0) for each in (own, other))
     # The mean may be off to either side; downwards is more of a logarithm.
     moved = sum(-np.log1p(-each) for each in parts)
-    return np.where((bits & int(MOVING)) != 0, moved, 0.0)
+    return np.where((bits & int(Gate.DRIFT)) != 0, np.nan_to_num(moved), 0.0)
 
 
 def _distance(intervals: Intervals, margin: float) -> Floats:
@@ -424,7 +539,16 @@ def _wanted_runs(
         extra_log_variance=np.broadcast_to(extra, cell.n.shape)[rows],
         confidence=judged.confidence,
     )
-    return wanted
+    return _beyond(wanted, np.minimum(judged.n, judged.baseline_n))
+
+
+def _beyond(wanted: NDArray[np.int64], there: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return what is wanted, more than there is: that did not decide.
+
+    The formula takes a side's spread for known and both sides for alike. Where it would
+    be content with what is there, one more is the least that can help.
+    """
+    return np.where(wanted > 0, np.maximum(wanted, there + 1), 0)
 
 
 def _wanted_sessions(judged: Judgements, designed: Designed) -> NDArray[np.int64]:
@@ -436,6 +560,12 @@ def _wanted_sessions(judged: Judgements, designed: Designed) -> NDArray[np.int64
         designed.is_of(Design.SHARED, Design.TWO_SHARED),
         _distance(judged.intervals, judged.margin),
     )
+    there = np.where(
+        designed.is_of(Design.SHARED, Design.TWO_SHARED),
+        designed.shared,
+        np.minimum(designed.own_sessions, designed.other_sessions),
+    )
+    wanted = _beyond(wanted, there)
     # Different days that were never repeated: the least that allows a verdict.
     unrepeated = (judged.gates & int(Gate.UNREPEATED)) != 0
     unrepeated &= (judged.gates & INCURABLE_BY_SESSIONS) == 0

@@ -16,7 +16,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmarks.analysis.designs import REPEATED_SESSIONS
 from benchmarks.analysis.intervals import (
     NOISY_G,
     WELCH_RUNS,
@@ -26,6 +25,7 @@ from benchmarks.analysis.intervals import (
     t_quantiles,
     welch_df,
 )
+from benchmarks.analysis.order import REPEATED_SESSIONS
 from benchmarks.sentences import Sentence, counted
 
 MOST_RUNS: Final = 200  # more than this nobody runs: say so instead

@@ -5,7 +5,7 @@ verdict. Amber is whatever else differs that the study does not study; it is sai
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -63,15 +63,30 @@ NO_PAIR = Light()
 
 @dataclass(frozen=True)
 class ChosenSystem:
-    """A system that somebody chose to compare with, beside all others of a study."""
+    """A system of a study that somebody chose to compare with.
+
+    Beside all others of that study; or of ``beside``, whose cells are then set against
+    what another study measured.
+    """
 
     study: Study
     system: System
+    beside: Study | None = field(default=None, kw_only=True)
 
     @cached_property
     def hosts(self) -> Mapping[int, HostsCompared]:
-        """The study's other hosts beside that of the system, by their ids."""
-        return hosts_beside(self.study, self.system.host_id)
+        """The other hosts beside that of the system, by their ids."""
+        others = [self.beside] if self.beside else []
+        return hosts_beside(self.study, self.system.host_id, *others)
+
+    def is_refused(self, host_id: int) -> bool:
+        """Whether a cell of another study ran on a machine that is not comparable."""
+        hosts = self.hosts.get(host_id) if self.beside else None
+        return hosts is not None and not hosts.is_alike
+
+    def is_itself(self, system_id: int) -> bool:
+        """Whether a cell of this system is one of those compared with."""
+        return self.beside is None and system_id == self.system.pk
 
     @property
     def other_hosts(self) -> list[int]:
@@ -146,7 +161,9 @@ class Lights:
                 compared = beside_baseline(self.study, own, other)
             else:
                 hosts = self.chosen.hosts.get(own.host_id)
-                compared = systems_compared(self.study, own, other, hosts)
+                compared = systems_compared(
+                    self.study, own, other, hosts, beside=self.chosen.study
+                )
             self._made[pair] = Light(compared.light, compared.sentence)
         return self._made[pair]
 
@@ -174,9 +191,10 @@ def beside_baseline(
     is_own_os = own.guest_os.casefold() == baseline.guest_os.casefold()
     is_other_os = baseline.is_native and not is_own_os
     studied = studied_facts(study)
+    one, other = facts_of_both(own, baseline, studied)
     compared = comparability(
-        {**sent[0], **system_facts(own)},
-        {**sent[1], **system_facts(baseline)},
+        {**sent[0], **one},
+        {**sent[1], **other},
         studied=studied - {"guest_os"} if is_other_os else studied,
     )
     if not is_other_os:
@@ -188,15 +206,22 @@ def beside_baseline(
 
 
 def systems_compared(
-    study: Study, one: System, other: System, hosts: HostsCompared | None = None
+    study: Study,
+    one: System,
+    other: System,
+    hosts: HostsCompared | None = None,
+    *,
+    beside: Study | None = None,
 ) -> Comparability:
     """Compare two systems by what was stated of them; one studied thing may differ.
 
-    ``hosts`` are their machines, where they ran on two.
+    ``hosts`` are their machines, where they ran on two; ``beside`` is the study of the
+    other one. Of two studies only what both vary on purpose is studied.
     """
-    compared = comparability(
-        system_facts(one), system_facts(other), studied=studied_facts(study)
-    )
+    studied = studied_facts(study)
+    if beside is not None and beside != study:
+        studied &= studied_facts(beside)
+    compared = comparability(*facts_of_both(one, other, studied), studied=studied)
     compared = one_at_a_time(compared, ALWAYS_STUDIED)
     return beside_hosts(compared, hosts) if hosts else compared
 
@@ -222,19 +247,43 @@ def system_facts(system: System) -> dict[str, str]:
     return {name: str(value) for name, value in everything.items() if value}
 
 
-def hosts_beside(study: Study, host_id: int) -> dict[int, HostsCompared]:
-    """Return a study's other hosts beside one: whether they count as alike.
+def facts_of_both(
+    one: System, other: System, studied: frozenset[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return what two systems were stated to be, as far as both have it to state.
+
+    A machine has no virtual processors, layers or memory of a guest: a guest is not
+    unlike it because it has some. What its native runs state, a limit to two
+    processors, counts; what is studied is told in any case.
+    """
+    own, others = system_facts(one), system_facts(other)
+    if one.is_native == other.is_native:
+        return own, others
+    stated = studied.union(own if one.is_native else others)
+    return _only(own, stated), _only(others, stated)
+
+
+def _only(facts: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
+    return {name: value for name, value in facts.items() if name in names}
+
+
+def hosts_beside(
+    study: Study, host_id: int, *others: Study
+) -> dict[int, HostsCompared]:
+    """Return the other hosts of studies beside one: whether they count as alike.
 
     In one query; in a second where facts are equal and native runs have to decide.
+    The first study's margin is that of their agreement.
     """
-    measured = Cell.objects.filter(study=study, n__gt=0).values("system")
+    studies = (study, *others)
+    measured = Cell.objects.filter(study__in=studies, n__gt=0).values("system")
     systems = System.objects.filter(pk__in=measured).values("host")
     hosts = Host.objects.filter(pk__in=systems).in_bulk()
     if len(hosts) < 2 or host_id not in hosts:
         return {}
     own = hosts.pop(host_id)
     alike = [host.pk for host in hosts.values() if _states_the_same(host, own)]
-    natives = _native_runs(study, [own.pk, *alike]) if alike else {}
+    natives = _native_runs(studies, [own.pk, *alike]) if alike else {}
     return {
         host.pk: compare_hosts(
             (host.slug, own.slug),
@@ -254,9 +303,11 @@ def _states_the_same(one: Host, other: Host) -> bool:
 Natives = Mapping[tuple[object, ...], tuple[str, tuple[float, ...]]]
 
 
-def _native_runs(study: Study, host_ids: list[int]) -> Mapping[int, Natives]:
+def _native_runs(
+    studies: Collection[Study], host_ids: list[int]
+) -> Mapping[int, Natives]:
     cells = Cell.objects.filter(
-        study=study,
+        study__in=studies,
         system__host__in=host_ids,
         system__hypervisor=NATIVE,
         n__gt=0,

@@ -8,6 +8,7 @@ And the spectrum of everything that may be seen: where the pairs of each compone
 hypervisor lie, a band a study, no mean at all.
 """
 
+from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -15,16 +16,16 @@ from math import exp
 from typing import Any
 
 import numpy as np
-from django.db.models import Count, F, Max, Min, Q
+from django.db.models import Count, F, Max, Min, Q, QuerySet
 from django.db.models.functions import Floor, Ln
 
 from benchmarks.analysis.aggregation import overall
-from benchmarks.comparing.primaries import primary_rows
+from benchmarks.comparing.primaries import primary_ids, primary_rows
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.table import COMPONENTS, Column, column_head, rank
 from benchmarks.comparing.verdicts import Verdicts, study_verdicts
-from benchmarks.models import Cell, Efficiency, Flag, Study, System
+from benchmarks.models import Case, Cell, Efficiency, Flag, Study, System
 from benchmarks.viewer import Viewer
 
 # Lines closer than one part in this many are drawn as one: their number, and so the
@@ -81,6 +82,13 @@ class Share:
     doubted: int
     apart: int
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends; None where there is no interval."""
+        if self.low is None or self.high is None:
+            return None
+        return self.low, self.high
+
 
 @dataclass(frozen=True)
 class ProfileRow:
@@ -106,7 +114,7 @@ class Profile:
 
 
 def spectrum(viewer: Viewer, *, limit: int = 12) -> list[Band]:
-    """Return the bands with the most pairs, by component, in two queries."""
+    """Return the bands with the most pairs, by component, in four queries."""
     binned = list(_binned_pairs(viewer))
     groups = groupby(binned, key=lambda row: tuple(row[name] for name in BAND))
     studies = Study.objects.select_related("lab").in_bulk(
@@ -143,9 +151,10 @@ def _binned_pairs(viewer: Viewer) -> Any:
     )
     # What a processor emulated in software costs is not what a hypervisor costs.
     pairs = pairs.exclude(system__is_emulated=True)
+    counted = _primary(pairs)
     # Not rounded: PostgreSQL would make decimals of a thousand digits of them first.
     step = Floor(Ln("efficiency__ratio") * STEPS_PER_E + 0.5)
-    named = pairs.annotate(
+    named = counted.annotate(
         platform=F("system__hypervisor"),
         version=F("system__hypervisor_version"),
         step=step,
@@ -164,6 +173,23 @@ def _binned_pairs(viewer: Viewer) -> Any:
         # first and its last step.
         .order_by(*BAND, "step")
     )
+
+
+def _primary(pairs: QuerySet[Cell]) -> QuerySet[Cell]:
+    """Leave out what another case of the same study implies: it is no second pair."""
+    measured = defaultdict(set)
+    for study, case in pairs.values_list("study_id", "case_id").distinct():
+        measured[study].add(case)
+    cases = Case.objects.in_bulk(set().union(*measured.values()))
+    # Studies measure the same few sets of cases.
+    studies = defaultdict(list)
+    for study, ids in measured.items():
+        implied = frozenset(ids) - primary_ids({pk: cases[pk] for pk in ids})
+        studies[implied].append(study)
+    for implied, measuring in studies.items():
+        if implied:
+            pairs = pairs.exclude(study__in=measuring, case__in=implied)
+    return pairs
 
 
 def study_profile(viewer: Viewer, study: Study) -> Profile:

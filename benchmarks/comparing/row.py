@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from benchmarks.analysis.energy import EnergyRatio, MeterFacts
+from benchmarks.analysis.intervals import mean_interval
 from benchmarks.analysis.judgement import Judgement, TableRatio
-from benchmarks.analysis.shape import Shape
 from benchmarks.models import Case, Cell, Efficiency, System
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.sentences import Sentence, in_unit, kept_words
@@ -36,7 +36,7 @@ BRIEF = ("system", "case", *CIRCUMSTANCES, "n", "mean", *SHAPED)
 """What of a cell is read for its figure and its place; the rest is long."""
 OWN = (
     *("case_id", *CIRCUMSTANCES),
-    *("pk", "system_id", "clock", "mean", "n", "document", "table"),
+    *("pk", "system_id", "clock", "mean", "n", "m2", "decimals", "document", "table"),
     *("minimum", "maximum", "shape_codes"),
 )
 """What of a cell a row shows; its shape comes with those that need it alone."""
@@ -51,6 +51,8 @@ class Shown(Protocol):
     def speeds(self) -> tuple[float, ...]: ...
     @property
     def range(self) -> tuple[float, float] | None: ...
+    @property
+    def within(self) -> tuple[float, float] | None: ...
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class CellFigure:
     reason: str = ""
     speeds: tuple[float, ...] = ()
     range: tuple[float, float] | None = None
+    within: tuple[float, float] | None = None
+    """The 95 % interval of the value, by its runs; None where it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,8 @@ class ComparedSystem:
 class CellEnergy:
     """What the work of one cell cost: J for each metered run, and against the baseline.
 
+    ``sessions`` are those of its runs, -1 where nobody knows.
+
     ``unit`` is J, or J for a unit of data. ``ratio`` is None where the baseline has no
     power of its own that this can be set against; ``judgement`` is of the ratio of
     joules, None where two meters forbid an interval. ``gates`` are what stands against
@@ -144,6 +150,7 @@ class CellEnergy:
     gates: int = 0
     base: float | None = None
     base_n: int = 0
+    sessions: tuple[int, ...] = ()
     ratio: EnergyRatio | None = None
     judgement: Judgement | None = None
 
@@ -171,6 +178,9 @@ class Compared:
 
     ``light`` says how far the two sides may be compared (green, amber, red; empty
     where there is no other side), ``light_sentence`` what differs.
+
+    ``interval`` is the one of 95 % of the ratio of speeds, ``within`` that of the value
+    by its runs: it says which of its digits mean something.
     """
 
     value: float | None
@@ -197,6 +207,8 @@ class Compared:
     light: str = ""
     light_sentence: str = ""
     ratio_range: tuple[float, float] | None = None
+    interval: tuple[float, float] | None = None
+    within: tuple[float, float] | None = None
 
     @property
     def full_state(self) -> str:
@@ -208,6 +220,13 @@ class Compared:
         """The one of the four kinds that there is."""
         kinds = (self.efficiency, self.relative, self.scaling, self.slowdown)
         return next((ratio for ratio in kinds if ratio is not None), None)
+
+    @property
+    def written_ratio(self) -> float | None:
+        """The ratio that people read: of an energy that of the joules."""
+        if not self.is_energy:
+            return self.ratio
+        return self.joules.ratio if self.joules else None
 
     @property
     def joules(self) -> EnergyRatio | None:
@@ -260,20 +279,7 @@ def cell_figure(cell: Cell, unit: str = "") -> CellFigure:
         return CellFigure(cell.mean)
     instead = _instead_of_mean({name: getattr(cell, name) for name in SHAPED})
     shape = in_unit(instead.pop("shape"), unit)
-    return CellFigure(None, reason=_no_single_figure(shape), **instead)
-
-
-def shape_figure(shape: Shape, means: Sequence[float]) -> CellFigure:
-    """Return what is shown of runs of that shape."""
-    if shape.has_single_figure:
-        return CellFigure(sum(means) / len(means))
-    return CellFigure(
-        None,
-        doubts=shape.doubts,
-        reason=_no_single_figure(shape.sentence),
-        speeds=_speeds([mode.centre for mode in shape.modes]),
-        range=(min(means), max(means)),
-    )
+    return CellFigure(None, reason=no_single_figure(shape), **instead)
 
 
 def _instead_of_mean(own: Mapping[str, Any]) -> dict[str, Any]:
@@ -288,6 +294,16 @@ def _instead_of_mean(own: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _within(own: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return the interval of a cell's mean, given by `OWN`."""
+    n, mean, m2, decimals = own["n"], own["mean"], own["m2"], own["decimals"]
+    if n < 2 or mean is None or m2 is None:
+        return None
+    resolution = None if decimals is None else 10.0**-decimals
+    found = mean_interval(n, mean, m2, resolution)
+    return (found.low, found.high) if found else None
+
+
 def _speeds(centres: Sequence[float]) -> tuple[float, ...]:
     return tuple(centres) if len(centres) > 1 else ()
 
@@ -297,7 +313,8 @@ def _separated(doubts: str) -> tuple[str, ...]:
     return tuple(filter(None, doubts.split(",")))
 
 
-def _no_single_figure(shape: str) -> Sentence:
+def no_single_figure(shape: str) -> Sentence:
+    """Say that no mean may be shown, and why."""
     return Sentence("No single figure: {shape}.", shape=shape)
 
 
@@ -312,12 +329,13 @@ def speed(
     """Return what is shown of a cell's speed; ``own`` are its values of `OWN`.
 
     ``own["shape"]`` is needed only where the cell has codes of its shape. ``told`` is
-    the ratio where that is not the one of both means, which a judgement tells, too.
+    the interval, and the ratio where that is not the one of both means; a judgement
+    tells them, too.
     """
     doubts, baseline_doubts = own["shape_codes"], against.baseline_doubts
     ratio, reason = against.ratio, against.reason
     if judgement is not None:
-        told = TableRatio(judgement.ratio, judgement.range)
+        told = TableRatio(judgement.ratio, judgement.range, judgement.interval)
     if told is not None and ratio is not None:
         ratio = told.ratio or ratio
     ratio_range = None
@@ -330,7 +348,7 @@ def speed(
         reason = Sentence("No single figure describes the runs of the baseline.")
     # Last: the cell's own doubts go before those of its baseline.
     if doubts:
-        reason = _no_single_figure(in_unit(instead["shape"], case.unit))
+        reason = no_single_figure(in_unit(instead["shape"], case.unit))
     kind = KINDS.get(against.state, "efficiency")
     return Compared(
         value=None if doubts else own["mean"],
@@ -350,5 +368,7 @@ def speed(
         light=light[0],
         light_sentence=light[1],
         ratio_range=ratio_range,
+        interval=told.interval if told and ratio is not None else None,
+        within=None if doubts else _within(own),
         **instead,
     )

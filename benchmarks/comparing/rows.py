@@ -57,14 +57,20 @@ class Reference(ChosenSystem):
     measured: Mapping[tuple[Any, ...], tuple[float | None, int, str]]
 
     @classmethod
-    def of(cls, study: Study, system: System) -> "Reference":
-        """Look up a system's cells of a study, in one query."""
+    def of(
+        cls, study: Study, system: System, *, beside: Study | None = None
+    ) -> "Reference":
+        """Look up a system's cells of a study, in one query.
+
+        ``beside`` is the study whose cells are set against them, if it is another.
+        """
         cells = Cell.objects.filter(study=study, system=system, n__gt=0)
         names = ("case_id", *CIRCUMSTANCES, "mean", "n", "shape_codes")
         return cls(
             study,
             system,
             {tuple(row[:-3]): row[-3:] for row in cells.values_list(*names)},
+            beside=None if beside == study else beside,
         )
 
     def against(self, own: Mapping[str, Any], case: Case, host_id: int) -> Against:
@@ -73,7 +79,7 @@ class Reference(ChosenSystem):
         # session are known there only: they stand against the verdict, not against the
         # ratio.
         better = case.better
-        if own["system_id"] == self.system.pk:
+        if self.is_itself(own["system_id"]):
             return Against(State.REFERENCE)
         if better == "neither":
             return Against(State.UNDIRECTED)
@@ -91,6 +97,9 @@ class Reference(ChosenSystem):
         hosts = self.hosts.get(host_id)
         if hosts is not None and not hosts.is_alike:
             state, reason = State.OTHER_HOST, joined([reason, hosts.sentence])
+            if self.is_refused(host_id):
+                # Studies of two machines share no more than their natives' ratios.
+                ratio = None
         return Against(state, ratio, mean, n, pk, reason, doubts)
 
 
@@ -145,6 +154,8 @@ def comparison_rows(
     for values in measured:
         # Not strict: behind these stand the values of `STORED`.
         own = dict(zip((*OWN, "shape"), values, strict=False))
+        if own["system_id"] not in compared_systems:
+            continue  # stored after these systems were read
         case, (*stored, doubts) = cases[own["case_id"]], values[len(OWN) + 1 :]
         if reference is not None and stored[0] == State.NO_SPEED:
             # Whatever it is set against.
@@ -159,7 +170,7 @@ def comparison_rows(
             against = Against()
         judgement = verdicts.of(own["pk"]) if verdicts else None
         rows.append(
-            _row(
+            row_of(
                 own,
                 study,
                 compared_cases[case.pk],
@@ -232,7 +243,7 @@ def comparison_row(
             baseline_doubts=annotated.baseline_doubts or "",
         )
     light = _light(lights, own, against) if lights else NO_PAIR
-    return _row(
+    return row_of(
         own,
         cell.study,
         ComparedCase.of(cell.case),
@@ -246,13 +257,14 @@ def _light(lights: Lights, own: Mapping[str, Any], against: Against) -> Light:
     return lights.of(own["system_id"], other, against.state, against.reason)
 
 
-def _row(
+def row_of(
     own: Mapping[str, Any],
     study: Study,
     case: ComparedCase,
     system: ComparedSystem,
     shown: Compared,
 ) -> ComparisonRow:
+    """Return a row of a cell's own values of `OWN`, and of what is shown of it."""
     return ComparisonRow(
         id=own["pk"],
         study=study.slug,

@@ -5,13 +5,9 @@ from math import isfinite
 
 import numpy as np
 
-from benchmarks.analysis.designs import (
-    UNKNOWN_TIME,
-    SessionRatio,
-    SessionRollups,
-    session_ratios,
-)
+from benchmarks.analysis.designs import SessionRatio, session_ratios
 from benchmarks.analysis.intervals import log_ratio_intervals
+from benchmarks.analysis.session_rollups import UNKNOWN_TIME, SessionRollups
 from benchmarks.comparing.verdicts import TWO_METERS, rollups_of
 from benchmarks.models import Cell, CellSession, Session
 

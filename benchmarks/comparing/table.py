@@ -7,7 +7,7 @@ comparison shows things is settled here, too.
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import median
@@ -126,7 +126,11 @@ class CaseRow:
 
 @dataclass(frozen=True)
 class CaseGroup:
-    """The rows of one tool and component, and what they have in common."""
+    """The rows of one tool and component, and what they have in common.
+
+    Rows that are sorted by what is said of them are one group of all tools: its
+    ``component`` and ``tool`` are empty.
+    """
 
     component: str
     tool: str
@@ -151,6 +155,12 @@ class ComparisonTable:
     row_count: int
     runs: int | None
     """How many runs each cell stands on; None where that differs."""
+
+    @property
+    def cells(self) -> Iterator[ComparisonRow]:
+        """All cells that stand in its rows."""
+        rows = (row for group in self.groups for row in group.rows)
+        return (cell for row in rows for cell in row.cells if cell)
 
     @property
     def is_single_run(self) -> bool:
@@ -289,27 +299,62 @@ def _shared(
     ]
 
 
-def comparison_table(
-    rows: Iterable[ComparisonRow], *, group: str = PLATFORM, order: str = ""
-) -> ComparisonTable:
-    """Shape the cells of one study, in any order, into a table."""
-    cells = list(rows)
+@dataclass(frozen=True)
+class Median:
+    """The middle one of ``n`` ratios of one system."""
+
+    ratio: float
+    n: int
+
+
+def medians(rows: Iterable[ComparisonRow]) -> dict[int, Median]:
+    """Return, by system, the median of the ratios that are written of these cells.
+
+    What may not be compared does not count.
+    """
     ratios: dict[int, list[float]] = {}
+    for row in rows:
+        written = row.shown.written_ratio
+        if written is not None and row.shown.light != "red":
+            ratios.setdefault(row.system.id, []).append(written)
+    return {pk: Median(median(each), len(each)) for pk, each in ratios.items()}
+
+
+def comparison_table(
+    rows: Iterable[ComparisonRow],
+    *,
+    group: str = PLATFORM,
+    order: str = "",
+    best: Iterable[ComparisonRow] | None = None,
+    ranks: Mapping[RowKey, Any] | None = None,
+) -> ComparisonTable:
+    """Shape the cells of one study, in any order, into a table.
+
+    Columns in the order of their medians have those of ``best``, or of all cells. With
+    ``ranks`` all lines are one group, the least rank first; those without one follow.
+    """
+    cells = list(rows)
     by_group: dict[tuple[str, str], list[ComparisonRow]] = {}
     for row in cells:
         by_group.setdefault((row.case.component, row.case.tool), []).append(row)
-        if row.shown.ratio is not None:
-            ratios.setdefault(row.system.id, []).append(row.shown.ratio)
-    medians = {system_id: median(several) for system_id, several in ratios.items()}
-    head = column_head(
-        cells, group=group, ratios=medians if order == BY_RATIO else None
-    )
+    middle = None
+    if order == BY_RATIO:
+        found = medians(cells if best is None else best)
+        # Of joules less is better.
+        is_energy = any(row.shown.is_energy for row in cells)
+        middle = {
+            pk: 1 / it.ratio if is_energy and it.ratio else it.ratio
+            for pk, it in found.items()
+        }
+    head = column_head(cells, group=group, ratios=middle)
 
     system_ids = [column.system_id for column in head.columns]
     scenarios = {row.scenario for row in cells}
     named = ROW_FACTS if len(scenarios) > 1 else ROW_FACTS[1:]
     ordered = sorted(by_group, key=lambda key: (rank(COMPONENTS, key[0]), key[1]))
     groups = tuple(_group(by_group[key], system_ids, named) for key in ordered)
+    if ranks is not None and groups:
+        groups = (_in_one_order(groups, ranks),)
     runs = {row.shown.n for row in cells}
     return ComparisonTable(
         head=head,
@@ -317,10 +362,30 @@ def comparison_table(
         scenario=_one(scenarios),
         states=dict(Counter(row.shown.full_state for row in cells).most_common()),
         cell_count=len(cells),
-        ratio_count=sum(map(len, ratios.values())),
+        ratio_count=sum(row.shown.ratio is not None for row in cells),
         row_count=sum(len(group.rows) for group in groups),
         runs=runs.pop() if len(runs) == 1 else None,
     )
+
+
+def _in_one_order(
+    groups: Sequence[CaseGroup], ranks: Mapping[RowKey, Any]
+) -> CaseGroup:
+    """Return the rows of all groups as one, each with what its group said of it."""
+    rows = [
+        replace(
+            row,
+            label=PART.join(filter(None, (group.tool, group.label, row.label))),
+            unit=row.unit or group.unit,
+            better=row.better or group.better,
+            facts=(Fact("component", group.component), *group.facts, *row.facts),
+        )
+        for group in groups
+        for row in group.rows
+    ]
+    # Equal ranks, and rows without any, keep the order of their tools.
+    rows.sort(key=lambda row: (row.key not in ranks, ranks.get(row.key, ())))
+    return CaseGroup("", "", "", "", "", (), tuple(rows))
 
 
 def rows_with_ratios(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:

@@ -12,7 +12,7 @@ import numpy as np
 from django.db.models import Exists, F, OuterRef, Q
 
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals, mean_intervals
-from benchmarks.analysis.shape import BAND, shape_of
+from benchmarks.analysis.shape import BAND, Shape, shape_of
 from benchmarks.analysis.speeds import MIN_RUNS
 from benchmarks.analysis.trend import ChangePoint, change_points
 from benchmarks.comparing.row import (
@@ -20,7 +20,7 @@ from benchmarks.comparing.row import (
     CellFigure,
     State,
     cell_figure,
-    shape_figure,
+    no_single_figure,
 )
 from benchmarks.comparing.table import natural
 from benchmarks.models import Case, Cell, Run, Sample, Study, System
@@ -219,6 +219,7 @@ def trend_of(viewer: Viewer, subject: TrendSubject) -> Trend:
         Exists(samples.filter(lab=OuterRef("lab"), run=OuterRef("pk"))),
         system__host_id=subject.host_id,
         duplicate_of=None,
+        status=Run.Status.PARSED,
         **circumstances,
     )
     # PostgreSQL takes null for the latest; runs without a date are the first to go.
@@ -305,9 +306,24 @@ def _figure(runs: Sequence[DatedRun]) -> CellFigure:
             sessions=[run.sitting or -run.cell.pk for run in runs],
             band=min(bands),
             resolution=max(steps, default=None),
+            is_ordered=all(run.started_at for run in runs),
         )
-        return shape_figure(shape, means)
+        return _shape_figure(shape, means)
     doubted = next((cell for cell in cells.values() if cell.shape_codes), None)
     if doubted is None or (len(means) == 1 and doubted.n >= MIN_RUNS):
         return CellFigure(sum(means) / len(means))
     return replace(cell_figure(doubted), speeds=(), range=(min(means), max(means)))
+
+
+def _shape_figure(shape: Shape, means: Sequence[float]) -> CellFigure:
+    """Return what is shown of runs of that shape."""
+    if shape.has_single_figure:
+        return CellFigure(sum(means) / len(means))
+    centres = tuple(mode.centre for mode in shape.modes)
+    return CellFigure(
+        None,
+        doubts=shape.doubts,
+        reason=no_single_figure(shape.sentence),
+        speeds=centres if len(centres) > 1 else (),
+        range=(min(means), max(means)),
+    )

@@ -5,9 +5,9 @@ are looked at together, on flags and on the reference, so there is nothing to st
 would stay true.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -16,7 +16,6 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from benchmarks.analysis.baselines import MACHINE_FACTS
-from benchmarks.analysis.designs import SessionRollups
 from benchmarks.analysis.energy import gain_log_variance, gain_margin
 from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
 from benchmarks.analysis.intervals import Floats, Rollups
@@ -26,11 +25,32 @@ from benchmarks.analysis.judgement import (
     judgement_of,
     table_ratios,
 )
-from benchmarks.analysis.verdicts import Judgements, Verdict, correct, judge
+from benchmarks.analysis.session_rollups import SessionRollups
+from benchmarks.analysis.sessions import OWN_NAME
+from benchmarks.analysis.verdicts import (
+    EvidenceLevel,
+    Judgements,
+    Strength,
+    Verdict,
+    correct,
+    judge,
+)
 from benchmarks.comparing.lights import ChosenSystem
 from benchmarks.comparing.primaries import primary_ids
-from benchmarks.models import Case, Cell, Efficiency, Study, System
-from benchmarks.studies.cell_sessions import SessionColumns, study_sessions
+from benchmarks.models import (
+    Case,
+    Cell,
+    CellSession,
+    Efficiency,
+    Session,
+    Study,
+    System,
+)
+from benchmarks.studies.cell_sessions import (
+    SessionColumns,
+    cell_sessions,
+    study_sessions,
+)
 from benchmarks.studies.flags import withheld_cells
 
 STATISTICS = ("n", "mean", "m2", "decimals")
@@ -48,17 +68,40 @@ TWO_METERS = gain_log_variance(is_same_meter=False)
 
 
 class VerdictMark(NamedTuple):
-    """A cell's verdict in one word, and whether a flag withholds it."""
+    """A cell's verdict in one word, and whether a flag withholds it.
+
+    ``strength`` is how its interval is drawn, ``is_weak`` and ``evidence`` (a level) as
+    a `Judgement` says it.
+    """
 
     verdict: str
     is_flagged: bool
+    strength: str = ""
+    is_weak: bool = False
+    evidence: str = ""
+
+    @classmethod
+    def of(cls, judgement: Judgement) -> "VerdictMark":
+        """Return the mark of what is said in words."""
+        return cls(
+            judgement.verdict,
+            is_flagged=Gate.FLAGGED.code in judgement.codes,
+            strength=judgement.strength,
+            is_weak=judgement.is_weak,
+            evidence=judgement.evidence_level,
+        )
 
 
 # Made once: thousands of cells share these few.
 MARKS = {
-    (int(verdict), flagged): VerdictMark(verdict.name.lower(), flagged)
+    (int(verdict), flagged, int(strength), weak, int(level)): VerdictMark(
+        verdict.name.lower(), flagged, strength.slug, weak, level.name.lower()
+    )
     for verdict in Verdict
     for flagged in (False, True)
+    for strength in Strength
+    for weak in (False, True)
+    for level in EvidenceLevel
 }
 
 
@@ -78,24 +121,10 @@ class Verdicts:
     @cached_property
     def days(self) -> dict[int, str]:
         """The day on which each session that is known began: "2021-05-03"."""
-        if self.stored is None:
-            return {}
-        known = ~np.isnan(self.stored.first_at)
-        starts: dict[int, float] = {}
-        pairs = zip(
-            self.stored.session[known].tolist(),
-            self.stored.first_at[known].tolist(),
-            strict=True,
-        )
-        for session, start in pairs:
-            starts[session] = min(start, starts.get(session, start))
-        return {
-            session: datetime.fromtimestamp(start, UTC).date().isoformat()
-            for session, start in starts.items()
-        }
+        return self.stored.days if self.stored else {}
 
     def ratios(self) -> dict[int, TableRatio]:
-        """Return what a table writes of the ratios that are not those of two means.
+        """Return intervals, and the ratios that are not those of two means.
 
         Of sessions it is their mean; where no single figure may be shown, a range.
         """
@@ -105,10 +134,46 @@ class Verdicts:
 
     def marks(self) -> dict[int, VerdictMark]:
         """Return what a table shows of each cell, for all of them at once."""
-        verdicts = self.judgements.verdict.tolist()
-        flagged = (self.judgements.gates & int(Gate.FLAGGED) != 0).tolist()
-        pairs = zip(verdicts, flagged, strict=True)
-        return dict(zip(self.rows, (MARKS[pair] for pair in pairs), strict=True))
+        judged, designed = self.judgements, self.judgements.designed
+        is_weak = [False] * len(judged) if designed is None else designed.is_weak
+        columns = (
+            judged.verdict,
+            judged.gates & int(Gate.FLAGGED) != 0,
+            judged.strength,
+            np.asarray(is_weak),
+            judged.evidence_level,
+        )
+        found = zip(*(column.tolist() for column in columns), strict=True)
+        return dict(zip(self.rows, (MARKS[each] for each in found), strict=True))
+
+    def scopes(self, cell_ids: Iterable[int]) -> Counter[str]:
+        """Return of what the verdicts of some cells speak, and how many of each."""
+        designed = self.judgements.designed
+        found: Counter[str] = Counter()
+        if designed is None:
+            return found
+        places = [self.rows[pk] for pk in cell_ids if pk in self.rows]
+        rows = np.array(places, dtype=np.int64)
+        rows = rows[self.judgements.verdict[rows] < Verdict.NOT_ASSESSED]
+        kinds = np.stack(
+            [
+                each[rows]
+                for each in (
+                    designed.design,
+                    designed.session,
+                    designed.own_sessions,
+                    designed.other_sessions,
+                    designed.shared,
+                )
+            ]
+        )
+        _kinds, first, counts = np.unique(
+            kinds, axis=1, return_index=True, return_counts=True
+        )
+        for at, n in zip(first.tolist(), counts.tolist(), strict=True):
+            if scope := designed.scope(int(rows[at]), self.days):
+                found[scope] += n
+        return found
 
     @property
     def tested(self) -> int:
@@ -211,6 +276,21 @@ OTHER_HOST = f"""(SELECT own.host_id = ANY(%(other_hosts)s::bigint[])
                  FROM {System._meta.db_table} AS own WHERE own.id = cell.system_id)"""
 STALE = f"({TOO_FAR} OR ({SAME_HOST} AND ({OTHER_MACHINE})))"
 
+# The sessions of a study's cells, where all are known: those of the last check, before
+# the first one what the uploader named. What an agent called itself is no name.
+SITTINGS = f"""(
+    SELECT named.id AS cell_id,
+           CASE WHEN count(kept.id) = 0
+                THEN array_agg(session.id) FILTER (WHERE session.id IS NOT NULL)
+                WHEN bool_and(kept.session_id IS NOT NULL)
+                THEN array_agg(kept.session_id) END AS ids
+    FROM {Cell._meta.db_table} AS named
+    LEFT JOIN {CellSession._meta.db_table} AS kept ON kept.cell_id = named.id
+    LEFT JOIN {Session._meta.db_table} AS session
+      ON session.id = named.session_id AND session.name !~ '^{OWN_NAME.pattern}$'
+    WHERE named.study_id IN (%(study)s, %(measured_in)s)
+    GROUP BY named.id)"""
+
 OWN = _select(
     f"JOIN {Efficiency._meta.db_table} AS against ON against.cell_id = cell.id "
     # LEFT: cells without a baseline are rows as well, with the reason why.
@@ -219,36 +299,46 @@ OWN = _select(
 )
 AGAINST = _select(
     f"""LEFT JOIN {Cell._meta.db_table} AS baseline
-          ON baseline.study_id = cell.study_id AND baseline.n > 0
+          ON baseline.study_id = %(measured_in)s AND baseline.n > 0
          AND baseline.system_id = %(reference)s AND baseline.case_id = cell.case_id
          AND baseline.scenario = cell.scenario AND baseline.load = cell.load
          AND baseline.slot = cell.slot AND baseline.vms IS NOT DISTINCT FROM cell.vms
-         AND cell.system_id <> %(reference)s
+         AND cell.id <> baseline.id
         LEFT JOIN {Efficiency._meta.db_table} AS against
-          ON against.cell_id = cell.id""",
+          ON against.cell_id = cell.id
+        LEFT JOIN {SITTINGS} AS own_sittings ON own_sittings.cell_id = cell.id
+        LEFT JOIN {SITTINGS} AS its_sittings ON its_sittings.cell_id = baseline.id""",
     f"""CASE WHEN against.state = 'no_speed' THEN 'no_speed'
-             WHEN cell.system_id = %(reference)s THEN 'reference'
+             WHEN cell.system_id = %(reference)s AND cell.study_id = %(measured_in)s
+                  THEN 'reference'
              WHEN benchmark_case.better = 'neither' THEN 'undirected'
              WHEN baseline.id IS NULL THEN 'missing'
              WHEN {OTHER_HOST} THEN 'other_host'
              WHEN {STALE} THEN 'stale'
-             WHEN cell.session_id <> baseline.session_id THEN 'other_session'
+             WHEN NOT own_sittings.ids && its_sittings.ids THEN 'other_session'
              ELSE 'relative' END""",
 )
 
 
-def study_verdicts(study: Study, reference: System | None = None) -> Verdicts:
+def study_verdicts(
+    study: Study, reference: System | None = None, *, measured_in: Study | None = None
+) -> Verdicts:
     """Judge all cells of a study together, in four queries.
 
     Against their own baselines, or directly against those of a chosen system: then
     the noise of a shared native baseline is not in it, and its hosts and near cases
-    are queries of their own.
+    are queries of their own. ``measured_in`` is the study that measured the chosen
+    system, if that is another one.
     """
-    columns = _columns(study, reference)
+    there = measured_in or study
+    columns = _columns(study, reference, there)
     if columns is None:
         return Verdicts({}, correct(judge(NOTHING, NOTHING, [])))
-    stored = study_sessions(study)
-    withheld = withheld_cells(study)
+    stored, withheld = study_sessions(study), withheld_cells(study)
+    if there != study:
+        both = {*columns.ids.tolist(), *columns.baseline_ids.tolist()}
+        stored = cell_sessions(both)
+        withheld |= withheld_cells(there)
     doubted = np.fromiter(withheld, dtype=np.int64, count=len(withheld))
     sides = (columns.ids, columns.baseline_ids)
     # A doubted baseline spoils the ratio as much as a doubted cell.
@@ -317,13 +407,17 @@ def _sessions(
         both(found.maximum, whole.maximum),
         both(found.rho, whole.rho),
         cells.resolution[rows],
+        both(found.first, whole.first),
     )
 
 
-def _columns(study: Study, reference: System | None) -> CellColumns | None:
+def _columns(
+    study: Study, reference: System | None, there: Study
+) -> CellColumns | None:
     """Return what is to be judged, or None where there is nothing."""
-    named: dict[str, Any] = {"study": study.pk}
-    chosen = ChosenSystem(study, reference) if reference else None
+    named: dict[str, Any] = {"study": study.pk, "measured_in": there.pk}
+    beside = None if there == study else study
+    chosen = ChosenSystem(there, reference, beside=beside) if reference else None
     if reference is not None and chosen is not None:
         named |= {
             "other_hosts": chosen.other_hosts,

@@ -61,14 +61,12 @@ class AuditLine:
 
 
 def _visible_labs(viewer: Viewer) -> QuerySet[Lab]:
-    """Return the labs that have something for a viewer: a public study, or a place.
+    """Return the labs that have something for a viewer: a visible study, or a place.
 
     A lab that published nothing is not there at all for others.
     """
-    public = Study.objects.filter(
-        lab=OuterRef("pk"), visibility=Study.Visibility.PUBLIC
-    )
-    seen = Lab.objects.filter(Exists(public) | Q(pk__in=viewer.lab_ids))
+    studies = Study.objects.visible_to(viewer).filter(lab=OuterRef("pk"))
+    seen = Lab.objects.filter(Exists(studies) | Q(pk__in=viewer.lab_ids))
     return seen.order_by("name")
 
 

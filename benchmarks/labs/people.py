@@ -47,8 +47,19 @@ def place_person(*, lab: Lab, username: str, role: str) -> str:
     if user is None:
         password = secrets.token_urlsafe(PASSWORD_BYTES)
         user = people.create_user(username, password=password)
-    Membership.objects.update_or_create(lab=lab, user=user, defaults={"role": role})
+    place = Membership.objects.filter(lab=lab, user=user).first()
+    before = place.role if place else "none"
+    if before != role:
+        Membership.objects.update_or_create(lab=lab, user=user, defaults={"role": role})
+        _log_role(lab, None, user, before, role)
     return password
+
+
+def _log_role(lab: Lab, by: User | None, who: User, before: str, role: str) -> None:
+    """Note another role; without a person, it was given on the command line."""
+    kind = AuditEntry.Kind.CHANGED_ROLE
+    about = f"{who.get_username()}: {before} → {role}"
+    log_action(lab=lab, person=by, agent="manage.py", kind=kind, about=about)
 
 
 def end_sessions(*, person: User, password: str) -> None:
@@ -71,10 +82,9 @@ def change_role(*, lab: Lab, by: User, member: User, role: str) -> Membership:
     if place.role == role:
         return place
     _check_that_others_keep(lab, place, becomes=role)
-    about = f"{member.get_username()}: {place.role} → {role}"
-    place.role = role
+    before, place.role = place.role, role
     place.save(update_fields=["role"])
-    log_action(lab=lab, person=by, kind=AuditEntry.Kind.CHANGED_ROLE, about=about)
+    _log_role(lab, by, member, before, role)
     return place
 
 
@@ -88,6 +98,17 @@ def remove_member(*, lab: Lab, by: User, member: User) -> None:
     place.delete()
     kind = AuditEntry.Kind.LEFT if by == member else AuditEntry.Kind.REMOVED
     log_action(lab=lab, person=by, kind=kind, about=member.get_username())
+
+
+@transaction.atomic
+def leave_all_labs(person: User) -> list[Lab]:
+    """Take all of somebody's places away; return the labs. The last keeper stays."""
+    labs = [place.lab for place in person.memberships.select_related("lab")]
+    for lab in labs:
+        place = _locked_place(lab, person)
+        _check_that_others_keep(lab, place, becomes="")
+        place.delete()
+    return labs
 
 
 def _check_authority(*, lab: Lab, by: User, roles: tuple[str, ...]) -> None:
@@ -152,6 +173,14 @@ def invite_person(
     if not name:
         raise PlaceError(Sentence("Say whom you invite: a name or an e-mail address."))
     _check_authority(lab=lab, by=by, roles=(role,))
+    return new_invitation(lab=lab, by=by, name=name, role=role)
+
+
+@transaction.atomic
+def new_invitation(
+    *, lab: Lab, by: User | None, name: str, role: str, agent: str = ""
+) -> tuple[Invitation, str]:
+    """Store an invitation that somebody was found to have the right to make."""
     prefix, secret = new_prefix(), new_secret()
     invitation = Invitation.objects.create(
         lab=lab,
@@ -162,9 +191,8 @@ def invite_person(
         invited_by=by,
         expires_at=timezone.now() + INVITATION_LASTS,
     )
-    log_action(
-        lab=lab, person=by, kind=AuditEntry.Kind.INVITED, about=f"{name} ({role})"
-    )
+    kind, about = AuditEntry.Kind.INVITED, f"{name} ({role})"
+    log_action(lab=lab, person=by, agent=agent, kind=kind, about=about)
     return invitation, f"{prefix}_{secret}"
 
 

@@ -1,35 +1,50 @@
 """Bound how often a password is tried, in Redis; who signs in is not held up.
 
 Counted before the password is looked at, so that trying in parallel gains nothing, and
-given back when it was right. Without Redis nobody is locked out: the log says so.
+given back when it was right, or refused. A name has few tries from each network, fewer
+while the whole world tries it: so nobody can use up those of its owner. A browser in
+which the owner has signed in before has tries of its own. Without Redis nobody is
+locked out: the log says so.
 """
 
+import ipaddress
 import logging
 from hashlib import sha256
+from typing import Final
 
 import redis
+from django.core import signing
 
 from benchmarks.broker import connection
 from benchmarks.errors import TooManyAttemptsError
 
 WINDOW_S = 15 * 60
-# How many wrong attempts a window takes: from one address for one name, for a name from
-# anywhere, and from one address. Behind a proxy all come from its address, so the last
-# is generous; the first two are what guards a password.
-HERE, ANYWHERE, FROM_ADDRESS = 10, 100, 1_000
+# How many wrong attempts a window takes: from one network (or known browser) for one
+# name; the same while the name is attacked, which it is after so many from anywhere;
+# and from one network for all names.
+HERE, UNDER_ATTACK, ATTACK, FROM_NETWORK = 10, 3, 100, 1_000
+KNOWN_S: Final = 365 * 24 * 3600
+SALT: Final = "virtlab.known-browser"
 
 log = logging.getLogger(__name__)
 
 
 class Attempt:
-    """One try of a person's password: ``count`` it before, say when it was right."""
+    """One try of a person's password: ``count`` it before, say when it was right.
 
-    def __init__(self, name: str, address: str) -> None:
-        known = name.casefold()
+    ``known`` is what ``known_browser`` once gave the browser, if it did.
+    """
+
+    def __init__(self, name: str, address: str, known: str = "") -> None:
+        name, network = name.casefold(), network_of(address)
+        self.attacked = ""
+        if browser := _browser(name, known):
+            self.limits = {_key("browser", name, browser): HERE}
+            return
+        self.attacked = _key("anywhere", name)
         self.limits = {
-            _key("here", known, address): HERE,
-            _key("anywhere", known): ANYWHERE,
-            _key("address", address): FROM_ADDRESS,
+            _key("here", name, network): HERE,
+            _key("network", network): FROM_NETWORK,
         }
 
     def count(self) -> None:
@@ -38,21 +53,67 @@ class Attempt:
         Raises TooManyAttemptsError, which knows how long to wait, once one is full.
         """
         try:
-            counted = {key: _added(key, 1) for key in self.limits}
+            counted = {key: _added(key, 1) for key in self._keys}
+            full = self._full(counted)
+            if full:
+                self._give_back()
         except redis.RedisError as error:
             log.warning("Attempts to sign in are not counted: %s", error)
             return
-        full = [left for key, (n, left) in counted.items() if n > self.limits[key]]
         if full:
             raise TooManyAttemptsError(max(full))
 
     def succeeded(self) -> None:
         """Give the attempt back: only wrong ones count."""
         try:
-            for key in self.limits:
-                _added(key, -1)
+            self._give_back()
         except redis.RedisError as error:
             log.warning("An attempt to sign in is not given back: %s", error)
+
+    @property
+    def _keys(self) -> tuple[str, ...]:
+        return (*self.limits, self.attacked) if self.attacked else tuple(self.limits)
+
+    def _full(self, counted: dict[str, tuple[int, int]]) -> list[int]:
+        """Return for how long each counter is full that is."""
+        limits = dict(self.limits)
+        if self.attacked and counted[self.attacked][0] > ATTACK:
+            here = next(iter(limits))
+            limits[here] = UNDER_ATTACK
+        return [
+            counted[key][1] for key, most in limits.items() if counted[key][0] > most
+        ]
+
+    def _give_back(self) -> None:
+        for key in self._keys:
+            _added(key, -1)
+
+
+def known_browser(name: str) -> str:
+    """Return what a browser keeps in which somebody has signed in: a signed text."""
+    return signing.dumps(name.casefold(), salt=SALT)
+
+
+def _browser(name: str, known: str) -> str:
+    """Return a name for a known browser of this person; empty for another one's."""
+    try:
+        owner = signing.loads(known, salt=SALT, max_age=KNOWN_S)
+    except signing.BadSignature:
+        return ""
+    return known if owner == name else ""
+
+
+def network_of(address: str) -> str:
+    """Return whose addresses are counted as one: of IPv6 everybody has a /64."""
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(ip, ipaddress.IPv4Address):
+        return address
+    if ip.ipv4_mapped:
+        return str(ip.ipv4_mapped)
+    return str(ipaddress.ip_network((ip, 64), strict=False))
 
 
 def _added(key: str, number: int) -> tuple[int, int]:

@@ -1,12 +1,15 @@
 """The stored domain; docs/data.md draws it."""
 
 from benchmarks.models.cell import Case, Cell, CellSession, Efficiency
+from benchmarks.models.effect import Effect, EffectSummary, PublicEvidence
 from benchmarks.models.flag import Decision, DueCheck, Flag
 from benchmarks.models.lab import Agent, AuditEntry, Invitation, Lab, Membership, Token
 from benchmarks.models.own_tool import OwnTool, OwnToolVersion
+from benchmarks.models.picture import Picture
 from benchmarks.models.plan import Plan, PlanPart, PlanSlot, PlanStep
 from benchmarks.models.power import DueEnergy, Meter, PowerChunk, RunEnergy, RunWindow
-from benchmarks.models.run import OutboxItem, Reread, Run, RunOutput, Sample
+from benchmarks.models.review import Review, ReviewedStudy, ReviewFile
+from benchmarks.models.run import OutboxItem, Reread, Run, RunMean, RunOutput, Sample
 from benchmarks.models.study import CoRun, Host, Session, Study, System
 from benchmarks.models.unfinished import UnfinishedWork
 from benchmarks.models.version import (
@@ -28,6 +31,8 @@ __all__ = [
     "Decision",
     "DueCheck",
     "DueEnergy",
+    "Effect",
+    "EffectSummary",
     "Efficiency",
     "Flag",
     "Host",
@@ -39,16 +44,22 @@ __all__ = [
     "OutboxItem",
     "OwnTool",
     "OwnToolVersion",
+    "Picture",
     "Plan",
     "PlanPart",
     "PlanSlot",
     "PlanStep",
     "PowerChunk",
+    "PublicEvidence",
     "PublishingJob",
     "Report",
     "Reread",
+    "Review",
+    "ReviewFile",
+    "ReviewedStudy",
     "Run",
     "RunEnergy",
+    "RunMean",
     "RunOutput",
     "RunWindow",
     "Sample",

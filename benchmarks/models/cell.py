@@ -171,8 +171,9 @@ class CellSession(models.Model):
     """What a cell's runs of one session say; ``session`` is null: time unknown.
 
     All statistics are over run means, in the unit of the case. ``rho`` is the lag-1
-    autocorrelation in their order, null where there is none beyond chance. Written by
-    the check of a study: a cell that was not checked yet has none.
+    autocorrelation in their order, null where too few or equal runs tell none.
+    ``first`` is the first run's mean where it lies apart and counts; ``rho`` is free of
+    it. Written by the check of a study: a cell that was not checked yet has none.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
@@ -184,6 +185,7 @@ class CellSession(models.Model):
     minimum = models.FloatField()
     maximum = models.FloatField()
     rho = models.FloatField(null=True)
+    first = models.FloatField(null=True)
     first_at = models.DateTimeField(null=True)
     last_at = models.DateTimeField(null=True)
 

@@ -2,19 +2,22 @@
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Exists
 from django.utils import timezone
 
 from benchmarks.models.cell import Cell
 from benchmarks.models.lab import Lab
 from benchmarks.models.run import Run
 from benchmarks.models.sentence import SentenceField
-from benchmarks.models.study import Study, visible_studies
+from benchmarks.models.study import Study, hidden_quotes, visible_studies
 from benchmarks.viewer import Viewer
 
 
 class FlagQuerySet(models.QuerySet["Flag"]):
     def visible_to(self, viewer: Viewer) -> "FlagQuerySet":
-        return self.filter(visible_studies(viewer, "study__"))
+        return self.filter(visible_studies(viewer, "study__")).exclude(
+            Exists(hidden_quotes(Flag.quotes.through, "flag_id", viewer))
+        )
 
     def current(self) -> "FlagQuerySet":
         """Return those that still hold: found by the last check."""
@@ -31,7 +34,8 @@ class Flag(models.Model):
 
     The same finding about the same values is the same flag for ever: its
     ``fingerprint`` says so. One that a later check no longer makes is ``gone``; it is
-    kept only if somebody decided about it.
+    kept only if somebody decided about it. It was found beside the studies that it
+    ``quotes``: who may not see all of them does not see it.
     """
 
     SEVERE = ("impossible", "implausible")
@@ -51,6 +55,7 @@ class Flag(models.Model):
     subjects = models.JSONField(default=list)
     cells = models.ManyToManyField(Cell, related_name="flags")
     runs = models.ManyToManyField(Run, related_name="flags")
+    quotes = models.ManyToManyField(Study, related_name="+")
     status = models.CharField(
         max_length=10, choices=Status, default=Status.OPEN, db_index=True
     )
@@ -96,6 +101,8 @@ class DueCheck(models.Model):
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="+")
     noted_at = models.DateTimeField(default=timezone.now)
+    is_beside = models.BooleanField(default=False, db_default=False)
+    """Whether the study is what it was: cells changed that it may be set beside."""
 
     def __str__(self) -> str:
         return f"check of {self.study_id}"

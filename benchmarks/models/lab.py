@@ -125,14 +125,15 @@ class Invitation(models.Model):
 
 
 class AuditEntry(models.Model):
-    """What was done to a lab's people, tokens, tools or sessions of runs. Never
-    changed, never deleted.
+    """What was done to a lab's people, tokens, tools, sessions of runs, or to who sees
+    its studies, and what was deleted. Never changed, never deleted.
 
     ``who`` outlives the account, and names an agent where no person did it; ``about``
     names the person, the token, the role or the tool.
     """
 
     class Kind(models.TextChoices):
+        MADE_LAB = "made_lab"
         INVITED = "invited"
         WITHDREW = "withdrew"
         JOINED = "joined"
@@ -147,6 +148,10 @@ class AuditEntry(models.Model):
         RETIRED_TOOL = "retired_tool"
         REVIVED_TOOL = "revived_tool"
         DELETED_TOOL = "deleted_tool"
+        CHANGED_VISIBILITY = "changed_visibility"
+        DELETED_STUDY = "deleted_study"
+        DELETED_RUNS = "deleted_runs"
+        DELETED_ACCOUNT = "deleted_account"
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="audit_entries")
     kind = models.CharField(max_length=20, choices=Kind)

@@ -119,16 +119,23 @@ class RunOutput(models.Model):
 class Sample(models.Model):
     """One measured number of a run, in the unit of its case's metric.
 
-    Narrow on purpose and written with COPY. The key begins with the lab so that the
-    table can be partitioned and distributed by it.
+    Narrow on purpose and written with COPY, in the transaction that writes its run:
+    PostgreSQL need not look for run, lab and case of each once more. The key begins
+    with the lab so that the table can be partitioned and distributed by it.
     """
 
     pk = models.CompositePrimaryKey("lab_id", "run_id", "sequence")
     # The primary key begins with it.
-    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", db_index=False)
-    run = models.ForeignKey(Run, models.CASCADE, related_name="samples")
+    lab = models.ForeignKey(
+        Lab, models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
+    run = models.ForeignKey(
+        Run, models.CASCADE, related_name="samples", db_constraint=False
+    )
     sequence = models.PositiveIntegerField()
-    case = models.ForeignKey(Case, models.PROTECT, related_name="+", db_index=False)
+    case = models.ForeignKey(
+        Case, models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
     repetition = models.PositiveIntegerField(default=1)
     value = models.FloatField()
 
@@ -148,6 +155,15 @@ MEAN_IN_ORDER = "avg(sample.value ORDER BY sample.sequence)"
 # one last. Shapes, flags and pages speak of a cell's "run 3", and must mean the same.
 PLACE_OF_RUN = "(run.started_at, run.id)"
 IN_ORDER_OF_RUNS = ("run__started_at", "run_id")
+# Whether a place among runs is one in time: those of one upload stand in the order of
+# its text, and of several each must say when it began, no two the same.
+UPLOAD_OF_RUN = "coalesce(run.source_id, run.id)"
+IS_ORDER_KNOWN = f"""(
+    count(DISTINCT {UPLOAD_OF_RUN}) = 1
+    OR (count(run.started_at) = count(*)
+        AND count(DISTINCT run.started_at)
+            = count(DISTINCT (run.started_at, {UPLOAD_OF_RUN})))
+)"""
 
 
 # Django's own mixin, as its own aggregates use it: the stubs give it another `as_sql`.
@@ -161,16 +177,61 @@ class MeanInOrder(OrderableAggMixin, models.Avg):  # type: ignore[misc]
         super().__init__("value", order_by="sequence")
 
 
-# Every sample of every cell; what it is joined for stands around it. A run that was
-# uploaded twice counts once. `vms` may be null on both sides; the lab is named because
-# the key of a sample begins with it.
-CELL_SAMPLES = f"""
+class RunMean(models.Model):
+    """What a run says of a case: the mean of its samples, in the unit of the case.
+
+    Written with the processing of the run. Cells, what their sessions say and their
+    shapes are made of these alone, however many samples a run has. ``decimals`` is how
+    many its most precise sample has.
+    """
+
+    pk = models.CompositePrimaryKey("lab_id", "run_id", "case_id")
+    lab = models.ForeignKey(
+        Lab, models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
+    run = models.ForeignKey(
+        Run, models.CASCADE, related_name="means", db_constraint=False
+    )
+    case = models.ForeignKey(
+        Case, models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    n = models.PositiveIntegerField()
+    mean = models.FloatField()
+    decimals = models.PositiveSmallIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.mean} ({self.run})"
+
+
+# As numeric a double has 15 digits at most: the decimals it was printed with, not
+# those of its binary value.
+MEANS_OF_SAMPLES = f"""
+    INSERT INTO {RunMean._meta.db_table} (lab_id, run_id, case_id, n, mean, decimals)
+    SELECT sample.lab_id, sample.run_id, sample.case_id, count(*), {MEAN_IN_ORDER},
+           max(scale(trim_scale(sample.value::numeric)))
+    FROM {Sample._meta.db_table} AS sample
+"""
+# The runs of every cell. A run that was uploaded twice counts once, and one that nobody
+# processed yet not at all. `vms` may be null on both sides; the lab is named because
+# the keys of samples and means begin with it.
+_RUNS = f"""
     FROM {Cell._meta.db_table} AS cell
     JOIN {Run._meta.db_table} AS run
       ON run.study_id = cell.study_id AND run.system_id = cell.system_id
      AND run.scenario = cell.scenario AND run.vms IS NOT DISTINCT FROM cell.vms
      AND run.slot = cell.slot AND run.load = cell.load
-     AND run.duplicate_of_id IS NULL
+     AND run.duplicate_of_id IS NULL AND run.status = '{Run.Status.PARSED.value}'
+"""
+# The same with what each says of the cell's case, or with its samples; what it is
+# joined for stands around it.
+CELL_RUNS = f"""
+    {_RUNS}
+    JOIN {RunMean._meta.db_table} AS run_mean
+      ON run_mean.lab_id = cell.lab_id AND run_mean.run_id = run.id
+     AND run_mean.case_id = cell.case_id
+"""
+CELL_SAMPLES = f"""
+    {_RUNS}
     JOIN {Sample._meta.db_table} AS sample
       ON sample.lab_id = cell.lab_id AND sample.run_id = run.id
      AND sample.case_id = cell.case_id
@@ -188,6 +249,8 @@ class OutboxItem(models.Model):
         Run, models.CASCADE, primary_key=True, related_name="outbox_item"
     )
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
+    is_read = models.BooleanField(default=False, db_default=False)
+    """Its samples were stored with it: nobody need read its text."""
     created_at = models.DateTimeField(default=timezone.now)
     due_at = models.DateTimeField(default=timezone.now, db_index=True)
     batch = models.UUIDField(null=True, blank=True)
@@ -201,6 +264,8 @@ class OutboxItem(models.Model):
     quarantined_at = models.DateTimeField(null=True, blank=True)
     quarantined_by = models.CharField(max_length=50, blank=True)
     """The version of this program that set it aside; another one tries again."""
+    request_id = models.CharField(max_length=64, blank=True)
+    """The request that brought it: a worker's log line leads back to its sender's."""
 
     def __str__(self) -> str:
         return f"work for {self.run}"

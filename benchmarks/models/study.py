@@ -13,9 +13,33 @@ from benchmarks.viewer import Viewer
 
 
 def visible_studies(viewer: Viewer, prefix: str = "") -> Q:
-    """Return the condition under which a study may be seen."""
-    public = Q(**{f"{prefix}visibility": Study.Visibility.PUBLIC})
-    return public | Q(**{f"{prefix}lab_id__in": viewer.lab_ids})
+    """Return the condition under which a study may be seen.
+
+    Without a join, which would give a study once for each lab it is shared with.
+    """
+    seen = Q(**{f"{prefix}visibility": Study.Visibility.PUBLIC})
+    seen |= Q(**{f"{prefix}lab_id__in": viewer.lab_ids})
+    if not viewer.lab_ids:
+        return seen
+    share = Study.shared_with.through
+    shared = share._default_manager.filter(lab_id__in=viewer.lab_ids)
+    return seen | Q(
+        **{
+            f"{prefix}visibility": Study.Visibility.SHARED,
+            f"{prefix}id__in": shared.values("study_id"),
+        }
+    )
+
+
+def hidden_quotes(
+    links: type[models.Model], name: str, viewer: Viewer
+) -> models.QuerySet[models.Model]:
+    """Return the rows that tie the row asked for to a study that may not be seen.
+
+    For what quotes other studies; ``name`` is the column of what quotes.
+    """
+    quoted = links._default_manager.filter(**{name: models.OuterRef("pk")})
+    return quoted.exclude(visible_studies(viewer, "study__"))
 
 
 class StudyQuerySet(models.QuerySet["Study"]):
@@ -23,7 +47,7 @@ class StudyQuerySet(models.QuerySet["Study"]):
         return self.filter(visible_studies(viewer))
 
 
-EFFICIENCY_RULES = 2
+EFFICIENCY_RULES = 4
 """Raised when cells are set against others by other rules: `manage.py prepare` then
 sets the cells of all studies against theirs once more."""
 
@@ -37,6 +61,7 @@ class Study(models.Model):
 
     class Visibility(models.TextChoices):
         PRIVATE = "private"
+        SHARED = "shared"
         PUBLIC = "public"
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="studies")
@@ -51,6 +76,12 @@ class Study(models.Model):
     visibility = models.CharField(
         max_length=20, choices=Visibility, default=Visibility.PRIVATE
     )
+    shared_with = models.ManyToManyField(Lab, related_name="+", blank=True)
+    """The labs that see it while it is ``shared``."""
+    data_licence = models.CharField(max_length=100, blank=True)
+    """Under what others may use its data: an SPDX name, or words."""
+    archived_at = models.DateTimeField(null=True, blank=True)
+    """Since when nothing is added to it any more; null: open."""
     equivalence_margin_percent = models.FloatField(default=2.0)
     baseline_max_age_days = models.PositiveIntegerField(default=30)
     reference_system = models.ForeignKey(
@@ -59,6 +90,8 @@ class Study(models.Model):
     efficiency_rules = models.PositiveSmallIntegerField(default=efficiency_rules)
     """Which rules its stored efficiencies are of."""
     created_at = models.DateTimeField(default=timezone.now)
+    deleted_at = models.DateTimeField(null=True, blank=True)
+    """A tombstone: its data are gone, what was published of it is withdrawn."""
 
     objects = StudyQuerySet.as_manager()
 
@@ -71,6 +104,20 @@ class Study(models.Model):
 
     def __str__(self) -> str:
         return self.slug
+
+    @property
+    def is_public(self) -> bool:
+        """Whether everybody sees it."""
+        return self.visibility == self.Visibility.PUBLIC
+
+    @property
+    def is_private(self) -> bool:
+        """Whether its lab alone sees it."""
+        return self.visibility == self.Visibility.PRIVATE
+
+    def may_rest_on(self, other: "Study") -> bool:
+        """Whether all who see this study of a lab see that one of the same lab, too."""
+        return self.is_private or other.is_public or other.pk == self.pk
 
 
 class HostQuerySet(models.QuerySet["Host"]):

@@ -6,20 +6,22 @@ report is kept as long as it would say the same. Both are long in the making.
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, Q
 from django.utils import timezone
 
 from benchmarks.models.lab import Lab
 from benchmarks.models.sentence import SentenceField
-from benchmarks.models.study import Study, visible_studies
+from benchmarks.models.study import Study, hidden_quotes, visible_studies
 from benchmarks.viewer import Viewer
 
 
 class VersionQuerySet(models.QuerySet["Version"]):
-    """Versions, scoped: they are seen by whoever sees their study."""
+    """Versions, scoped: seen by whoever sees their study and what their files quote."""
 
     def visible_to(self, viewer: Viewer) -> "VersionQuerySet":
-        return self.filter(visible_studies(viewer, "study__"))
+        return self.filter(visible_studies(viewer, "study__")).exclude(
+            Exists(hidden_quotes(Version.quotes.through, "version_id", viewer))
+        )
 
 
 class Version(models.Model):
@@ -27,8 +29,11 @@ class Version(models.Model):
 
     ``judged`` is the level the rules gave it (``rule_set``), ``digest`` a SHA-256 over
     the digests of its files, ``product_version`` the product that wrote them.
-    ``licence`` keeps what was answered about licences that restrict publishing. One
-    that turned out wrong is withdrawn with a reason; it is not deleted.
+    ``licence`` keeps what was answered about licences that restrict publishing,
+    ``quotes`` the other studies of which its files say values, ``declarations`` what
+    labs declared of their own tools when it was judged: a trigger of the database
+    refuses to change these. One that turned out wrong is withdrawn with a reason; it
+    is not deleted.
     """
 
     class Licence(models.TextChoices):
@@ -49,8 +54,10 @@ class Version(models.Model):
     rule_set = models.PositiveSmallIntegerField()
     judged = models.CharField(max_length=10)
     undisclosed = models.JSONField(default=dict)
+    declarations = models.JSONField(default=list)
     licence = models.CharField(max_length=10, choices=Licence)
     licence_note = models.TextField(blank=True)
+    quotes = models.ManyToManyField(Study, related_name="+")
     digest = models.CharField(max_length=64, blank=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     withdrawn_by = models.CharField(max_length=150, blank=True)
@@ -76,7 +83,8 @@ class Version(models.Model):
     def level(self) -> str:
         """Its level: a lab's becomes verified when a reviewer of another lab signs."""
         # Not exists(): lists have fetched the signatures already.
-        is_signed = self.judged == "lab" and bool(self.signatures.all())
+        may_be_signed = self.judged in ("lab", "reproduced")
+        is_signed = may_be_signed and bool(self.signatures.all())
         return "verified" if is_signed else self.judged
 
 

@@ -14,7 +14,14 @@ from typing import Any, Final, cast, get_args
 from benchmarks import tools, units
 from benchmarks.errors import BenchmarksError, DeclarationError
 from benchmarks.fingerprints import display_parameters
-from benchmarks.parsing.contract import Better, Component, Metric, Tool, folded
+from benchmarks.parsing.contract import (
+    Better,
+    Component,
+    Kind,
+    Metric,
+    Tool,
+    folded,
+)
 from benchmarks.parsing.work import NO_CLASS, always
 from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text, collapse
@@ -29,8 +36,9 @@ MAX_HOMEPAGE: Final = 300
 MAX_DESCRIPTION: Final = 5_000
 BETTER: Final[tuple[str, ...]] = get_args(Better)
 COMPONENTS: Final[tuple[str, ...]] = get_args(Component)
+KINDS: Final[tuple[str, ...]] = get_args(Kind)
 # What results already stored were read by: none of it can become another thing.
-LASTING: Final = ("unit", "better", "fixed_by")
+LASTING: Final = ("unit", "better", "kind", "fixed_by")
 
 _SLUG: Final = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*", re.ASCII)
 _ADDRESS: Final = re.compile(r"https?://[^\s\"'<>]+")
@@ -40,9 +48,11 @@ _ADDRESS: Final = re.compile(r"https?://[^\s\"'<>]+")
 class DeclaredMetric:
     """One metric as it is stored and sent.
 
-    ``work_class`` is a slug of the vocabulary, "" for work of none. ``fixed_by`` is the
-    parameter that fixes the value (a test told to run for 60 s takes 60 s): such a
-    metric has no speed. Only ``primary`` ones enter profiles and corrections.
+    ``work_class`` is a slug of the vocabulary, "" for work of none. ``kind`` is what
+    sort of number it is (`Metric.kind`), "" what its unit and direction say: a time
+    that is always of one length is a "setting". ``fixed_by`` is the parameter that
+    fixes the value (a test told to run for 60 s takes 60 s). Neither has a speed. Only
+    ``primary`` ones enter profiles and corrections.
     """
 
     name: str
@@ -51,6 +61,7 @@ class DeclaredMetric:
     component: str
     title: str = ""
     work_class: str = ""
+    kind: str = ""
     fixed_by: str = ""
     zero_allowed: bool = False
     primary: bool = False
@@ -152,6 +163,7 @@ def refuse_changes(
         words = {
             "unit": Sentence("unit"),
             "better": Sentence("direction"),
+            "kind": Sentence("kind of number"),
             "fixed_by": Sentence("parameter that fixes it"),
         }
         for field in LASTING:
@@ -190,6 +202,7 @@ def tool_of(name: str, declaration: Declaration) -> Tool:
                 component=cast(Component, metric.component),
                 title=metric.title,
                 zero_allowed=metric.zero_allowed,
+                kind=cast(Kind, metric.kind) if metric.kind else None,
                 fixed_by=(metric.fixed_by,) if metric.fixed_by else (),
             )
             for metric in declaration.metrics
@@ -254,6 +267,7 @@ def _metric(document: Mapping[str, Any]) -> DeclaredMetric:
         better=document["better"],
         component=document["component"],
         work_class=_work_class(document.get("work_class", "")),
+        kind=_kind(document.get("kind", "")),
         fixed_by=_parameter(document.get("fixed_by", "")),
         zero_allowed=document.get("zero_allowed", False),
         primary=document.get("primary", False),
@@ -265,6 +279,12 @@ def _work_class(name: str) -> str:
         return work_class(name).slug if name else ""
     except ValueError as error:
         raise _refused("work_class", str(error)) from None
+
+
+def _kind(name: str) -> str:
+    if name and name not in KINDS:
+        raise _refused("kind", Sentence("Send one of {known}.", known=", ".join(KINDS)))
+    return name
 
 
 def _parameter(name: str) -> str:

@@ -14,7 +14,7 @@ from django.core.signals import request_started
 
 from benchmarks import tools
 from benchmarks.errors import UnknownToolError
-from benchmarks.models import OwnToolVersion
+from benchmarks.models import Cell, OwnTool, OwnToolVersion, Study
 from benchmarks.own_tools.declaration import (
     BETWEEN,
     Declaration,
@@ -22,6 +22,7 @@ from benchmarks.own_tools.declaration import (
     tool_of,
 )
 from benchmarks.parsing.contract import Tool, folded
+from benchmarks.viewer import Viewer
 
 REMEMBERED_S = 1.0
 
@@ -123,6 +124,23 @@ def _declared(row: OwnToolVersion) -> DeclaredTool:
         declaration=declaration,
         tool=tool_of(row.tool.name, declaration),
     )
+
+
+def declarations_of(study: Study) -> list[dict[str, Any]]:
+    """Return what is declared now of the own tools that a study measured with."""
+    cells = Cell.objects.filter(study=study, n__gt=0, case__tool__contains=BETWEEN)
+    names = cells.values_list("case__tool", flat=True).distinct().order_by("case__tool")
+    found = filter(None, map(find_declared, names))
+    return [
+        {"name": it.name, "version": it.version, **it.declaration.stored}
+        for it in found
+    ]
+
+
+def readable_tool(viewer: Viewer, name: str) -> DeclaredTool | None:
+    """Return the own tool of this stored name, if a viewer may see it."""
+    seen = is_own(name) and OwnTool.objects.visible_to(viewer).filter(name=name)
+    return find_declared(name) if seen and seen.exists() else None
 
 
 def named(declared: Iterable[DeclaredTool], name: str) -> DeclaredTool | None:

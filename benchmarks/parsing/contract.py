@@ -47,6 +47,23 @@ SET_AMOUNTS: Final = (
 LARGEST: Final = 1e150
 
 
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """An option that asks for a rate, for ``unit`` where it is a bare number.
+
+    "10M" of "bit/s" is 10 Mbit/s; of "B/s" it is 10 MiB/s. Each of the parameters
+    ``times`` multiplies it: jobs that all keep it ("wsess.1": the second of its
+    numbers). Of a list the number at the place of
+    the case's operation among ``ways`` counts. Without a unit it is the rate of
+    something else, from which this one follows.
+    """
+
+    option: str
+    unit: str = "1/s"
+    times: tuple[str, ...] = ()
+    ways: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
     """What one number of a tool means.
@@ -72,7 +89,7 @@ class Metric:
     kind: Kind | None = None
     fixed_by: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
-    capped_by: tuple[str, ...] = ()
+    capped_by: tuple[Cap, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind is None:
@@ -107,7 +124,7 @@ def metrics(
     component: Component,
     zero_allowed: bool = False,
     kind: Kind | None = None,
-    capped_by: tuple[str, ...] = (),
+    capped_by: tuple[Cap, ...] = (),
 ) -> tuple[Metric, ...]:
     """Metrics that differ in nothing but their names."""
     return tuple(

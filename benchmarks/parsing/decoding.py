@@ -36,9 +36,6 @@ _ESCAPES: Final = re.compile(
     r"|[=>78@-Z\\^_c]"
     r")"
 )
-# A line at a time: one backspace after the other would take quadratic time.
-_STRUCK_OUT: Final = re.compile(r"[^\n\x08]*+\x08[^\n]*+", re.ASCII)
-
 # The languages whose numbers have a decimal comma or a point, and where they differ.
 _COMMA_LANGUAGES: Final = (
     "af az be bg bs ca cs da de el es et eu fi fo fr fy gl hr hu hy id is it ka kk "
@@ -91,7 +88,8 @@ def decode(output: bytes | str) -> str:
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     if "\x08" in text:
-        text = _STRUCK_OUT.sub(_without_struck_out, text)
+        # A line at a time: one backspace after the other would take quadratic time.
+        text = "\n".join(map(_without_struck_out, text.split("\n")))
     if _METER_PACKET in text:
         text = text.replace("\0", "")
     if (position := text.find("\0")) >= 0:
@@ -135,14 +133,16 @@ def _decoded(data: bytes) -> str:
         ) from None
 
 
-def _without_struck_out(line: re.Match[str]) -> str:
+def _without_struck_out(line: str) -> str:
+    # From the end: so many characters before here are struck out.
     kept: list[str] = []
-    for character in line[0]:
-        if character != "\x08":
-            kept.append(character)
-        elif kept:
-            kept.pop()
-    return "".join(kept)
+    struck = -1
+    for piece in reversed(line.split("\x08")):
+        struck += 1
+        if left := piece[: max(len(piece) - struck, 0)]:
+            kept.append(left)
+        struck = max(struck - len(piece), 0)
+    return "".join(reversed(kept))
 
 
 def writes_comma(locale: str | None) -> bool:

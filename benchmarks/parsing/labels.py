@@ -70,7 +70,9 @@ def _kind(metric: Metric) -> str:
         but = f", but for `{metric.unless[0]}`" if metric.unless else ""
         return f"{metric.kind}; set by `{metric.fixed_by[0]}` and the like{but}"
     if metric.capped_by:
-        return f"{metric.kind}; set where `{metric.capped_by[0]}` is reached"
+        cap = metric.capped_by[0]
+        when = f"`{cap.option}` is reached" if cap.unit else f"`{cap.option}` is given"
+        return f"{metric.kind}; set where {when}"
     return str(metric.kind)
 
 

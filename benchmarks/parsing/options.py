@@ -26,12 +26,13 @@ _SWITCHES: Final = {"0": "off", "1": "on"}
 class Options:
     """What a tool's options mean: ``names`` as they are typed -> the parameter.
 
-    ``sizes`` are parameters whose K, M, G mean powers of 1024, ``switches`` those that
-    are 0 or 1 on a command line.
+    ``sizes`` are parameters whose K, M, G mean powers of 1024, ``bit_rates`` those in
+    bit/s, whose prefixes mean powers of 1000; ``switches`` are 0 or 1 when typed.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
     sizes: frozenset[str] = frozenset()
+    bit_rates: frozenset[str] = frozenset()
     switches: frozenset[str] = frozenset()
 
     def spelled(self, parameters: Mapping[str, object]) -> dict[str, object]:
@@ -95,6 +96,9 @@ class Options:
         text = value.strip() if isinstance(value, str) else str(value)
         if name in self.switches and text in _SWITCHES:
             return _SWITCHES[text]
+        if name in self.bit_rates and (rate := _BARE_SIZE.fullmatch(text)):
+            # Kilobits alone have a small prefix.
+            return f"{rate[1]} {rate[2].upper().replace('K', 'k')}bit/s"
         size = _BARE_SIZE.fullmatch(text) if name in self.sizes else None
         return f"{size[1]} {size[2].upper()}iB" if size else value
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import islice
 from typing import Final
 
@@ -37,6 +38,7 @@ from benchmarks.parsing.drafts import (
 )
 from benchmarks.parsing.prefixes import Source, unprefixed
 from benchmarks.parsing.scanning import COMMA_HINT, LineError, fault
+from benchmarks.parsing.starts import printed_start
 from benchmarks.sentences import Sentence, every, joined
 from benchmarks.tools import TOOLS
 
@@ -70,6 +72,8 @@ _BEFORE_PROGRAM: Final = re.compile(
 _PROGRAM: Final = re.compile(r"[^\s;|&<>]+")
 # A version behind the name is no command, but the title that the tool prints.
 _IS_NO_RUN: Final = re.compile(r" (?:(?:--?version|--?help|-[hvV])(?: |$)|v?\d+\.\d)")
+MOST_PROMPTS: Final = 5_000
+"""What stands behind each of them is looked at by itself."""
 # One of them is in every text that holds a prompt with a command.
 _SIGNS: Final = ("$ ", "# ", "\n+ ", "\n++ ", "@", ":\\")
 
@@ -85,6 +89,7 @@ class ReadRun:
     """A run that was found in a text, or why it is none (``problem``).
 
     ``first_line`` and ``last_line`` are those of the part of the text it was read from.
+    ``printed_start`` is when that part began, without a time zone if none is printed.
     """
 
     tool: str
@@ -97,6 +102,7 @@ class ReadRun:
     warnings: tuple[Mark, ...] = ()
     facts: Mapping[str, Parameter] = field(default_factory=dict)
     problem: ParseError | None = None
+    printed_start: datetime | None = None
 
     @property
     def status(self) -> str:
@@ -238,11 +244,19 @@ def _parts(source: Source) -> Iterator[Part]:
     """The outputs of known tools in their order; the rest has no tool."""
     text = source.text
     may_hold = text.startswith("+") or any(sign in text for sign in _SIGNS)
-    prompts = [
+    found = (
         prompt
         for prompt in (_PROMPT.finditer(f"\n{text}") if may_hold else ())
         if prompt["full"] or _called(prompt["bare"])
-    ]
+    )
+    prompts = list(islice(found, MOST_PROMPTS + 1))
+    if len(prompts) > MOST_PROMPTS:
+        raise ParseError(
+            Sentence(
+                "The text holds more than {most:,} prompts of a shell: cut it.",
+                most=MOST_PROMPTS,
+            )
+        )
     ends = [*(prompt.start() for prompt in prompts), len(text)]
     line, position = 1, 0
     for prompt, start, end in zip([None, *prompts], [0, *ends], ends, strict=False):
@@ -356,6 +370,7 @@ def _read_part(part: Part, comma: bool, command: str) -> Iterator[ReadRun]:
         command=shorten(part.command, 1000),
         facts={PREFIX: shorten(part.prefix, 200)} if part.prefix else {},
         problem=_placed(fault(part.text, end, ""), part.at),
+        printed_start=printed_start(part.tool.slug, part.text),
     )
     text = with_points(part.text) if comma and parser.localized else part.text
     if part.command or not parser.needs_command:

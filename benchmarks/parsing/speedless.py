@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from benchmarks.parsing.contract import Kind, Metric
+from benchmarks.parsing.contract import Cap, Kind, Metric
 from benchmarks.parsing.options import LINES
 from benchmarks.sentences import Sentence, template
+from benchmarks.units import convert, find
 
 # By how much a test outlasts its set length: what it has begun it ends.
 OVERSHOOT: Final = 0.01
@@ -26,6 +27,7 @@ EARLY: Final = 0.001
 # A rate so near to the one that was asked for is the one that was asked for.
 REACHED: Final = 0.98
 
+_RATE: Final = re.compile(r"(\d+(?:\.\d+)?) ?([kKmMgGtT])?([^,]*)", re.ASCII)
 _NUMBER: Final = re.compile(r"[a-z]*(\d+(?:\.\d+)?)[^,]*", re.ASCII | re.IGNORECASE)
 
 REASONS: Final[Mapping[Kind | None, str]] = {
@@ -86,10 +88,15 @@ def no_speed(
         return Sentence(REASONS[metric.kind])
     if metric.fixed_by:
         return _set_length(metric, parameters, sides)
-    for option in metric.capped_by:
-        asked = _set(parameters, option)
-        if asked and sides and all(it.least >= REACHED * asked for it in sides):
-            return Sentence(SET_RATE, option=option)
+    for cap in metric.capped_by:
+        asked = _asked(cap, metric.unit, parameters)
+        if not cap.unit:
+            is_set = asked > 0
+        else:
+            is_set = asked > 0 and bool(sides)
+            is_set &= all(side.least >= REACHED * asked for side in sides)
+        if is_set:
+            return Sentence(SET_RATE, option=cap.option)
     return None
 
 
@@ -110,12 +117,39 @@ def _set_length(
 def _set(parameters: Mapping[str, str], option: str) -> float:
     """The number that an option is set to; 0 where it is not, or off.
 
-    Of several numbers the last counts: httperf's sessions end in the time to think.
+    Of several numbers the last counts, or that at the place after a dot: httperf's
+    ``wsess`` ends in the time to think, ``wsess.1`` are the calls of a session.
     """
     # "10", "60 s", "e0.02", "4,15,10"
-    last = _stated(parameters, option).rpartition(",")[2].strip()
-    number = _NUMBER.fullmatch(last)
+    name, _, place = option.partition(".")
+    numbers = _stated(parameters, name).split(",")
+    at = min(int(place), len(numbers) - 1) if place else -1
+    number = _NUMBER.fullmatch(numbers[at].strip())
     return float(number[1]) if number else 0.0
+
+
+def _asked(cap: Cap, unit: str, parameters: Mapping[str, str]) -> float:
+    """The rate that an option asks for, in ``unit``; 0 where it asks for none."""
+    parts = _stated(parameters, cap.option).split(",")
+    operation = parameters.get("operation", "")
+    at = cap.ways.index(operation) if operation in cap.ways else 0
+    # What a list does not tell is as what it tells last.
+    rate = _RATE.fullmatch(parts[min(at, len(parts) - 1)].strip())
+    if rate is None:
+        return 0.0
+    number, prefix, rest = float(rate[1]), rate[2] or "", rate[3]
+    for name in cap.times:
+        number *= _set(parameters, name) or 1.0
+    if "/" in rest:
+        symbol = prefix + rest
+    elif prefix and cap.unit == "B/s":
+        symbol = f"{prefix.upper()}iB/s"
+    else:
+        symbol = prefix.upper().replace("K", "k") + cap.unit
+    asked, told = find(symbol), find(unit)
+    if asked and told and asked.dimension == told.dimension:
+        return convert(number, asked.symbol, told.symbol)
+    return number
 
 
 def _stated(parameters: Mapping[str, str], option: str) -> str:

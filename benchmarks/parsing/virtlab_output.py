@@ -5,13 +5,15 @@ Their outputs begin and end alike::
     Virtlab LINPACK 1.0
     compiler: gcc 12.2.0
     bits: 64
+    clock steps: 0.000000038 s
     time server: 127.0.0.1:8037, shortest round trip 0.000031 s
     ...
     end
 
 A row tells the seconds by the machine's clock and by the time server with its bound, or
 ``-`` where the server did not time it. The time server's are read where it timed all
-rows of a case, each to within 2 %; else the machine's. An output without its last line
+rows of a case, each to within 2 %; else the machine's. A clock whose steps are more
+than half of that beside a row is marked. An output without its last line
 ``end`` was cut.
 """
 
@@ -27,6 +29,7 @@ from benchmarks.sentences import Sentence
 # Another main version may mean something else by the same rows.
 KNOWN: Final = "1."
 BAND: Final = 0.02
+COARSE: Final = BAND / 2
 
 Case = TypeVar("Case")
 
@@ -40,6 +43,7 @@ class Output(ABC, Generic[Case]):
     draft: Draft = field(default_factory=Draft)
     rows: dict[Case, list[Found]] = field(default_factory=dict)
     is_whole: bool = False
+    step_s: float = 0.0
 
     @abstractmethod
     def read_own(self, line: Found) -> None:
@@ -57,6 +61,9 @@ class Output(ABC, Generic[Case]):
             self.draft.facts[line["what"]] = line["fact"].strip()
         elif line.kind == "bits":
             self.draft.parameters["bits"] = line.whole("bits")
+        elif line.kind == "steps":
+            self.step_s = line.number("steps")
+            self.draft.facts["clock steps s"] = line["steps"]
         elif line.kind == "lost":
             lost = Sentence("{kernel} lost its time server.", kernel=self.subject)
             self.draft.mark("time_server", lost)
@@ -79,6 +86,21 @@ class Output(ABC, Generic[Case]):
         if not self.is_whole:
             raise ParseError(Sentence("The output has no last line `end`: it was cut."))
         self.take_rows()
+        self._mark_a_coarse_clock()
+
+    def _mark_a_coarse_clock(self) -> None:
+        own = [rows for rows in self.rows.values() if not is_timed_outside(rows)]
+        if not own:
+            return
+        shortest_s = min(row.number("local") for rows in own for row in rows)
+        if self.step_s > COARSE * shortest_s:
+            coarse = Sentence(
+                "The clock moves in steps of {steps:.3g} s, and the shortest row took "
+                "{shortest:.3g} s.",
+                steps=self.step_s,
+                shortest=shortest_s,
+            )
+            self.draft.mark("coarse_clock", coarse)
 
     def _open(self, line: Found) -> None:
         if not line["version"].startswith(KNOWN):
@@ -95,6 +117,7 @@ def kernel_lines(title: str, facts: str, **own: str) -> Scanner:
         title=rf"Virtlab {title} (?P<version>\S+)[ \t]*+$",
         fact=r"(?P<what>compiler|flags|built|clock|time server|repetitions|"
         rf"{facts}): *+(?P<fact>\S[^\n]*+)",
+        steps=r"clock steps: *+(?P<steps>\S+) s[ \t]*+$",
         bits=r"bits: (?P<bits>\S+)[ \t]*+$",
         lost=r"time server lost: (?P<lost>[^\n]*\S)",
         end=r"end[ \t]*+$",

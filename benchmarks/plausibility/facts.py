@@ -71,7 +71,8 @@ class CellFact:
     """One cell with its system, its case, its run means and its baseline.
 
     Empty texts, empty tuples and None: not known; a cell without runs is no cell.
-    ``host`` is the same text for the same machine, in other studies too. ``means``
+    ``host`` is the same text for the same machine, in other studies too: of another
+    lab only where both labs say so. ``means``
     are the run means in the order of the runs, in ``unit``; ``decimals`` is how many
     decimals the most precise of its samples was printed with. ``efficiency`` with its
     interval is what the study shows; ``baseline`` names the cell it was formed with.
@@ -123,6 +124,7 @@ class CellFact:
     clock: str = ""
 
     baseline: Id | None = None
+    baseline_study: Id | None = None
     baseline_mean: float | None = None
     baseline_n: int | None = None
     baseline_variance: float | None = None
@@ -477,6 +479,12 @@ class StudyFacts:
     runs: tuple[RunFact, ...] = ()
     others: tuple[CellFact, ...] = ()
     varied: tuple[str, ...] = ()
+
+    @cached_property
+    def leant_on(self) -> frozenset[Id]:
+        """The other studies with a cell that one of these is set against."""
+        studies = {cell.baseline_study for cell in self.cells}
+        return frozenset(pk for pk in studies - {self.id} if pk is not None)
 
     @cached_property
     def _everywhere(self) -> Mapping[Id, CellFact]:

@@ -47,7 +47,9 @@ class Finding:
     """One doubt of one rule, to be confirmed or dismissed by a person.
 
     ``evidence`` is plain JSON for people and programs. ``values`` are the readings that
-    the doubt rests on: if one of them changes, it is a new doubt.
+    the doubt rests on: if one of them changes, it is a new doubt. ``quotes`` are the
+    other studies whose readings it may say: who may not see one of them may not see
+    it.
     """
 
     rule: str
@@ -56,6 +58,7 @@ class Finding:
     subjects: tuple[Subject, ...]
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     values: tuple[float | str, ...] = ()
+    quotes: tuple[Id, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -79,7 +82,8 @@ class Finding:
 class Doubt:
     """What a rule yields: a finding without the rule's name.
 
-    ``severity`` only where it differs from the rule's own.
+    ``severity`` only where it differs from the rule's own. ``quotes`` are the other
+    studies that it was found beside.
     """
 
     sentence: str
@@ -87,6 +91,7 @@ class Doubt:
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     values: tuple[float | str, ...] = ()
     severity: Severity | None = None
+    quotes: tuple[Id, ...] = ()
 
 
 Check = Callable[[StudyFacts], Iterator[Doubt]]
@@ -97,7 +102,8 @@ class Rule:
     """A rule as people read it, and the function that applies it.
 
     ``documentation`` is the function's docstring: what is flagged and from which
-    threshold on, why, and what to do.
+    threshold on, why, and what to do. ``looks_beside``: it reads cells of other
+    studies, or baselines, and no runs; any other finds the same whatever these read.
     """
 
     id: str
@@ -105,6 +111,7 @@ class Rule:
     family: str
     severity: Severity
     check: Check = field(repr=False)
+    looks_beside: bool = False
 
     @property
     def documentation(self) -> str:
@@ -117,6 +124,8 @@ class Rule:
 
     def findings(self, study: StudyFacts) -> Iterator[Finding]:
         """What this rule doubts about a study."""
+        # Any rule may look at an efficiency, and so at a baseline in another study.
+        leant_on = study.leant_on
         for doubt in self.check(study):
             yield Finding(
                 rule=self.id,
@@ -125,13 +134,16 @@ class Rule:
                 subjects=doubt.subjects,
                 evidence=doubt.evidence,
                 values=doubt.values,
+                quotes=tuple({*leant_on, *doubt.quotes}),
             )
 
 
 REGISTERED: Final[dict[str, Rule]] = {}
 
 
-def rule(id: str, title: str, severity: Severity) -> Callable[[Check], Check]:
+def rule(
+    id: str, title: str, severity: Severity, *, looks_beside: bool = False
+) -> Callable[[Check], Check]:
     """Register a function as a rule; two rules of one id are a mistake."""
 
     def register(check: Check) -> Check:
@@ -139,7 +151,7 @@ def rule(id: str, title: str, severity: Severity) -> Callable[[Check], Check]:
         if id in REGISTERED:
             raise ValueError(f'two rules are called "{id}"')
         family = check.__module__.rpartition(".")[2]
-        REGISTERED[id] = Rule(id, title, family, severity, check)
+        REGISTERED[id] = Rule(id, title, family, severity, check, looks_beside)
         return check
 
     return register
@@ -158,9 +170,10 @@ def about_cells(
     sentence: str,
     cells: Iterable[CellFact],
     severity: Severity | None = None,
+    quotes: tuple[Id, ...] = (),
     **evidence: Evidence,
 ) -> Doubt:
-    """A doubt about cells that rests on their means."""
+    """A doubt about cells that rests on their means, beside those of other studies."""
     members = tuple(cells)
     return Doubt(
         sentence,
@@ -168,4 +181,5 @@ def about_cells(
         evidence,
         tuple(cell.mean for cell in members),
         severity,
+        quotes,
     )

@@ -14,6 +14,7 @@ from functools import cached_property
 from statistics import fmean, median, variance
 from typing import Final
 
+from benchmarks import units
 from benchmarks.plausibility.facts import (
     PRIOR_RUNS,
     CellFact,
@@ -44,6 +45,13 @@ FACTORS_OF_TIME: Final[Mapping[str, float]] = {
     "10^6": 1e6,
     "10^9": 1e9,
 }
+FACTORS_OF_COUNTS: Final[Mapping[str, float]] = {
+    "10": 10,
+    "100": 100,
+    "1000": 1000,
+    "10^6": 1e6,
+}
+"""Of what is neither data nor time: nothing in it has bits, bytes or minutes."""
 SHARES: Final[Mapping[str, float]] = {"100": 100, "1000": 1000}
 """How busy a CPU is may differ tenfold between two systems."""
 LEAST: Final = math.log(5)
@@ -67,14 +75,29 @@ start, and who mistakes a unit may take 1000 for 1024 besides (0.024)."""
 
 def nearest_factor(cell: CellFact, off: float, tolerance: float) -> str:
     """The name of the factor that a log ratio comes near to; empty if none."""
-    factors = FACTORS_OF_TIME if cell.unit in TIMES else FACTORS
-    if cell.is_share:
-        factors = SHARES
+    name, miss = factor_and_miss(cell, off)
+    return name if miss <= tolerance else ""
+
+
+def factor_and_miss(cell: CellFact, off: float) -> tuple[str, float]:
+    """The name of the factor that is nearest to a log ratio, and how far it is off."""
+    factors = factors_of(cell)
     misses = {
         name: abs(abs(off) - math.log(factor)) for name, factor in factors.items()
     }
     name = min(misses, key=misses.__getitem__)
-    return name if misses[name] <= tolerance else ""
+    return name, misses[name]
+
+
+def factors_of(cell: CellFact) -> Mapping[str, float]:
+    """The factors between two units of what a cell measures, by their names."""
+    if cell.is_share:
+        return SHARES
+    if cell.unit in TIMES:
+        return FACTORS_OF_TIME
+    unit = units.find(cell.unit)
+    is_data = unit is None or unit.dimension in {"data", "data rate"}
+    return FACTORS if is_data else FACTORS_OF_COUNTS
 
 
 def comparable(off: float) -> float:
@@ -148,6 +171,68 @@ class Starts:
             for run in runs if cell in known else ():
                 cells[run].append(known[cell])
         return cells
+
+
+@dataclass(frozen=True)
+class Companions:
+    """What else the runs of a cell measured; built when it is first asked for."""
+
+    # No slots here: a cached_property needs the instance's dictionary.
+    study: StudyFacts
+
+    def were_another_speed(self, cell: CellFact, off: float) -> bool:
+        """Whether another metric of the same test is off as well, and by no slip.
+
+        Whoever mistakes a unit does so in one metric, or in several by one factor.
+        Where a rate by the wall clock is 4 times as high and that by CPU time 13 times,
+        the test ran at another speed (its data fitted into a cache, say).
+        """
+        sign = 1 if cell.better == "higher" else -1
+        for other in self._tests[_test(cell)]:
+            row = self._rows[other.case, other.metric, _circumstances(other)]
+            beside = [math.log(c.mean) for c in row if c.system != cell.system]
+            if other.kind == cell.kind or not beside:
+                continue
+            moved = math.log(other.mean) - median(beside)
+            moved *= sign if other.better == "higher" else -sign
+            alike = moved * off > 0 and abs(moved) >= comparable(off)
+            if alike and abs(moved - off) > NEAR:
+                return True
+        return False
+
+    @cached_property
+    def _speeds(self) -> list[CellFact]:
+        return [
+            cell
+            for cell in self.study.cells
+            if cell.mean > 0 and cell.better != "neither"
+            if not cell.is_share and not cell.is_extreme
+        ]
+
+    @cached_property
+    def _tests(self) -> Mapping[object, list[CellFact]]:
+        tests: dict[object, list[CellFact]] = defaultdict(list)
+        for cell in self._speeds:
+            tests[_test(cell)].append(cell)
+        return tests
+
+    @cached_property
+    def _rows(self) -> Mapping[object, list[CellFact]]:
+        rows: dict[object, list[CellFact]] = defaultdict(list)
+        for cell in self._speeds:
+            rows[cell.case, cell.metric, _circumstances(cell)].append(cell)
+        return rows
+
+
+def _test(cell: CellFact) -> object:
+    return cell.column, cell.tool, tuple(sorted(cell.parameters.items()))
+
+
+def _circumstances(cell: CellFact) -> object:
+    """Where cells of a case may be compared: one machine, one scenario, one way for
+    the processor to work."""
+    place = (cell.scenario, cell.vms, cell.slot, cell.load)
+    return cell.host, place, cell.emulation
 
 
 def runs_off(cell: CellFact, starts: Starts) -> Iterator[Doubt]:

@@ -12,13 +12,15 @@ from django.db import connection
 from benchmarks.analysis.energy import (
     GAIN_ERROR,
     SENTENCES,
+    EnergyRatio,
     MeterFacts,
+    bare_ratio,
     cost_unit,
-    energy_ratio,
     work_cost,
 )
 from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
-from benchmarks.analysis.judgement import EnergyPair, energy_judgements
+from benchmarks.analysis.judgement import EnergyPair, Judgement, energy_judgements
+from benchmarks.analysis.session_rollups import UNKNOWN_TIME
 from benchmarks.comparing.lights import ChosenSystem
 from benchmarks.comparing.row import (
     CIRCUMSTANCES,
@@ -32,15 +34,16 @@ from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.power.meters import meter_readings
 from benchmarks.sentences import Sentence
+from benchmarks.studies.cell_sessions import study_sessions
 from benchmarks.studies.flags import withheld_cells
 
 METERED, UNMETERED, MISSING = "metered", "unmetered", "missing"
 # Reasons against an interval that more runs do not cure.
 BY_METERS = {"unknown_accuracy", "within_meters"}
-# The mean of each metered run in each cell, and how many cases of its metric the run
-# has: power over several pieces of work belongs to none of them.
+# The session and the mean of each metered run in each cell, and how many cases of its
+# metric the run has: power over several pieces of work belongs to none of them.
 RUN_MEANS = f"""
-    SELECT cell.id, run.id, {MEAN_IN_ORDER},
+    SELECT cell.id, run.id, run.sitting_id, {MEAN_IN_ORDER},
            (SELECT count(DISTINCT other.case_id)
             FROM {Sample._meta.db_table} AS other
             JOIN {Case._meta.db_table} AS its ON its.id = other.case_id
@@ -50,7 +53,7 @@ RUN_MEANS = f"""
     JOIN {Case._meta.db_table} AS benchmark_case
       ON benchmark_case.id = cell.case_id
     WHERE cell.id = ANY(%s) AND run.id = ANY(%s)
-    GROUP BY cell.id, run.id, run.lab_id, benchmark_case.metric
+    GROUP BY cell.id, run.id, run.sitting_id, run.lab_id, benchmark_case.metric
     ORDER BY cell.id, run.id
 """
 
@@ -86,7 +89,7 @@ def cell_energies(
     for cell_id, base in bases.items():
         own, other = costs.get(cell_id), costs.get(base.cell_id or 0)
         if own is not None and other is not None:
-            ratio = energy_ratio(own.costs, other.costs, (own.meter, other.meter))
+            ratio = bare_ratio(own.costs, other.costs, (own.meter, other.meter))
             own = replace(own, base=other.mean, base_n=len(other.costs), ratio=ratio)
         if own is not None:
             energies[cell_id] = own
@@ -121,13 +124,25 @@ def _judged(
         state = int(gates_of_states([bases[cell_id].state])[0])
         meters = (own.meter, base.meter)
         gates = state | own.gates | base.gates | flagged
-        pairs.append(EnergyPair(own.costs, base.costs, meters, gates))
+        sessions = own.sessions, base.sessions
+        pairs.append(EnergyPair(own.costs, base.costs, meters, gates, sessions))
     margin = study.equivalence_margin_percent / 100
-    judgements = energy_judgements(pairs, margin)
+    judgements = energy_judgements(pairs, margin, study_sessions(study).days)
     return energies | {
-        cell_id: replace(energies[cell_id], judgement=judgement)
+        cell_id: _with_judgement(energies[cell_id], judgement)
         for cell_id, judgement in zip(allowed, judgements, strict=True)
     }
+
+
+def _with_judgement(energy: CellEnergy, judgement: Judgement) -> CellEnergy:
+    """Return an energy whose ratio is the one that was judged, with its interval."""
+    ratio = energy.ratio
+    if ratio is not None and judgement.low is not None:
+        found = judgement.ratio or ratio.ratio
+        ratio = EnergyRatio(found, judgement.low, judgement.high)
+    elif ratio is not None and not ratio.reason:
+        ratio = replace(ratio, reason="no_spread")
+    return replace(energy, ratio=ratio, judgement=judgement)
 
 
 def _bases(study: Study, reference: System | None) -> dict[int, Base]:
@@ -182,10 +197,11 @@ def _cell_costs(
     with connection.cursor() as cursor:
         cursor.execute(RUN_MEANS, [list(cell_ids), list(power)])
         rows = cursor.fetchall()
-    means: dict[int, list[tuple[int, float]]] = defaultdict(list)
-    for cell_id, run_id, mean, cases in rows:
+    means: dict[int, list[tuple[int, int, float]]] = defaultdict(list)
+    for cell_id, run_id, sitting_id, mean, cases in rows:
         if cases == 1:
-            means[cell_id].append((run_id, mean))
+            session = UNKNOWN_TIME if sitting_id is None else sitting_id
+            means[cell_id].append((run_id, session, mean))
     costs: dict[int, CellEnergy] = {}
     related = ("case", "efficiency")
     for cell in Cell.objects.filter(pk__in=means).select_related(*related):
@@ -198,8 +214,8 @@ def _cell_costs(
             continue
         meter = power[means[cell.pk][0][0]].meter
         known = [
-            cost
-            for run_id, mean in means[cell.pk]
+            (cost, session)
+            for run_id, session, mean in means[cell.pk]
             # One meter a cell: two would hide their difference in its spread.
             if power[run_id].meter == meter
             and (cost := work_cost(mean, case.unit, case.better, power[run_id].mean_w))
@@ -210,7 +226,8 @@ def _cell_costs(
             suspect = "clock_suspect" if cell.clock_trust == "suspect" else ""
             doubts = ",".join(filter(None, [cell.shape_codes, suspect]))
             gates = int(gates_of_doubts([doubts])[0])
-            costs[cell.pk] = CellEnergy(unit, tuple(known), meter, gates)
+            joules, sessions = zip(*known, strict=True)
+            costs[cell.pk] = CellEnergy(unit, joules, meter, gates, sessions=sessions)
     return costs
 
 

@@ -11,11 +11,10 @@ from operator import attrgetter
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max, Min, Q
+from django.db.models import Max, Min, Q, QuerySet
 from django.utils import timezone
 
-from benchmarks.analysis.energy import energy_within
-from benchmarks.analysis.power_trace import quietest_w
+from benchmarks.analysis.power_trace import energy_within, quietest_w
 from benchmarks.analysis.server_time import Span, clusters, hull, moment
 from benchmarks.models import DueEnergy, Host, Meter, Run, RunEnergy, RunWindow
 from benchmarks.power.logs import operations_done, power_of, window_of
@@ -76,7 +75,10 @@ def _integrate_noted(host_id: int) -> bool:
             # A span changes idle power as far around it as that is looked for.
             first, last = note.begin_at - AROUND, note.end_at + AROUND
             touched |= Q(begin_at__lt=last, end_at__gt=first)
-    windows = RunWindow.objects.filter(touched, host=host_id, begin_at__isnull=False)
+    # What was uploaded twice ran once: it shares no energy with itself.
+    again = RunEnergy.objects.filter(run__system__host=host_id)
+    again.exclude(run__duplicate_of=None).delete()
+    windows = _counted(host_id).filter(touched, begin_at__isnull=False)
     rows = _with_overlapping(host_id, list(windows))
     spans = [_span(row) for row in rows]
     meters = list(Meter.objects.filter(host=host_id).order_by("pk"))
@@ -112,12 +114,17 @@ def _with_overlapping(host_id: int, rows: Sequence[RunWindow]) -> list[RunWindow
     known = {row.pk: row for row in rows}
     while rows:
         begin, end = hull([_span(row) for row in rows])
-        near = RunWindow.objects.filter(
-            host=host_id, begin_at__lt=moment(end), end_at__gt=moment(begin)
+        near = _counted(host_id).filter(
+            begin_at__lt=moment(end), end_at__gt=moment(begin)
         )
         rows = [row for row in near if row.pk not in known]
         known |= {row.pk: row for row in rows}
     return sorted(known.values(), key=lambda row: row.pk)
+
+
+def _counted(host_id: int) -> QuerySet[RunWindow]:
+    """The windows of a host's runs that count: not of those uploaded twice."""
+    return RunWindow.objects.filter(host=host_id, run__duplicate_of=None)
 
 
 def _span(row: RunWindow) -> Span:

@@ -1,7 +1,7 @@
 """The energy of a study's work as its machines' meters logged it, by system."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
@@ -14,13 +14,12 @@ from benchmarks.analysis.energy import (
     WORK_TIMES,
     EnergyRatio,
     PerWork,
-    WorkEnergy,
     energy_ratio,
-    energy_within,
     per_work,
-    work_energy,
 )
+from benchmarks.analysis.power_trace import WorkEnergy, energy_within, work_energy
 from benchmarks.analysis.server_time import Span, hull
+from benchmarks.analysis.session_rollups import UNKNOWN_TIME
 from benchmarks.comparing.table import natural
 from benchmarks.errors import ParseError
 from benchmarks.models import Meter, Run, RunEnergy, Sample, Study, System
@@ -37,6 +36,7 @@ from benchmarks.power.meters import (
     took_s,
 )
 from benchmarks.sentences import Sentence, joined
+from benchmarks.studies.cell_sessions import study_sessions
 
 LONGEST_TEXT = 4_000_000
 FEWEST_IDLE = 3
@@ -110,8 +110,8 @@ class MeteredWork:
 class LoggedSystem:
     """What one system took for a workload by one meter: means over its measured runs.
 
-    ``per_work`` are the runs' J per operation, or J where nothing is counted;
-    ``ratio`` sets them against the table's reference.
+    ``per_work`` are the runs' J per operation, or J where nothing is counted, and
+    ``sessions`` theirs; ``ratio`` sets them against the table's reference.
     """
 
     system: System
@@ -127,6 +127,7 @@ class LoggedSystem:
     operations_per_joule: float | None
     energy_delay_js: float | None
     per_work: tuple[float, ...]
+    sessions: tuple[int, ...]
     ratio: EnergyRatio | None = None
 
     @property
@@ -208,7 +209,7 @@ def run_energies(study: Study) -> tuple[MeteredWork, ...]:
 def logged_energy(
     study: Study, works: Sequence[MeteredWork]
 ) -> tuple[LoggedTable, ...]:
-    """Return a table for each workload, in one query; what ran together is no table."""
+    """Return a table for each workload, in two queries; what ran together is none."""
     alone = [work for work in works if not work.energy.is_shared]
     samples = Sample.objects.filter(run__in=[work.lead.pk for work in alone])
     cases: dict[int, set[int]] = defaultdict(set)
@@ -222,7 +223,8 @@ def logged_energy(
         place = (run.scenario, run.vms or 0, run.load)
         key = (run.tool, _step(work), work.meter.is_cpu_only, place, done)
         groups[key].append(work)
-    return tuple(_table(study, groups[key]) for key in sorted(groups, key=str))
+    days = study_sessions(study).days
+    return tuple(_table(study, groups[key], days) for key in sorted(groups, key=str))
 
 
 def _step(work: MeteredWork) -> str:
@@ -231,7 +233,9 @@ def _step(work: MeteredWork) -> str:
     return step if isinstance(step, str) else ""
 
 
-def _table(study: Study, works: Sequence[MeteredWork]) -> LoggedTable:
+def _table(
+    study: Study, works: Sequence[MeteredWork], days: Mapping[int, str]
+) -> LoggedTable:
     by_place: dict[tuple[int, int], list[MeteredWork]] = defaultdict(list)
     for work in works:
         by_place[work.lead.system_id, work.meter.pk].append(work)
@@ -250,7 +254,11 @@ def _table(study: Study, works: Sequence[MeteredWork]) -> LoggedTable:
                 replace(
                     own,
                     ratio=energy_ratio(
-                        own.per_work, base.per_work, (own.meter.facts, against)
+                        own.per_work,
+                        base.per_work,
+                        (own.meter.facts, against),
+                        (own.sessions, base.sessions),
+                        days,
                     ),
                 )
                 for own in others
@@ -260,11 +268,16 @@ def _table(study: Study, works: Sequence[MeteredWork]) -> LoggedTable:
 
 
 def _system(works: Sequence[MeteredWork]) -> LoggedSystem:
-    measured = [work.energy for work in works if work.energy.energy_j is not None]
+    metered = [work for work in works if work.energy.energy_j is not None]
+    measured = [work.energy for work in metered]
     done = [energy.per_work for energy in measured]
     per_operation = [work.joules_per_operation for work in done if work]
     known = [joules for joules in per_operation if joules is not None]
-    joules = [energy.energy_j for energy in measured if energy.energy_j]
+    # J per operation only where every run counted: the two cannot be compared.
+    if not known or len(known) < len(measured):
+        metered = [work for work in metered if work.energy.energy_j]
+        known = [work.energy.energy_j or 0.0 for work in metered]
+    sittings = (work.lead.sitting_id for work in metered)
     return LoggedSystem(
         system=works[0].lead.system,
         meter=works[0].meter,
@@ -280,8 +293,8 @@ def _system(works: Sequence[MeteredWork]) -> LoggedSystem:
             w.operations_per_joule if w else None for w in done
         ),
         energy_delay_js=known_mean(w.energy_delay_js if w else None for w in done),
-        # J per operation only where every run counted: the two cannot be compared.
-        per_work=tuple(known if known and len(known) == len(measured) else joules),
+        per_work=tuple(known),
+        sessions=tuple(UNKNOWN_TIME if pk is None else pk for pk in sittings),
     )
 
 

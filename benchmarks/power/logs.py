@@ -28,6 +28,7 @@ from benchmarks.analysis.server_time import (
     way_of,
 )
 from benchmarks.errors import KeyReusedError, MeterExistsError, UnknownHostError
+from benchmarks.labs.quotas import admit_uploads
 from benchmarks.models import Agent, DueEnergy, Host, Meter, PowerChunk, Run
 from benchmarks.power.meters import (
     OPERATIONS,
@@ -95,6 +96,7 @@ def keep_power(*, agent: Agent, document: dict[str, Any]) -> Kept:
 
     Raises KeyReusedError, UnknownHostError or MeterExistsError; nothing is stored then.
     """
+    admit_uploads(agent.lab_id, runs=1, size=len(orjson.dumps(document)))
     return despite_others(partial(_keep, agent, document))
 
 

@@ -269,7 +269,7 @@ def meter_readings(study: Study) -> tuple[MeterReading, ...]:
 
 
 def _runs(study: Study) -> Any:
-    runs = Run.objects.filter(study=study, status=Run.Status.PARSED)
+    runs = Run.objects.filter(study=study, status=Run.Status.PARSED, duplicate_of=None)
     return runs.select_related("system__host").order_by("pk")
 
 

@@ -4,6 +4,7 @@ The row is the work: a message to a worker is only a hint. Whoever begins takes 
 in hand (`held`), so one whose maker was killed is found at once and begun again.
 """
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -39,13 +40,22 @@ def held(work: type[Model], pk: int) -> AbstractContextManager[bool]:
     return holding.held(_name(work, pk))
 
 
-def begin(work: type[M], pk: int, **news: Any) -> M | None:
-    """Begin with what waits; None where somebody has, or it is over."""
+def begin(
+    work: type[M],
+    pk: int,
+    related: Sequence[str] = ("study__lab", "person"),
+    **news: Any,
+) -> M | None:
+    """Begin with what waits; None where somebody has, or it is over.
+
+    ``related`` is read with it.
+    """
     waiting = work._default_manager.filter(pk=pk, stage=Job.Stage.WAITING)
     # One UPDATE decides: of two workers with the same hint, one changes no row.
     if not waiting.update(**news, stage=Job.Stage.COLLECTING, seen_at=timezone.now()):
         return None
-    return work._default_manager.select_related("study__lab", "person").get(pk=pk)
+    rows = work._default_manager.all()
+    return (rows.select_related(*related) if related else rows).get(pk=pk)
 
 
 def is_lost(job: Job, untaken: timedelta) -> bool:

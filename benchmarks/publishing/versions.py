@@ -1,7 +1,7 @@
 """Publish a version of a study; withdraw it; sign another lab's."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -10,6 +10,7 @@ from django.db.models import Max, Prefetch, QuerySet
 from django.utils import timezone
 
 from benchmarks.errors import NotFoundError, VersionError
+from benchmarks.evidence.replicated import reproduced_by
 from benchmarks.models import (
     Lab,
     PublishingJob,
@@ -18,10 +19,12 @@ from benchmarks.models import (
     Version,
     VersionFile,
 )
+from benchmarks.own_tools.lookup import declarations_of
 from benchmarks.publishing.jobs import check_settled
 from benchmarks.publishing.readiness import study_assessment
 from benchmarks.sentences import Sentence
 from benchmarks.studies.data_versions import study_version
+from benchmarks.studies.flags import studies_quoted
 from benchmarks.text import clean_text
 from benchmarks.viewer import Viewer
 
@@ -40,7 +43,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
     _check_unchanged(job)
     check_settled(job.study)
     study, person = job.study, job.person
-    judged = study_assessment(study)
+    judged = study_assessment(study).reproduced(reproduced_by(study))
     # Nobody else takes this number: a study has one unfinished job at most.
     others = Version.objects.filter(study=study)
     latest = others.aggregate(latest=Max("number"))["latest"] or 0
@@ -56,6 +59,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
         rule_set=judged.rule_set,
         judged=judged.level,
         undisclosed={group: list(names) for group, names in judged.undisclosed.items()},
+        declarations=declarations_of(study),
         licence=job.licence,
         licence_note=job.licence_note,
     )
@@ -82,6 +86,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
         # Its id is drawn already: without force Django would try an UPDATE first.
         version.save(force_insert=True)
         VersionFile.objects.bulk_create(kept)
+        version.quotes.set(studies_quoted(study))
         news = {"stage": PublishingJob.Stage.DONE, "version": version}
         PublishingJob.objects.filter(pk=job.pk).update(**news, seen_at=timezone.now())
     return version
@@ -114,6 +119,15 @@ def sign_version(*, version: Version, lab: Lab, person: User, note: str) -> Sign
     if lab.pk == locked.lab_id:
         raise VersionError(
             Sentence("A lab cannot sign its own version: another one must.")
+        )
+    # A signature says that others looked: whoever belongs to both labs is no other.
+    if locked.lab.memberships.filter(user=person).exists():
+        raise VersionError(
+            Sentence(
+                "You belong to {lab}, which published it: somebody of another lab "
+                "must sign.",
+                lab=locked.lab.name,
+            )
         )
     if locked.withdrawn_at:
         raise VersionError(
@@ -161,6 +175,12 @@ def visible_versions(viewer: Viewer, study: Study | None = None) -> QuerySet[Ver
         versions = versions.filter(study=study)
     prefetched = Prefetch("files", files), Prefetch("signatures", signatures)
     return versions.prefetch_related(*prefetched).order_by("-pk")
+
+
+def latest_versions(viewer: Viewer, studies: Collection[int]) -> dict[int, Version]:
+    """Return the newest version of each of these studies that is not withdrawn."""
+    versions = visible_versions(viewer).filter(study__in=studies, withdrawn_at=None)
+    return {version.study_id: version for version in versions.order_by("number")}
 
 
 def find_version(viewer: Viewer, pk: int) -> Version:

@@ -15,8 +15,11 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -24,9 +27,16 @@ from uuid import UUID, uuid5
 
 from benchmarks import tools
 from benchmarks.reference.rows import Row, read_rows, studies
+from benchmarks.reference.vocabulary import OWN_TOOLS, READ, Known, Parameter, known
 
 RECORDS: Final = Path(__file__).parent / "data"
 HOST_TITLES: Final = {
+    "ufcg-power9-ac922": "UFCG: IBM POWER9 AC922",
+    "oulu-core2-q6600": "Oulu: Intel Core 2 Quad Q6600",
+    "ibm-xeon-2x8": "IBM Research: 2 sockets x 8 cores",
+    "framework-16-7840hs": "Framework 16: AMD Ryzen 7 7840HS",
+    "poliquin-i7-12700k": "Poliquin: Intel Core i7-12700K",
+    "friedman-4cpu": "Friedman: 4 CPUs",
     "lmu-athlon64-x2-4800": "LMU Munich: AMD Athlon 64 X2 4800+",
     "heidelberg-xeon-2ghz": "Heidelberg: 2 x Intel Xeon 2 GHz",
     "uoc-4core-4gib": "UOC: 4 cores, 4 GiB",
@@ -42,8 +52,23 @@ NAMESPACE: Final = UUID("6a1f6c2e-6d0c-5c0b-9a53-2f0c5b7e4d11")
 
 VARIED: Final = {"ramspeed": {"level"}, "tiotest": {"size"}}
 # Printed among the parameters, but facts of the system, the run or its load.
-SYSTEM_OPTIONS: Final = ("storage", "swap", "tuned", "bridge")
-RUN_FIELDS: Final = ("elapsed_s", "load", "repetition")
+SYSTEM_OPTIONS: Final = (
+    *("storage", "swap", "tuned", "bridge"),
+    *("topology", "pinning", "scheduling"),
+)
+RUN_FIELDS: Final = ("elapsed_s", "load", "repetition", "iteration", "vcpus")
+# Its ten trials are of one start of the program, says the study: iterations.
+TRIALS: Final = "Intel LINPACK"
+STARTED: Final = re.compile(r"started ([^;]+)")
+# How the raw logs write when they began, and the zone of those that name none.
+STAMPS: Final = ("%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S", "%a %b %d %H:%M:%S %Y")
+ZONES: Final = {
+    "ufcg-2026-power9": timezone(timedelta(hours=-3)),  # Campina Grande
+    "ibm-2014-docker-kvm": timezone(timedelta(hours=-5)),  # Austin, CDT
+}
+# These name a kernel behind an operating system, which then is another one for each.
+KERNELS: Final = ("ufcg-2026-power9", "ibm-2014-docker-kvm", "memfault-2024-wsl2")
+KERNEL: Final = re.compile(r"(?P<os>.+) \((?P<kernel>\d[\w.-]+)\)")
 
 # What ran together in scenarios of several VMs. A meter reads for the tool it names.
 TOGETHER: Final = ("parallel", "disk and network combined")
@@ -58,22 +83,29 @@ WORKLOADS: Final = {
 }
 
 # vCPUs and memory of the guests, as studies.json states them in words.
-GUEST_SIZES: Final = {
+GUEST_SIZES: Final[Mapping[str, Mapping[str, int]]] = {
     "lmu-2010-esxi": {"vcpus": 1},
     "lmu-2010-xen": {"vcpus": 1, "memory_bytes": 2**30},
     "uoc-2012-kvm": {"vcpus": 1},
+}
+SIZES_BY_HYPERVISOR: Final[Mapping[tuple[str, str], Mapping[str, int]]] = {
+    ("oulu-2021-microvm", "KVM"): {"vcpus": 4, "memory_bytes": 3934 * 2**20},
+    ("oulu-2021-microvm", "Firecracker"): {"vcpus": 4, "memory_bytes": 3934 * 2**20},
+    ("ufcg-2026-power9", "KVM"): {"vcpus": 16, "memory_bytes": 95 * 2**30},
+    ("ufcg-2026-power9", "QEMU"): {"vcpus": 16, "memory_bytes": 63 * 2**30},
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceStudy:
-    """One study: upload its ``document``, then ``hosts``, then ``runs``, in this order.
+    """One study: send ``document``, ``own_tools``, ``hosts``, ``runs``, in this order.
 
     ``reference_system`` describes the system that stands in for a native baseline where
     the study has none; it is among the systems of the runs.
     """
 
     document: dict[str, Any]
+    own_tools: tuple[dict[str, Any], ...]
     hosts: tuple[dict[str, Any], ...]
     runs: tuple[dict[str, Any], ...]
     reference_system: dict[str, Any] | None
@@ -89,6 +121,7 @@ def reference_study(slug: str) -> ReferenceStudy:
     rows = read_rows(slug)
     return ReferenceStudy(
         document=study_document(slug),
+        own_tools=tuple(_own_tools(rows)),
         hosts=tuple(map(host_document, dict.fromkeys(row.machine for row in rows))),
         runs=tuple(run_documents(slug, rows)),
         reference_system=reference_system(slug, rows),
@@ -98,10 +131,14 @@ def reference_study(slug: str) -> ReferenceStudy:
 def study_document(slug: str) -> dict[str, Any]:
     """Who published the study, when and what was varied."""
     study = studies()["studies"][slug]
-    kept = ("title", "author", "institution", "language", "note", "factors")
+    kept = ("title", "author", "institution", "language", "factors")
+    attribution = (("attribution", "{}"), ("source", "Source: {}"))
+    note = [study["note"]] if "note" in study else []
+    note += [text.format(study[key]) for key, text in attribution if key in study]
     return {
         "slug": slug,
         **{key: study[key] for key in kept if key in study},
+        **_stated(data_licence=study.get("license"), note="\n\n".join(note)),
         "published": study["date"],
         "visibility": "public",
     }
@@ -128,8 +165,11 @@ def reference_system(slug: str, rows: list[Row]) -> dict[str, Any] | None:
 def run_documents(study: str, rows: list[Row]) -> Iterator[dict[str, Any]]:
     """The uploads of a study, each with a key that is the same every time."""
     executions: dict[str, list[Row]] = {}
+    cloned = {row.hypervisor for row in rows if _is_clone(row)}
     for row in rows:
-        varied = VARIED.get(tools.get(row.tool).slug, set())
+        varied = {"iteration"} | VARIED.get(_tool_of(row), set())
+        if row.tool == TRIALS:
+            varied |= {"repetition"}
         fixed = {name: row.parameters[name] for name in row.parameters.keys() - varied}
         identity = [
             *(row.document, row.table, row.machine),
@@ -141,63 +181,141 @@ def run_documents(study: str, rows: list[Row]) -> Iterator[dict[str, Any]]:
         executions.setdefault(execution, []).append(row)
     for execution, members in executions.items():
         row = members[0]
-        elapsed = row.parameters.get("elapsed_s")
+        is_cloned = row.hypervisor in cloned
+        started = _started_at(study, row)
         stated = _stated(
             study=study,
             system=system_document(study, row),
-            tool=tools.get(row.tool).slug,
+            tool=_tool_of(row),
             scenario=row.scenario,
             vms=int(row.vms) if row.vms else None,
-            slot=row.vm,
+            slot="1" if _is_clone(row) else row.vm,
+            started_at=started,
+            # Runs of one clone depend on each other: each clone is a sitting.
+            session=f"VM {row.vm}, {row.hypervisor}" if is_cloned else None,
             load=row.parameters.get("load"),
             corun=_corun(row),
             clock=row.clock,
             document=row.document,
             table=row.table,
             note=row.note,
-            facts={"elapsed_s": float(elapsed)} if elapsed else {},
+            facts=_facts(row),
         )
         key = uuid5(NAMESPACE, f"{study}\n{execution}")
         samples = [_sample(member) for member in members]
         yield {"key": str(key), **stated, "samples": samples}
 
 
+def _known(row: Row) -> Known | None:
+    return known(row.tool, row.metric, row.parameters.get("time", ""), row.operation)
+
+
+def _tool_of(row: Row) -> str:
+    """Our name of a row's tool."""
+    found = _known(row)
+    return found.tool if found else tools.get(row.tool).slug
+
+
+def _own_tools(rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
+    """Yield what the lab declares of the tools that nobody else has."""
+    for slug in sorted({_tool_of(row) for row in rows} & OWN_TOOLS.keys()):
+        yield {"slug": slug, **OWN_TOOLS[slug]}
+
+
+def _is_clone(row: Row) -> bool:
+    """Whether it is of one of several cloned machines, each alone at its time."""
+    is_further = row.vm.isdecimal() and int(row.vm) > 1
+    return row.scenario == "single" and row.vms == "1" and is_further
+
+
+def _started_at(study: str, row: Row) -> str | None:
+    """When a run began, or the series it is of; None where the log does not say."""
+    if not (stated := STARTED.match(row.note)):
+        return None
+    # Python reads no names of zones.
+    text = re.sub(r" [A-Z]{3,4} (?=\d{4}$)", " ", stated[1].strip())
+    for stamp in STAMPS:
+        with suppress(ValueError):
+            moment = datetime.strptime(text, stamp)  # noqa: DTZ007 (below)
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=ZONES[study])
+            return moment.isoformat()
+    raise ValueError(f'"{stated[1]}" is no time that is known')
+
+
+def _facts(row: Row) -> dict[str, Any]:
+    """What is stated of a run and is no part of its case."""
+    found = _known(row)
+    printed = dict(row.parameters)
+    facts: dict[str, Any] = {}
+    if elapsed := printed.get("elapsed_s"):
+        facts["elapsed_s"] = float(elapsed)
+    if found:
+        names = (name for name in found.names if found.names[name] is None)
+        facts |= {name: printed[name] for name in names if name in printed}
+    return facts
+
+
 def _sample(row: Row) -> dict[str, Any]:
     elsewhere = {*SYSTEM_OPTIONS, *RUN_FIELDS}
-    own = {key: row.parameters[key] for key in row.parameters if key not in elsewhere}
+    printed = {k: v for k, v in row.parameters.items() if k not in elsewhere}
+    own: dict[str, Parameter] = {**printed}
+    found = _known(row)
+    if found:
+        own = dict(found.fixed)
+        for name, text in printed.items():
+            ours = found.names.get(name, name)
+            if ours is not None:
+                own[ours] = READ[ours](text) if ours in READ else text
+    place = "repetition" if row.tool == TRIALS else "iteration"
+    again = row.parameters.get(place) or row.parameters.get("repetition", "1")
     return {
-        "metric": row.metric,
+        "metric": found.metric if found else row.metric,
         "parameters": own | _stated(operation=row.operation, access=row.access),
         "value": float(row.value),
-        "unit": row.unit,
-        "repetition": int(row.parameters.get("repetition", 1)),
+        "unit": found.units.get(row.unit, row.unit) if found else row.unit,
+        "repetition": int(again),
     }
 
 
 def system_document(study: str, row: Row) -> dict[str, Any]:
     """The system under test; what the study does not state is left out."""
-    sizes = {} if row.hypervisor == "native" else GUEST_SIZES.get(study, {})
+    sizes: Mapping[str, int] = {}
+    if row.hypervisor != "native":
+        by_hypervisor = SIZES_BY_HYPERVISOR.get((study, row.hypervisor), {})
+        sizes = GUEST_SIZES.get(study, by_hypervisor)
+        if vcpus := row.parameters.get("vcpus"):
+            sizes = {**sizes, "vcpus": int(vcpus)}
+    guest_os, options = row.guest_os, _options(row)
+    if study in KERNELS and (split := KERNEL.fullmatch(row.guest_os)):
+        guest_os, options = split["os"], {**options, "kernel": split["kernel"]}
     return _stated(
         host=row.machine,
         hypervisor=row.hypervisor,
         hypervisor_version=row.hypervisor_version,
         virtualization=row.virtualization,
-        guest_os=row.guest_os,
+        guest_os=guest_os,
         guest_bits=int(row.guest_bits) if row.guest_bits else None,
         **sizes,
-        options=_options(row),
+        options=options,
     )
 
 
 def _options(row: Row) -> dict[str, str]:
     printed = {key: row.parameters.get(key, "") for key in SYSTEM_OPTIONS}
-    return _stated(hw_virt=row.hw_virt, guest_tools=row.guest_tools, **printed)
+    return _stated(
+        hw_virt=row.hw_virt,
+        guest_tools=row.guest_tools,
+        **printed,
+    )
 
 
 def _corun(row: Row) -> str:
     """A name for the runs that ran together, the same for each of them."""
     if row.scenario not in TOGETHER:
         return ""
+    if _tool_of(row) in OWN_TOOLS:
+        return _corun_of(row, row.tool)
     tool = tools.get(row.tool)
     if pattern := WORKLOADS.get(tool.slug):
         workload = pattern.format_map(row.parameters)
@@ -205,6 +323,10 @@ def _corun(row: Row) -> str:
         workload = f"{tool.title} {tool.metric(row.metric).component}"
     else:
         workload = tool.title
+    return _corun_of(row, workload)
+
+
+def _corun_of(row: Row, workload: str) -> str:
     system = chain(
         (row.hypervisor, row.hypervisor_version, row.virtualization, row.guest_os),
         (f"{row.guest_bits}-bit" if row.guest_bits else "",),
@@ -228,6 +350,7 @@ def recorded_study(path: Path) -> ReferenceStudy:
     content = json.loads(lzma.decompress(path.read_bytes()))
     return ReferenceStudy(
         document=content["study"],
+        own_tools=(),
         hosts=tuple(content["hosts"]),
         runs=tuple(content["runs"]),
         reference_system=None,

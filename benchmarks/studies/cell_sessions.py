@@ -1,38 +1,81 @@
 """What each session of a cell says: a study's check writes it, its verdicts read it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from benchmarks.analysis.designs import UNKNOWN_TIME, SessionRollups
 from benchmarks.analysis.intervals import Floats
+from benchmarks.analysis.session_rollups import UNKNOWN_TIME, SessionRollups
 from benchmarks.analysis.sessions import lag_one
+from benchmarks.analysis.shape import Shape
 from benchmarks.analysis.summary import summarise
 from benchmarks.models import Cell, CellSession, Efficiency, Study
-from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER, PLACE_OF_RUN
+from benchmarks.models.run import (
+    CELL_RUNS,
+    CELL_SAMPLES,
+    IS_ORDER_KNOWN,
+    PLACE_OF_RUN,
+)
+from benchmarks.studies.writing import write_columns
 
-STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "rho")
+STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "rho", "first")
 FIELDS = (*STATISTICS, "first_at", "last_at")
 MEANS = f"""
-    SELECT id, sitting_id, array_agg(mean ORDER BY place),
-           min(started_at), max(started_at)
-    FROM (SELECT cell.id, run.sitting_id, run.started_at, {PLACE_OF_RUN} AS place,
-                 {MEAN_IN_ORDER} AS mean
-          {CELL_SAMPLES}
-          WHERE cell.id = ANY(%s)
-          GROUP BY cell.id, run.id) AS runs
-    GROUP BY id, sitting_id
+    SELECT cell.id, run.sitting_id, array_agg(run_mean.mean ORDER BY {PLACE_OF_RUN}),
+           min(run.started_at), max(run.started_at)
+    {CELL_RUNS}
+    WHERE cell.id = ANY(%s)
+    GROUP BY cell.id, run.sitting_id
+"""
+# But for sessions whose samples were numbered through, and uploaded in that order.
+# Samples are many: looked at only where the runs themselves do not say it.
+UNORDERED = f"""
+    WITH unordered AS (
+        SELECT cell.id, run.sitting_id
+        {CELL_RUNS}
+        WHERE cell.id = ANY(%s)
+        GROUP BY cell.id, run.sitting_id
+        HAVING NOT {IS_ORDER_KNOWN}
+    )
+    SELECT id, sitting_id FROM unordered
+    EXCEPT
+    SELECT cell.id, run.sitting_id
+    {CELL_SAMPLES}
+    WHERE cell.id IN (SELECT id FROM unordered)
+    GROUP BY cell.id, run.sitting_id
+    HAVING count(DISTINCT sample.repetition) = count(*)
+       AND array_agg(sample.repetition ORDER BY {PLACE_OF_RUN}, sample.sequence)
+           = array_agg(sample.repetition ORDER BY sample.repetition)
 """
 
 
-def store_cell_sessions(cell_ids: Collection[int]) -> None:
-    """Bring what is kept of these cells' sessions up to date, in the caller's check."""
+def unordered_cells(cell_ids: Collection[int]) -> set[int]:
+    """Return those of these cells of whose runs nobody knows in which order they ran.
+
+    It takes one session of which that is not known.
+    """
+    return {cell_id for cell_id, _session in _unordered_sessions(cell_ids)}
+
+
+def _unordered_sessions(cell_ids: Collection[int]) -> set[tuple[int, int | None]]:
+    """Return the sessions of these cells of whose runs nobody knows the order."""
+    with connection.cursor() as cursor:
+        cursor.execute(UNORDERED, [list(cell_ids)])
+        return set(cursor.fetchall())
+
+
+def store_cell_sessions(shapes: Mapping[int, Shape | None]) -> None:
+    """Bring what is kept of these cells' sessions up to date, in the caller's check.
+
+    ``shapes`` are those of the cells, by id; None of one that has too few runs.
+    """
     # Locked: a worker may be about to delete one, and its sessions with it.
-    locked = Cell.objects.select_for_update(no_key=True).filter(pk__in=cell_ids)
+    locked = Cell.objects.select_for_update(no_key=True).filter(pk__in=shapes)
     lab_of = dict(locked.order_by("pk").values_list("pk", "lab_id"))
     stored = {
         (row.cell_id, row.session_id): row
@@ -43,11 +86,16 @@ def store_cell_sessions(cell_ids: Collection[int]) -> None:
         rows = cursor.fetchall()
     # Only what differs is written.
     new, changed = [], []
+    unordered = _unordered_sessions(lab_of)
     for cell_id, session_id, means, first_at, last_at in rows:
-        summary = summarise(means)
+        summary, shape = summarise(means), shapes[cell_id]
+        first, rho = None, None
+        if (cell_id, session_id) not in unordered:
+            first, rho = shape.apart(means) if shape else (None, lag_one(means))
         found: dict[str, Any] = {
-            **{name: getattr(summary, name) for name in STATISTICS[:-1]},
-            "rho": lag_one(means),
+            **{name: getattr(summary, name) for name in STATISTICS[:-2]},
+            "rho": rho,
+            "first": first,
             "first_at": first_at,
             "last_at": last_at,
         }
@@ -60,7 +108,7 @@ def store_cell_sessions(cell_ids: Collection[int]) -> None:
                 setattr(row, name, value)
             changed.append(row)
     CellSession.objects.filter(pk__in=[row.pk for row in stored.values()]).delete()
-    CellSession.objects.bulk_update(changed, FIELDS, batch_size=500)
+    write_columns(CellSession, FIELDS, changed)
     CellSession.objects.bulk_create(new)
 
 
@@ -68,8 +116,8 @@ def store_cell_sessions(cell_ids: Collection[int]) -> None:
 class SessionColumns:
     """What sessions say of cells, a column each, in the order of ``cell``.
 
-    ``session`` is `UNKNOWN_TIME` where nobody knows when they ran, ``rho`` NaN where no
-    lag was found, ``first_at`` seconds since 1970, NaN where no run says when.
+    ``session`` is `UNKNOWN_TIME` where nobody knows when they ran, ``rho`` NaN where
+    the runs tell none, ``first_at`` seconds since 1970, NaN where no run says when.
     """
 
     cell: NDArray[np.int64]
@@ -80,7 +128,23 @@ class SessionColumns:
     minimum: Floats
     maximum: Floats
     rho: Floats
+    first: Floats
     first_at: Floats
+
+    @property
+    def days(self) -> dict[int, str]:
+        """The day on which each session that is known began: "2021-05-03"."""
+        known = ~np.isnan(self.first_at)
+        starts: dict[int, float] = {}
+        pairs = zip(
+            self.session[known].tolist(), self.first_at[known].tolist(), strict=True
+        )
+        for session, start in pairs:
+            starts[session] = min(start, starts.get(session, start))
+        return {
+            session: datetime.fromtimestamp(start, UTC).date().isoformat()
+            for session, start in starts.items()
+        }
 
     def of_cells(
         self, cell_ids: NDArray[np.int64]
@@ -114,6 +178,7 @@ class SessionColumns:
             entries.maximum,
             entries.rho,
             resolution[row],
+            entries.first,
         )
 
 

@@ -6,28 +6,31 @@ a whole study. Doing it twice changes nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 
 import orjson
 from django.db import connection, transaction
-from django.db.models import F, Max, Min, Model, Q
+from django.db.models import F, Max, Min, Model, Q, QuerySet
 from django.utils import timezone
 
 from benchmarks.analysis.clocks import figures_trust, worst
-from benchmarks.analysis.shape import shape_of
+from benchmarks.analysis.shape import Shape, shape_of
 from benchmarks.analysis.speeds import MIN_RUNS
+from benchmarks.evidence.effects import store_effects
 from benchmarks.models import Cell, DueCheck, Flag, Sample, Study, System
-from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER, PLACE_OF_RUN
+from benchmarks.models.run import CELL_RUNS, PLACE_OF_RUN
 from benchmarks.platforms import NATIVE
-from benchmarks.plausibility.checking import check
+from benchmarks.plausibility.checking import RULES, check
+from benchmarks.plausibility.facts import Id
 from benchmarks.plausibility.findings import Finding
 from benchmarks.sentences import stored
-from benchmarks.studies.cell_sessions import store_cell_sessions
+from benchmarks.studies.cell_sessions import store_cell_sessions, unordered_cells
 from benchmarks.studies.duplicates import count_once
 from benchmarks.studies.facts import PLACE, study_facts
 from benchmarks.studies.sessions import derive_study_sessions
+from benchmarks.studies.writing import write_columns
 from benchmarks.unattended.attempts import (
     Kind,
     Unit,
@@ -55,22 +58,26 @@ SERIES = f"""
                END,
            (array_agg(sitting_id ORDER BY place))[1:{MOST_LOOKED_AT}],
            (array_agg(length ORDER BY place))[1:{MOST_LOOKED_AT}]
-    FROM (SELECT cell.id, {PLACE_OF_RUN} AS place, run.sitting_id,
-                 {MEAN_IN_ORDER} AS mean,
-                 least(count(*), {MOST_LOOKED_AT}) AS length,
-                 array_to_string((array_agg(sample.value ORDER BY sample.sequence))
-                                 [1:{MOST_LOOKED_AT}], ',') AS iterations
-          {CELL_SAMPLES}
-          WHERE cell.id = ANY(%s)
-          GROUP BY cell.id, run.id) AS runs
+    FROM (SELECT cell.id, {PLACE_OF_RUN} AS place, run.sitting_id, run_mean.mean,
+                 least(run_mean.n, {MOST_LOOKED_AT}) AS length,
+                 CASE WHEN count(*) OVER (PARTITION BY cell.id) < {MIN_RUNS} THEN (
+                     SELECT array_to_string(
+                         (array_agg(sample.value ORDER BY sample.sequence))
+                         [1:{MOST_LOOKED_AT}], ',')
+                     FROM {Sample._meta.db_table} AS sample
+                     WHERE sample.lab_id = cell.lab_id AND sample.run_id = run.id
+                       AND sample.case_id = cell.case_id
+                 ) END AS iterations
+          {CELL_RUNS}
+          WHERE cell.id = ANY(%s)) AS runs
     GROUP BY id
 """
-# Distinct before the join: thousands of a cell's samples tell of a few clocks.
+# Distinct before the join: thousands of a cell's runs tell of a few clocks.
 CLOCKS = f"""
     SELECT runs.id, system.hypervisor, clock, stated
     FROM (SELECT DISTINCT cell.id, cell.system_id, run.clock,
                           run.facts->'clock' AS stated
-          {CELL_SAMPLES}
+          {CELL_RUNS}
           WHERE cell.id = ANY(%s)) AS runs
     JOIN {System._meta.db_table} AS system ON system.id = runs.system_id
 """
@@ -102,20 +109,24 @@ def _check_noted(study_id: int) -> bool:
     with transaction.atomic():
         notes = DueCheck.objects.filter(study=study_id)
         free = notes.select_for_update(skip_locked=True)
-        mine = dict(free.values_list("pk", "noted_at"))
+        mine = list(free.values_list("pk", "noted_at", "is_beside"))
         if not mine:
             return False
-        DueCheck.objects.filter(pk__in=mine).delete()
+        DueCheck.objects.filter(pk__in=[pk for pk, *_ in mine]).delete()
         # Held against other checks only: a run that is stored refers to the study, and
         # would wait here for cells which it has itself in hand.
         study = Study.objects.select_for_update(no_key=True).get(pk=study_id)
-        check_study(study)
+        if all(is_beside for *_, is_beside in mine):
+            check_beside(study)
+        else:
+            check_study(study)
         retry_plans_of([study_id])
         if not cells_misjudged(study):
             return True
         # Killed before the next transaction ends, the study is checked again. Dated as
         # what was checked: nothing has changed since.
-        again = DueCheck.objects.create(study=study, noted_at=max(mine.values()))
+        last = max(noted_at for _, noted_at, _ in mine)
+        again = DueCheck.objects.create(study=study, noted_at=last)
     with transaction.atomic():
         # As whoever processes runs does, and before a cell is in hand.
         cells = cells_misjudged(study)
@@ -135,12 +146,42 @@ def check_study(study: Study) -> None:
     facts = study_facts(study)
     if count_once(study, facts):
         facts = study_facts(study)  # the cells are others now
+    # Before a cell is written, for it takes long: who processes runs waits for cells.
+    findings = {finding.fingerprint: finding for finding in check(facts)}
     # Then: cells whose runs count in another session now are looked at again.
     derive_study_sessions(study)
     shape_cells(study)
-    findings = {finding.fingerprint: finding for finding in check(facts)}
+    _store_findings(study, findings, study.flags.all(), facts.leant_on)
+    store_effects(study)
+
+
+@transaction.atomic
+def check_beside(study: Study) -> None:
+    """Bring up to date what a study says beside others, of which cells changed.
+
+    The study itself is as it was when it was last checked whole. What rules found that
+    look at nothing else stands, so that no run is read.
+    """
+    facts = study_facts(study, with_runs=False)
+    rules = [rule for rule in RULES.values() if rule.looks_beside]
+    findings = {finding.fingerprint: finding for finding in check(facts, rules)}
+    looked_at = study.flags.filter(rule__in=[rule.id for rule in rules])
+    _store_findings(study, findings, looked_at, facts.leant_on)
+    store_effects(study)
+
+
+def _store_findings(
+    study: Study,
+    findings: Mapping[str, Finding],
+    looked_at: QuerySet[Flag],
+    leant_on: Collection[Id],
+) -> None:
+    """Make the flags that were ``looked_at`` those of these findings.
+
+    The others stand, with what they are about.
+    """
     # Flags that are no longer found go; a person's decision is kept all the same.
-    gone = study.flags.exclude(fingerprint__in=findings)
+    gone = looked_at.exclude(fingerprint__in=findings)
     gone.filter(status=Flag.Status.OPEN).delete()
     gone.filter(gone_at=None).update(gone_at=timezone.now())
     Flag.objects.bulk_create(
@@ -162,7 +203,9 @@ def check_study(study: Study) -> None:
         # Not the status: a doubt that comes back keeps what was decided about it.
         update_fields=["severity", "sentence", "evidence", "subjects", "gone_at"],
     )
-    _link(study, findings)
+    others = set(study.flags.values_list("pk", flat=True))
+    others -= set(looked_at.values_list("pk", flat=True))
+    _link(study, findings, others, leant_on)
 
 
 def shape_cells(study: Study) -> None:
@@ -173,7 +216,9 @@ def shape_cells(study: Study) -> None:
     with connection.cursor() as cursor:
         cursor.execute(SERIES, [list(cells)])
         series = {cell_id: _in_sessions(*rest) for cell_id, *rest in cursor.fetchall()}
+    unordered = unordered_cells(cells)
     band = study.equivalence_margin_percent / 100
+    shapes: dict[int, Shape | None] = dict.fromkeys(cells)
     for cell in cells.values():
         cell.clock_trust = trust.get(cell.pk, "")
         values, sessions = series.get(cell.pk, ((), ()))
@@ -182,8 +227,13 @@ def shape_cells(study: Study) -> None:
         cell.shape, cell.shape_codes, cell.shape_moves = None, "", 0.0
         if len(values) >= MIN_RUNS:
             shape = shape_of(
-                values, sessions=sessions, band=band, resolution=cell.resolution
+                values,
+                sessions=sessions,
+                band=band,
+                resolution=cell.resolution,
+                is_ordered=cell.pk not in unordered,
             )
+            shapes[cell.pk] = shape
             cell.shape_codes = ",".join(shape.doubts)
             cell.shape_moves = shape.order_moves
             cell.shape = {
@@ -204,10 +254,11 @@ def shape_cells(study: Study) -> None:
                 "drift": shape.drift,
                 "sessions": shape.sessions,
                 "band": shape.band,
+                "is_ordered": shape.is_ordered,
             }
     # These fields alone: a worker may summarise the same cells meanwhile.
-    Cell.objects.bulk_update(cells.values(), SHAPE_FIELDS, batch_size=500)
-    store_cell_sessions(cells)
+    write_columns(Cell, SHAPE_FIELDS, list(cells.values()))
+    store_cell_sessions(shapes)
 
 
 def _in_sessions(
@@ -241,8 +292,13 @@ def _clock_trust(cell_ids: Sequence[int], study: Study) -> dict[int, str]:
     return {cell_id: worst(several) for cell_id, several in states.items()}
 
 
-def _link(study: Study, findings: Mapping[str, Finding]) -> None:
-    """Tie flags to the cells and runs they are about.
+def _link(
+    study: Study,
+    findings: Mapping[str, Finding],
+    others: Collection[int],
+    leant_on: Collection[Id],
+) -> None:
+    """Tie flags to the cells and runs they are about; ``others`` keep theirs.
 
     A finding that names no cells is about all that its runs measured. One that names
     some beside a run doubts these alone: where p95 > max, the throughput may stand.
@@ -257,6 +313,23 @@ def _link(study: Study, findings: Mapping[str, Finding]) -> None:
     whole = {(flag, run) for flag, run in pairs["run"] if flag not in named}
     cells_of_run = _cells_of_runs(study, {run for _, run in whole})
     pairs["cell"] |= {(flag, cell) for flag, run in whole for cell in cells_of_run[run]}
+    quotes = {
+        (flags[key], int(quoted))
+        for key, finding in findings.items()
+        for quoted in finding.quotes
+    }
+    # A flag that is gone says what it said.
+    said = Flag.quotes.through._default_manager.filter(flag__study=study)
+    standing = study.flags.filter(pk__in=others, gone_at=None)
+    kept = set(standing.values_list("pk", flat=True))
+    gone = said.exclude(flag__fingerprint__in=findings).exclude(flag__in=kept)
+    quotes |= set(gone.values_list("flag_id", "study_id"))
+    # Of a flag that stands by itself, only what the study leans on may be another.
+    quotes |= {(flag, int(quoted)) for flag in kept for quoted in leant_on}
+    for kind, through in (("run", Flag.runs.through), ("cell", Flag.cells.through)):
+        links = through._default_manager.filter(flag__in=others)
+        pairs[kind] |= set(links.values_list("flag_id", f"{kind}_id"))
+    _replace(Flag.quotes.through, "study_id", study, quotes)
     _replace(Flag.runs.through, "run_id", study, pairs["run"])
     _replace(Flag.cells.through, "cell_id", study, pairs["cell"])
 

@@ -41,13 +41,17 @@ _BASELINES = f"""
     SELECT baseline_id FROM {Efficiency._meta.db_table} WHERE cell_id IN ({_CELLS})
 """
 _FLAGS = f"SELECT id FROM {_FLAG} WHERE study_id = %(study)s"
+_QUOTES = Flag.quotes.through._meta.db_table
+_QUOTED = f"SELECT study_id FROM {_QUOTES} WHERE flag_id IN ({_FLAGS})"
 _OWN = "study_id = %(study)s"
 _MEASURED = f"run_id IN (SELECT id FROM {_RUN} WHERE {_OWN})"
 _ENERGY = RunEnergy._meta.db_table
 _METERS = f"SELECT meter_id FROM {_ENERGY} WHERE {_MEASURED}"
 # The table, what tells its rows apart, and which of them belong to a study.
 READ = (
-    (Study._meta.db_table, "id", "id = %(study)s"),
+    # What a flag quotes is seen by whoever sees those studies.
+    (Study._meta.db_table, "id", f"id = %(study)s OR id IN ({_QUOTED})"),
+    (_QUOTES, "id", f"flag_id IN ({_FLAGS})"),
     (Lab._meta.db_table, "id", "id = %(lab)s"),
     # A changed declaration is a changed row of its tool.
     (OwnTool._meta.db_table, "id", "lab_id = %(lab)s"),

@@ -4,7 +4,15 @@ from collections.abc import Iterable
 
 from django.db import transaction
 
-from benchmarks.models import Cell, DueCheck, Flag, Run, Study
+from benchmarks.models import (
+    Cell,
+    DueCheck,
+    DueEnergy,
+    Flag,
+    Run,
+    RunWindow,
+    Study,
+)
 from benchmarks.plausibility.checking import RULES
 from benchmarks.plausibility.facts import StudyFacts
 from benchmarks.plausibility.rules.uploads import pairs_of
@@ -47,10 +55,21 @@ def count_once(study: Study, facts: StudyFacts) -> bool:
     keys = touched_cells(again)
     lock_cases({(key.lab_id, key.case_id) for key in keys})
     Run.objects.bulk_update(again, ["duplicate_of"], batch_size=500)
+    _note_energies(changed)
     cells = summarise_cells(keys)
     normalise(cells)
     _note_others(study, cells)
     return True
+
+
+def _note_energies(run_ids: Iterable[int]) -> None:
+    """Power is integrated once more over the windows of these runs."""
+    windows = RunWindow.objects.filter(run__in=run_ids, begin_at__isnull=False)
+    spans = windows.values_list("host_id", "begin_at", "end_at").order_by().distinct()
+    DueEnergy.objects.bulk_create(
+        DueEnergy(host_id=host, begin_at=begin, end_at=end)
+        for host, begin, end in spans
+    )
 
 
 def _note_others(study: Study, cells: Iterable[Cell]) -> None:
@@ -58,4 +77,6 @@ def _note_others(study: Study, cells: Iterable[Cell]) -> None:
     cases = {cell.case_id for cell in cells}
     near = Cell.objects.filter(lab=study.lab_id, case__in=cases).exclude(study=study)
     others = near.order_by().values_list("study_id", flat=True).distinct()
-    DueCheck.objects.bulk_create(DueCheck(study_id=pk) for pk in sorted(others))
+    DueCheck.objects.bulk_create(
+        DueCheck(study_id=pk, is_beside=True) for pk in sorted(others)
+    )

@@ -2,15 +2,24 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
 from django.db import connection
-from django.db.models import Q
 
 from benchmarks.comparing.row import CIRCUMSTANCES
-from benchmarks.models import Cell, Efficiency, Run, Sample, Session, Study
-from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER, PLACE_OF_RUN
+from benchmarks.models import (
+    Case,
+    Cell,
+    Efficiency,
+    Run,
+    Sample,
+    Session,
+    Study,
+    System,
+)
+from benchmarks.models.run import CELL_RUNS, PLACE_OF_RUN
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.platforms import cores, disk_bus_byte_per_s, line_rate_bit_per_s
 from benchmarks.plausibility.facts import (
@@ -27,15 +36,67 @@ OTHERS_AT_MOST = 50_000
 NOT_OF_NATIVE = (Efficiency.State.RELATIVE, Efficiency.State.SLOWDOWN)
 PLACE = ("system_id", *CIRCUMSTANCES)
 RUN_MEANS = f"""
-    SELECT id, array_agg(mean ORDER BY place), array_agg(sitting ORDER BY place)
-    FROM (SELECT cell.id, {PLACE_OF_RUN} AS place, {MEAN_IN_ORDER} AS mean,
-                 coalesce(session.name, '') AS sitting
-          {CELL_SAMPLES}
-          LEFT JOIN {Session._meta.db_table} AS session ON session.id = run.sitting_id
-          WHERE cell.study_id = %s
-          GROUP BY cell.id, run.id, session.name) AS runs
-    GROUP BY id
+    SELECT cell.id, array_agg(run_mean.mean ORDER BY {PLACE_OF_RUN}),
+           array_agg(coalesce(session.name, '') ORDER BY {PLACE_OF_RUN})
+    {CELL_RUNS}
+    LEFT JOIN {Session._meta.db_table} AS session ON session.id = run.sitting_id
+    WHERE cell.study_id = %s
+    GROUP BY cell.id
 """
+
+
+COLUMNS = (
+    *("id", "study_id", "lab_id", "system_id", "case_id"),
+    *("scenario", "vms", "slot", "load", "n", "mean", "decimals", "clock"),
+    *("session__name", "first_at", "last_at", "document", "table"),
+    *("efficiency__state", "efficiency__ratio", "efficiency__baseline_id"),
+    *(f"efficiency__baseline__{name}" for name in ("study_id", "mean", "n", "m2")),
+)
+SYSTEM, CASE = COLUMNS.index("system_id"), COLUMNS.index("case_id")
+CIRCUMSTANCES_AT = slice(CASE + 1, CASE + 1 + len(CIRCUMSTANCES))
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What cells and runs refer to, by id; what facts say of each is made once."""
+
+    systems: Mapping[int, System]
+    cases: Mapping[int, Case]
+    studies: Mapping[int, Study]
+    made: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+
+    def of_system(self, pk: int) -> dict[str, Any]:
+        if (found := self.made.get(("system", pk))) is None:
+            system = self.systems[pk]
+            facts = system.host.facts
+            found = self.made["system", pk] = {
+                "host": system.host.slug,
+                "host_cores": cores(facts),
+                "line_rate_bit_per_s": line_rate_bit_per_s(facts),
+                "disk_bus_byte_per_s": disk_bus_byte_per_s(facts),
+                "system_label": system.label,
+                "is_native": system.is_native,
+                "is_emulated": system.is_emulated,
+                "options": system.options,
+                **system.stated,
+            }
+        return found
+
+    def of_case(self, pk: int) -> dict[str, Any]:
+        if (found := self.made.get(("case", pk))) is None:
+            case = self.cases[pk]
+            tool = known_tool(case.tool)
+            found = self.made["case", pk] = {
+                "tool": case.tool,
+                "metric": case.metric,
+                "case_label": f"{tool.title} {case.label}",
+                "parameters": case.parameters,
+                "component": case.component,
+                "unit": case.unit,
+                "better": cast(Better, case.better),
+                "zero_allowed": tool.metric(case.metric).zero_allowed,
+            }
+        return found
 
 
 class RunMeans(NamedTuple):
@@ -48,31 +109,45 @@ class RunMeans(NamedTuple):
 NO_RUNS = RunMeans((), ())
 
 
-def study_facts(study: Study) -> StudyFacts:
-    """Return a study with all it is checked with, in a fixed number of queries."""
+def study_facts(study: Study, *, with_runs: bool = True) -> StudyFacts:
+    """Return a study with all it is checked with, in a fixed number of queries.
+
+    Without its runs for rules that look at none: those are most of what is read.
+    """
     # Runs first: a run is stored together with its cells, and one that arrives between
     # two of these queries is left out. It has noted that the study is checked again.
-    parsed = Run.objects.filter(study=study, status=Run.Status.PARSED)
-    runs = list(parsed.select_related("system__host", "corun").order_by("pk"))
-    related = ("system__host", "case", "session", "study", "efficiency__baseline")
-    measured = Cell.objects.filter(n__gt=0).select_related(*related).order_by("pk")
-    cells = list(measured.filter(study=study))
+    runs: list[Run] = []
+    if with_runs:
+        parsed = Run.objects.filter(study=study, status=Run.Status.PARSED)
+        runs = list(parsed.select_related("corun").order_by("pk"))
+    measured = Cell.objects.filter(n__gt=0).order_by("pk")
+    own = list(measured.filter(study=study).values_list(*COLUMNS))
     means = run_means(study)
-    # Whoever sees this study's flags may see the cells of these studies as well.
-    seen = Q(study__visibility=Study.Visibility.PUBLIC)
-    if study.visibility == Study.Visibility.PRIVATE:
-        seen |= Q(lab=study.lab_id)
-    others = measured.filter(seen, case__in={cell.case_id for cell in cells})
+    # Whoever sees this study's flags may see the cells of these studies as well; what
+    # other labs measured informs (`foreign`) and flags nothing.
+    near = measured.filter(lab=study.lab_id, case__in={row[CASE] for row in own})
+    if not study.is_private:
+        near = near.filter(study__visibility=Study.Visibility.PUBLIC)
+    others = list(near.exclude(study=study).values_list(*COLUMNS)[:OTHERS_AT_MOST])
+    stated = _stated([*own, *others], runs)
     return StudyFacts(
         id=study.pk,
         label=study.slug,
-        cells=tuple(_cell_fact(cell, means.get(cell.pk, NO_RUNS)) for cell in cells),
-        runs=tuple(_run_facts(study, runs, cells)),
-        others=tuple(
-            _cell_fact(cell, NO_RUNS)
-            for cell in others.exclude(study=study)[:OTHERS_AT_MOST]
-        ),
+        cells=tuple(_cell_fact(row, means.get(row[0], NO_RUNS), stated) for row in own),
+        runs=tuple(_run_facts(study, runs, own, stated)),
+        others=tuple(_cell_fact(row, NO_RUNS, stated) for row in others),
         varied=tuple(study.factors),
+    )
+
+
+def _stated(rows: Sequence[tuple[Any, ...]], runs: Sequence[Run]) -> Stated:
+    """Return what cells and runs refer to: thousands of them to a few systems."""
+    systems = {row[SYSTEM] for row in rows} | {run.system_id for run in runs}
+    cases = {row[CASE] for row in rows}
+    return Stated(
+        System.objects.select_related("host").in_bulk(systems),
+        Case.objects.in_bulk(cases),
+        Study.objects.in_bulk({row[1] for row in rows}),
     )
 
 
@@ -86,80 +161,71 @@ def run_means(study: Study) -> Mapping[int, RunMeans]:
         }
 
 
-def _cell_fact(cell: Cell, runs: RunMeans) -> CellFact:
-    system, case, facts = cell.system, cell.case, cell.system.host.facts
-    efficiency = getattr(cell, "efficiency", None)
+def _cell_fact(row: tuple[Any, ...], runs: RunMeans, stated: Stated) -> CellFact:
+    pk, study, lab, system, case, *rest = row
+    scenario, vms, slot, load, n, mean, decimals, clock, session, *rest = rest
+    first_at, last_at, document, table, state, ratio, baseline, *of_baseline = rest
     against: dict[str, Any] = {}
-    if efficiency is not None and (baseline := efficiency.baseline) is not None:
-        is_native = efficiency.state not in NOT_OF_NATIVE
-        several = baseline.n > 1
+    if baseline is not None:
+        baseline_study, baseline_mean, baseline_n, m2 = of_baseline
         against = {
-            "baseline": baseline.pk,
-            "baseline_mean": baseline.mean,
-            "baseline_n": baseline.n,
-            "baseline_variance": baseline.m2 / (baseline.n - 1) if several else None,
+            "baseline": baseline,
+            "baseline_study": baseline_study,
+            "baseline_mean": baseline_mean,
+            "baseline_n": baseline_n,
+            "baseline_variance": m2 / (baseline_n - 1) if baseline_n > 1 else None,
             # Against a reference system, or the same one alone, it is no efficiency:
             # no rule takes it for one.
-            "efficiency": efficiency.ratio if is_native else None,
+            "efficiency": ratio if state not in NOT_OF_NATIVE else None,
         }
     return CellFact(
-        id=cell.pk,
-        study=cell.study_id,
-        study_label=cell.study.slug,
-        lab=cell.lab_id,
-        host=system.host.slug,
-        host_cores=cores(facts),
-        line_rate_bit_per_s=line_rate_bit_per_s(facts),
-        disk_bus_byte_per_s=disk_bus_byte_per_s(facts),
-        system=system.pk,
-        system_label=system.label,
-        is_native=system.is_native,
-        is_emulated=system.is_emulated,
-        options=system.options,
-        **system.stated,
-        tool=case.tool,
-        metric=case.metric,
-        case=case.pk,
-        case_label=f"{known_tool(case.tool).title} {case.label}",
-        parameters=case.parameters,
-        component=case.component,
-        unit=case.unit,
-        better=cast(Better, case.better),
-        zero_allowed=known_tool(case.tool).metric(case.metric).zero_allowed,
+        id=pk,
+        study=study,
+        study_label=stated.studies[study].slug,
+        lab=lab,
+        system=system,
+        **stated.of_system(system),
+        case=case,
+        **stated.of_case(case),
         **against,
-        scenario=cell.scenario,
-        vms=cell.vms,
-        slot=cell.slot,
-        load=cell.load,
-        n=cell.n,
-        mean=cast(float, cell.mean),
+        scenario=scenario,
+        vms=vms,
+        slot=slot,
+        load=load,
+        n=n,
+        mean=mean,
         means=runs.means,
         sittings=runs.sittings,
-        decimals=cell.decimals,
-        clock=cell.clock,
-        session=cell.session.name if cell.session else "",
-        first_at=cell.first_at,
-        last_at=cell.last_at,
-        document=cell.document,
-        table=cell.table,
+        decimals=decimals,
+        clock=clock,
+        session=session or "",
+        first_at=first_at,
+        last_at=last_at,
+        document=document,
+        table=table,
     )
 
 
 def _run_facts(
-    study: Study, runs: Sequence[Run], cells: Sequence[Cell]
+    study: Study, runs: Sequence[Run], rows: Sequence[tuple[Any, ...]], stated: Stated
 ) -> Iterator[RunFact]:
-    known = {run.pk for run in runs}
-    cases = {cell.case_id: cell.case for cell in cells}
-    place_of = attrgetter(*PLACE, "case_id")
-    cell_ids = {place_of(cell): cell.pk for cell in cells}
-    rows = Sample.objects.filter(run__study=study).order_by("run_id", "sequence")
-    names = [f"run__{name}" for name in PLACE]
+    if not runs:
+        return
+    # The cells of each place by their cases: a run has one place for all its samples.
+    places: dict[tuple[Any, ...], dict[int, int]] = defaultdict(dict)
+    for row in rows:
+        places[(row[SYSTEM], *row[CIRCUMSTANCES_AT])][row[CASE]] = row[0]
+    place_of = attrgetter(*PLACE)
+    cells_of = {run.pk: places.get(place_of(run), {}) for run in runs}
+    known = {row[CASE] for row in rows}
+    measured = {pk: stated.cases[pk] for pk in known}
     samples: dict[int, list[SampleFact]] = defaultdict(list)
-    for run_id, *place, case_id, value, repetition in rows.values_list(
-        "run_id", *names, "case_id", "value", "repetition"
-    ):
-        case = cases.get(case_id)
-        if case is None or run_id not in known:
+    read = Sample.objects.filter(lab=study.lab_id, run__study=study)
+    for run_id, case_id, value, repetition in read.order_by(
+        "run_id", "sequence"
+    ).values_list("run_id", "case_id", "value", "repetition"):
+        case = measured.get(case_id)
+        if case is None or run_id not in cells_of:
             continue
         samples[run_id].append(
             SampleFact(
@@ -168,11 +234,11 @@ def _run_facts(
                 unit=case.unit,
                 parameters=case.parameters,
                 repetition=repetition,
-                cell=cell_ids.get((*place, case_id)),
+                cell=cells_of[run_id].get(case_id),
             )
         )
     for run in runs:
-        system, facts = run.system, run.facts
+        system, facts = stated.systems[run.system_id], run.facts
         yield RunFact(
             id=run.pk,
             study=run.study_id,

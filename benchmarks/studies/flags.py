@@ -6,12 +6,11 @@ from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 
 from benchmarks.errors import DecisionError, NotFoundError
-from benchmarks.models import Decision, DueCheck, Flag, Study
+from benchmarks.models import Decision, DueCheck, Efficiency, Flag, Study
 from benchmarks.sentences import Sentence
-from benchmarks.studies import duplicates
 from benchmarks.text import clean_text
 from benchmarks.viewer import Viewer
 
@@ -78,6 +77,17 @@ def withheld_cells(study: Study) -> frozenset[int]:
     return frozenset(links.values_list("cell_id", flat=True))
 
 
+def studies_quoted(study: Study) -> QuerySet[Study]:
+    """Return the other studies of which the pages and files of one say values."""
+    own = Efficiency.objects.filter(cell__study=study)
+    baselines = own.values("baseline__study")
+    flagged = Flag.quotes.through._default_manager.filter(
+        flag__in=study.flags.current()
+    ).values("study")
+    quoted = Q(pk__in=baselines) | Q(pk__in=flagged)
+    return Study.objects.filter(quoted).exclude(pk=study.pk)
+
+
 @transaction.atomic
 def decide_flag(
     *, flag: Flag, status: str, note: str, who: str, person: User | None = None
@@ -98,7 +108,7 @@ def decide_flag(
     )
     locked.status = status
     locked.save(update_fields=["status"])
-    if locked.rule == duplicates.RULE.id:
-        # Runs of a dismissed one count again, those of a reopened one do not.
-        DueCheck.objects.create(study_id=locked.study_id)
+    # What it doubted goes into pools or out of them; runs that were uploaded twice
+    # count again, or count no more.
+    DueCheck.objects.create(study_id=locked.study_id)
     return locked

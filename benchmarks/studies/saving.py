@@ -1,25 +1,53 @@
 """Create and change studies."""
 
+import logging
 from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from benchmarks.errors import (
     HostExistsError,
+    SharingError,
     StudyExistsError,
+    UncheckedStudyError,
     UnknownHostError,
+    UnknownLabError,
     UnknownSystemError,
 )
+from benchmarks.evidence.pools import questions_of, renew_pools
 from benchmarks.fingerprints import (
     SystemDescription,
     display_parameters,
     system_fingerprint,
 )
-from benchmarks.models import DueCheck, Host, Lab, Study, System
+from benchmarks.labs.audit import log_action
+from benchmarks.models import (
+    AuditEntry,
+    Cell,
+    DueCheck,
+    Host,
+    Lab,
+    Report,
+    Study,
+    System,
+)
 from benchmarks.platforms import canonical_platform, is_emulation
+from benchmarks.sentences import Sentence
+from benchmarks.studies.checking import check_study
 from benchmarks.text import collapse
-from benchmarks.uploads.efficiencies import normalise_study
+from benchmarks.uploads.efficiencies import (
+    cells_misjudged,
+    normalise,
+    normalise_around,
+    normalise_study,
+)
+
+logger = logging.getLogger(__name__)
+
+# What decides who sees a study's results in a pool, and as whose.
+MEASURED_BY = {"visibility", "institution", "author"}
 
 
 @transaction.atomic
@@ -28,28 +56,42 @@ def save_study(*, lab: Lab, slug: str, **fields: Any) -> tuple[Study, bool]:
 
     Raises StudyExistsError when the slug is taken by one that differs.
     """
+    named = fields.pop("shared_with", None)
     study, created = Study.objects.get_or_create(lab=lab, slug=slug, defaults=fields)
     differing = [
         name for name, value in fields.items() if getattr(study, name) != value
     ]
+    if named is not None and not created:
+        known = study.shared_with.values_list("slug", flat=True)
+        differing += ["shared_with"] if set(known) != set(named) else []
     if differing:
         raise StudyExistsError(slug, differing)
+    if created:
+        _share(study, named)
     return study, created
 
 
 @transaction.atomic
-def update_study(*, study: Study, **changes: Any) -> Study:
-    """Change a study and recompute the efficiencies that lean on the change."""
-    if "reference_system" in changes:
-        system_id = changes["reference_system"]
-        systems = System.objects.filter(lab_id=study.lab_id, pk=system_id)
-        changes["reference_system"] = systems.first()
-        if system_id is not None and changes["reference_system"] is None:
-            raise UnknownSystemError(system_id)
+def update_study(*, study: Study, who: str = "", **changes: Any) -> Study:
+    """Change a study and recompute the efficiencies that lean on the change.
+
+    ``who`` changes it: the audit log keeps who let others see it. One that is shown to
+    others or hidden is checked before anybody sees it so. ``shared_with`` are slugs of
+    labs; ``archived`` puts it into the archive, or takes it out. Raises
+    UnknownLabError, UnknownSystemError and SharingError.
+    """
+    named = changes.pop("shared_with", None)
+    _resolve(study, changes)
     changed = [name for name, value in changes.items() if getattr(study, name) != value]
+    if "visibility" in changed:
+        about = f"{study.slug}: {study.visibility} → {changes['visibility']}"
+        kind = AuditEntry.Kind.CHANGED_VISIBILITY
+        log_action(lab=study.lab, person=None, agent=who, kind=kind, about=about)
     for name in changed:
         setattr(study, name, changes[name])
     study.save(update_fields=changed)
+    if named is not None or "visibility" in changed:
+        _share(study, named)
     if set(changed) & {
         "reference_system",
         "equivalence_margin_percent",
@@ -61,8 +103,76 @@ def update_study(*, study: Study, **changes: Any) -> Study:
         locked = study.cells.order_by("pk").select_for_update(no_key=True)
         ids = list(locked.values_list("pk", flat=True))
         study.cells.filter(pk__in=ids).update(shaped_at=None)
+    if set(changed) & {"equivalence_margin_percent", "factors"}:
+        # A rule asks what was varied on purpose.
         DueCheck.objects.create(study=study)
+    if "visibility" in changed:
+        _show_anew(study)
+    if set(changed) & MEASURED_BY:
+        renew_pools(questions_of(study))
     return study
+
+
+def _resolve(study: Study, changes: dict[str, Any]) -> None:
+    """Put the fields of a study where what stands for them was asked for."""
+    if "archived" in changes:
+        since = study.archived_at or timezone.now()
+        changes["archived_at"] = since if changes.pop("archived") else None
+    if "reference_system" in changes:
+        system_id = changes["reference_system"]
+        systems = System.objects.filter(lab_id=study.lab_id, pk=system_id)
+        changes["reference_system"] = systems.first()
+        if system_id is not None and changes["reference_system"] is None:
+            raise UnknownSystemError(system_id)
+
+
+def _show_anew(study: Study) -> None:
+    """Look again at what a study that was shown to others or hidden says, and the
+    lab's studies that have a case in common with it."""
+    normalise_around(study)
+    # They are made anew, of what may be seen now.
+    Report.objects.filter(study__lab=study.lab_id).delete()
+    cases = study.cells.order_by().values("case")
+    near = Cell.objects.filter(lab=study.lab_id, case__in=cases).exclude(study=study)
+    others = near.order_by().values_list("study_id", flat=True).distinct()
+    DueCheck.objects.bulk_create(DueCheck(study_id=pk) for pk in sorted(others))
+    try:
+        with transaction.atomic():
+            check_study(study)
+            normalise(cells_misjudged(study))
+    except Exception as error:
+        logger.exception("The check of study %s failed", study.pk)
+        if not study.is_private:
+            raise UncheckedStudyError(study.slug) from error
+        # What must not be seen is hidden whatever its rules say of it.
+        DueCheck.objects.create(study=study)
+
+
+def _share(study: Study, named: Iterable[str] | None) -> None:
+    """Let the labs of these names see a study; None: those it has.
+
+    A study that is shared names at least one lab, and one that is not names none: who
+    makes it private again and later shares it says anew with whom.
+    """
+    wanted = set(named or ())
+    is_shared = study.visibility == Study.Visibility.SHARED
+    if named is None and is_shared:
+        wanted = set(study.shared_with.values_list("slug", flat=True))
+    if wanted and not is_shared:
+        raise SharingError(
+            Sentence(
+                "Labs are named only for what is shared: send the visibility "
+                '"shared" with them.'
+            )
+        )
+    if is_shared and not wanted - {study.lab.slug}:
+        raise SharingError(
+            Sentence("Say with which labs it is shared; or keep it private.")
+        )
+    labs = {lab.slug: lab for lab in Lab.objects.filter(slug__in=wanted)}
+    for slug in sorted(wanted - labs.keys()):
+        raise UnknownLabError(slug)
+    study.shared_with.set(lab for lab in labs.values() if lab.pk != study.lab_id)
 
 
 @transaction.atomic
@@ -79,6 +189,23 @@ def register_host(
     if differing:
         raise HostExistsError(slug, differing)
     return host, created
+
+
+@transaction.atomic
+def update_host(*, host: Host, **changes: Any) -> Host:
+    """Change what is stated of a machine, and check the studies that measured on it.
+
+    For what was not stated, or stated wrongly: a machine that was changed is another
+    host, so that what was measured before keeps its facts.
+    """
+    changed = [name for name, value in changes.items() if getattr(host, name) != value]
+    for name in changed:
+        setattr(host, name, changes[name])
+    host.save(update_fields=changed)
+    if "facts" in changed:
+        measured = Study.objects.filter(cells__system__host=host).distinct()
+        DueCheck.objects.bulk_create([DueCheck(study=study) for study in measured])
+    return host
 
 
 @transaction.atomic

@@ -21,7 +21,7 @@ from benchmarks.analysis.sessions import (
     kept_sessions,
 )
 from benchmarks.models import Cell, Host, Run, Session, Study
-from benchmarks.models.run import CELL_SAMPLES
+from benchmarks.models.run import CELL_RUNS
 from benchmarks.viewer import Viewer
 
 Origin = Session.Origin
@@ -29,7 +29,7 @@ STATES = (*MACHINE, BOOT)
 LOOK_AGAIN = f"""
     UPDATE {Cell._meta.db_table} SET shaped_at = NULL
     WHERE shaped_at IS NOT NULL
-      AND id IN (SELECT cell.id {CELL_SAMPLES} WHERE run.id = ANY(%s))
+      AND id IN (SELECT cell.id {CELL_RUNS} WHERE run.id = ANY(%s))
 """
 
 

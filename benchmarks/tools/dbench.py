@@ -9,7 +9,7 @@ counts the nominal 132 MB of its load file and no bytes: its rate is marked. The
 of every second are progress, no results.
 """
 
-from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.contract import Cap, Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import NO_CLASS
@@ -88,7 +88,13 @@ TOOL = Tool(
     title="dbench",
     homepage="https://dbench.samba.org/",
     metrics=(
-        Metric(name="throughput", unit="MB/s", better="higher", component="disk"),
+        Metric(
+            name="throughput",
+            unit="MB/s",
+            better="higher",
+            component="disk",
+            capped_by=(Cap("target_rate", "MB/s"), Cap("R", "MB/s")),
+        ),
         Metric(name="latency max", unit="ms", better="lower", component="disk"),
     ),
     labels=("{clients} clients", "sync {sync}"),

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing.contract import Cost, Metric, Tool, cost_metric, metrics
+from benchmarks.parsing.contract import Cap, Cost, Metric, Tool, cost_metric, metrics
 from benchmarks.parsing.drafts import (
     Draft,
     Parameter,
@@ -491,8 +491,23 @@ TOOL = Tool(
         switches=frozenset({"direct"}),
     ),
     metrics=(
-        Metric(name="throughput", unit="MB/s", better="higher", component="disk"),
-        Metric(name="IOPS", unit="1/s", better="higher", component="disk"),
+        Metric(
+            name="throughput",
+            unit="MB/s",
+            better="higher",
+            component="disk",
+            capped_by=(Cap("rate", "B/s", times=("jobs",), ways=WAYS),),
+        ),
+        Metric(
+            name="IOPS",
+            unit="1/s",
+            better="higher",
+            component="disk",
+            capped_by=(
+                Cap("rate_iops", times=("jobs",), ways=WAYS),
+                Cap("rate", ""),
+            ),
+        ),
         *metrics(
             (
                 *(f"latency {which}" for which in ("min", "mean", "max")),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Better, Kind, Metric, Tool
+from benchmarks.parsing.contract import Better, Cap, Kind, Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import WEB
@@ -62,6 +62,8 @@ FACTS = ("server", "port", "timeout", "client")
 # What sets when it asks, and so how long a test lasts: connections a second, the time
 # between two, or the time that a session thinks (the last number of `wsess`).
 PACES = ("rate", "period", "wsess")
+# The rate is that of connections, or of sessions: each makes so many calls.
+CALLS = (Cap("rate", times=("calls", "wsess.1")),)
 COUNTS = ("requests", "replies", "errors")
 
 
@@ -194,7 +196,7 @@ def _metric(
     *,
     kind: Kind | None = None,
     fixed_by: tuple[str, ...] = (),
-    capped_by: tuple[str, ...] = (),
+    capped_by: tuple[Cap, ...] = (),
 ) -> Metric:
     return Metric(
         name=name,
@@ -223,8 +225,12 @@ TOOL = Tool(
         ),
         *(_metric(count, "", "neither") for count in COUNTS),
         *(
-            _metric(f"{what} rate", "1/s", "higher", capped_by=("rate",))
-            for what in ("connection", "request", "reply", "session")
+            _metric(f"{what} rate", "1/s", "higher", capped_by=(Cap("rate"),))
+            for what in ("connection", "session")
+        ),
+        *(
+            _metric(f"{what} rate", "1/s", "higher", capped_by=CALLS)
+            for what in ("request", "reply")
         ),
         *(
             _metric(f"connection time {which}", "ms", "lower")
@@ -233,7 +239,7 @@ TOOL = Tool(
         _metric("connect time", "ms", "lower"),
         _metric("transfer time", "ms", "lower"),
         _metric("session lifetime", "s", "lower", fixed_by=PACES),
-        _metric("network throughput", "KiB/s", "higher"),
+        _metric("network throughput", "KiB/s", "higher", capped_by=(Cap("rate", ""),)),
     ),
     labels=("wsess={wsess}",),
     primary={

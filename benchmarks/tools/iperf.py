@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.contract import Cap, Metric, Tool
 from benchmarks.parsing.drafts import (
     Draft,
     Parameter,
@@ -42,10 +42,14 @@ UNITS = {
     "GBytes/sec": "GiB/s",
     "TBytes/sec": "TiB/s",
 }
+# What each stream is told to send: datagrams are sent at no other rate.
+BITRATE = tuple(
+    Cap(option, "bit/s", times=("streams",)) for option in ("bitrate", "bandwidth", "b")
+)
 LINES = Scanner(
     role=r"(?P<role>Client connecting to|Server listening on) (?:(?P<host>[^,\n]*), )?"
     r"(?P<protocol>TCP|UDP) port (?P<port>\d+)",
-    size=r"Sending (?P<size>\d+) byte datagrams",
+    size=r"Sending (?P<size>\d+) byte datagrams(?:, IPG target: (?P<gap>\d+\.\d+) us)?",
     window=r"TCP window size: *+(?P<window>\S+ \S+)",
     connected=r"\[ *(?P<stream>[^\]\n]{1,8})\] local \S+ port (?P<here>\d+) connected "
     r"with \S+ port (?P<there>\d+)(?P<flags>[^\n]*)",
@@ -106,6 +110,9 @@ class Test:
             self.draft.parameters["protocol"] = line["protocol"]
         elif line.kind == "size":
             self.draft.parameters["datagram"] = line.whole("size")
+            if line["gap"] and (gap_us := line.number("gap")):
+                rate = 8 * line.number("size") / gap_us
+                self.draft.parameters["bitrate"] = f"{rate:.3g} Mbit/s"
         elif line.kind == "window":
             self.draft.facts["window"] = line["window"]
         elif line.kind == "version":
@@ -260,15 +267,28 @@ TOOL = Tool(
     slug="iperf",
     title="iperf",
     homepage="https://sourceforge.net/projects/iperf2/",
-    options=Options(dict.fromkeys(("-P", "--parallel"), "streams")),
+    options=Options(
+        {
+            **dict.fromkeys(("-P", "--parallel"), "streams"),
+            **dict.fromkeys(("-b", "--bandwidth", "--bitrate"), "bitrate"),
+        },
+        bit_rates=frozenset({"bitrate"}),
+    ),
     metrics=(
-        Metric(name="throughput", unit="Mbit/s", better="higher", component="network"),
+        Metric(
+            name="throughput",
+            unit="Mbit/s",
+            better="higher",
+            component="network",
+            capped_by=BITRATE,
+        ),
         # What left the sender of datagrams, whether it arrived or not.
         Metric(
             name="sent throughput",
             unit="Mbit/s",
             better="higher",
             component="network",
+            capped_by=BITRATE,
         ),
         Metric(
             name="jitter",
@@ -294,7 +314,7 @@ TOOL = Tool(
         "sent throughput": ("throughput",),
     },
     parser=Parser(
-        version=2,
+        version=3,
         parse=parse,
         signatures=(
             r"Client connecting to [^\n]{1,200}, (?:TCP|UDP) port \d",

@@ -27,7 +27,7 @@ from benchmarks.parsing.scanning import (
 )
 from benchmarks.parsing.work import NETWORK
 from benchmarks.sentences import Sentence
-from benchmarks.tools.iperf import UNITS
+from benchmarks.tools.iperf import BITRATE, UNITS
 
 LINES: Final = Scanner(
     begin=r"(?:Connecting to host (?P<host>[^\n]{1,200}), port|"
@@ -215,6 +215,8 @@ def _of_report(report: Mapping[str, Any]) -> Draft:
     run.parameters["protocol"] = str(test.get("protocol", "TCP"))[:20]
     if (streams := test.get("num_streams")) and streams != 1:
         run.parameters["streams"] = int(number(streams, "num_streams"))
+    if rate := number(test.get("target_bitrate", 0), "target_bitrate"):
+        run.parameters["bitrate"] = f"{rate / 1e6:.12g} Mbit/s"
     if peer := section(start, "connecting_to").get("host"):
         run.facts["to"] = str(peer)
     if error := report.get("error"):
@@ -255,14 +257,27 @@ TOOL = Tool(
     slug="iperf3",
     title="iperf3",
     homepage="https://software.es.net/iperf/",
-    options=Options(dict.fromkeys(("-P", "--parallel"), "streams")),
+    options=Options(
+        {
+            **dict.fromkeys(("-P", "--parallel"), "streams"),
+            **dict.fromkeys(("-b", "--bandwidth", "--bitrate"), "bitrate"),
+        },
+        bit_rates=frozenset({"bitrate"}),
+    ),
     metrics=(
-        Metric(name="throughput", unit="Mbit/s", better="higher", component="network"),
+        Metric(
+            name="throughput",
+            unit="Mbit/s",
+            better="higher",
+            component="network",
+            capped_by=BITRATE,
+        ),
         Metric(
             name="sent throughput",
             unit="Mbit/s",
             better="higher",
             component="network",
+            capped_by=BITRATE,
         ),
         Metric(
             name="retransmits",
@@ -308,7 +323,7 @@ TOOL = Tool(
         "CPU time per data remote": Cost(("CPU utilization remote",), "throughput"),
     },
     parser=Parser(
-        version=2,
+        version=3,
         parse=parse,
         signatures=(
             r"Connecting to host [^\n]{1,200}, port \d",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.contract import Cap, Metric, Tool
 from benchmarks.parsing.drafts import (
     Draft,
     Parameter,
@@ -154,11 +154,14 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 
 
 def _metric(name: str, unit: str) -> Metric:
+    is_rate = unit.endswith("/s")
     return Metric(
         name=name,
         unit=unit,
-        better="higher" if unit.endswith("/s") else "lower",
+        better="higher" if is_rate else "lower",
         component="application",
+        # What moves follows the rate of requests, which wrk2 is told.
+        capped_by=(Cap("rate", ""), Cap("R", "")) if is_rate else (),
     )
 
 
@@ -178,7 +181,7 @@ TOOL = Tool(
             unit="1/s",
             better="higher",
             component="application",
-            capped_by=("rate", "R"),
+            capped_by=(Cap("rate"), Cap("R")),
         ),
         _metric("transfer rate", "MiB/s"),
         _metric("thread request rate", "1/s"),

@@ -14,17 +14,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final, cast
 
 from django.conf import settings
-from django.db import (
-    DatabaseError,
-    InterfaceError,
-    OperationalError,
-    connection,
-    transaction,
-)
+from django.db import DatabaseError, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from benchmarks.database import sqlstate, was_away
 from benchmarks.models import UnfinishedWork
+from benchmarks.monitoring.counters import WORK
 from benchmarks.sentences import Sentence
 from benchmarks.unattended.holding import held
 
@@ -108,8 +104,10 @@ def attempt(
                 raise
             logger.exception("The %s failed", unit)
             note_failure(unit, f"{type(error).__name__}: {error}")
+            WORK.labels(unit.kind.value, "failed").inc()
             return False
         UnfinishedWork.objects.filter(**unit.keys).delete()
+        WORK.labels(unit.kind.value, "done").inc()
         return is_done
 
 
@@ -118,10 +116,9 @@ def is_nobodys_fault(error: Exception) -> bool:
 
     Not so where it refused what this very work asked of it.
     """
-    if not isinstance(error, OperationalError | InterfaceError):
+    if not was_away(error):
         return False
-    state = getattr(error.__cause__, "sqlstate", None) or ""
-    return not state.startswith(FAULTS_OF_THE_WORK)
+    return not (sqlstate(error) or "").startswith(FAULTS_OF_THE_WORK)
 
 
 @transaction.atomic

@@ -1,12 +1,11 @@
 """Set cells against their baselines and store the efficiency with the baseline used."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
-from django.contrib.postgres.expressions import ArraySubquery
 from django.db import connection, transaction
-from django.db.models import OuterRef, Q, QuerySet
 
 from benchmarks.analysis.baselines import (
     PATHS,
@@ -16,8 +15,6 @@ from benchmarks.analysis.baselines import (
     wanted_place,
 )
 from benchmarks.analysis.near import MeasuredCase, nearest
-from benchmarks.analysis.sessions import is_named
-from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import (
     Cell,
     CellSession,
@@ -27,18 +24,25 @@ from benchmarks.models import (
     Run,
     Study,
 )
+from benchmarks.models.cell import ratio_of_means
 from benchmarks.models.study import EFFICIENCY_RULES
 from benchmarks.own_tools.lookup import known_tool
-from benchmarks.parsing.speedless import Extremes, no_speed
+from benchmarks.parsing.contract import Better
+from benchmarks.parsing.speedless import no_speed
 from benchmarks.platforms import NATIVE
-from benchmarks.sentences import Sentence, joined
+from benchmarks.sentences import Sentence, counted, joined, stored
+from benchmarks.studies.writing import insert_or_replace
 from benchmarks.tools import TOOLS
+from benchmarks.uploads.neighbourhoods import PlacedCell, neighbourhood, placed
+from benchmarks.uploads.summaries import lock_cases
 
 State = Efficiency.State
 SUM = "sum"
 # States of cells without a partner: the reason names the nearest native case.
 UNPAIRED = (State.MISSING, State.OTHER_PARAMETERS, State.UNIT_MISMATCH)
-# The native cases of a lab by tool and place.
+# The native cases of a lab by tool and place: of all studies, of public ones alone, and
+# of each study by its id.
+ALL, PUBLIC = "all", "public"
 NativeCases = Mapping[tuple[Any, ...], Mapping[int, MeasuredCase]]
 # The scenario in which nothing else runs.
 ALONE = "single"
@@ -65,11 +69,49 @@ MISJUDGED = f"""
           = COALESCE(NOT own.ids && other.ids, false)
 """
 KEPT = ("baseline_id", "state", "ratio", "baseline_mean", "baseline_n", "reason")
+# As it is stored: a reason is compared with its template and parts.
+STORED = f"""
+    SELECT cell_id, {", ".join(KEPT)} FROM {Efficiency._meta.db_table}
+    WHERE cell_id = ANY(%s)
+"""
+
+
+@dataclass(slots=True)
+class Found:
+    """How a cell stands to its baseline, before it is stored."""
+
+    cell: PlacedCell
+    state: str
+    reason: str
+    baseline: PlacedCell | None = None
+    ratio: float | None = None
+
+    @property
+    def kept(self) -> tuple[Any, ...]:
+        """What is stored of it, in the order of `KEPT`."""
+        leant_on: tuple[Any, ...] = (None, None, None)
+        if self.baseline is not None:
+            leant_on = (self.baseline.pk, self.baseline.mean, self.baseline.n)
+        baseline_id, *side = leant_on
+        return (baseline_id, str(self.state), self.ratio, *side, stored(self.reason))
 
 
 def normalise_study(study: Study) -> None:
     """Set every cell of a study against its baseline again."""
     normalise(list(study.cells.all()))
+
+
+def normalise_around(study: Study) -> None:
+    """Set the cells of a study against others anew, and what others lack because of it.
+
+    For a study that was published or hidden: what its native runs are for others is
+    another thing now.
+    """
+    cells = Cell.objects.filter(study=study)
+    lock_cases(cells.order_by().values_list("lab_id", "case_id").distinct())
+    places = cells.filter(system__hypervisor=NATIVE).order_by()
+    unpaired = _unpaired(places.values_list("lab_id", "system__host_id", "case__tool"))
+    normalise([*cells, *Cell.objects.filter(pk__in=unpaired)])
 
 
 def renew_efficiencies() -> int:
@@ -118,8 +160,15 @@ def _read_again(study: Study) -> None:
 def normalise(touched: Sequence[Cell]) -> None:
     """Recompute the efficiency of these cells and of all that lean on them."""
     ids = {cell.pk for cell in touched}
-    ids |= _looking_for_near_ones(ids)
-    changed = _related(Cell.objects.filter(pk__in=ids))
+    places = {
+        (cell.lab_id, cell.case_id, cell.study_id, cell.system_id) for cell in touched
+    }
+    if others := _looking_for_near_ones(ids) - ids:
+        columns = ("lab_id", "case_id", "study_id", "system_id")
+        places.update(Cell.objects.filter(pk__in=others).values_list(*columns))
+        ids |= others
+    near = neighbourhood(places, ids)
+    changed = [cell for cell in near if cell.pk in ids]
     # For these groups of cells a changed one is, or may be, the baseline.
     leant_on = (
         {_partners(cell) for cell in changed if cell.system.is_native}
@@ -129,39 +178,49 @@ def normalise(touched: Sequence[Cell]) -> None:
             if cell.system_id == cell.study.reference_system_id
         }
         | {_same_system(cell) for cell in changed if cell.scenario == ALONE}
+        | {_seats(cell) for cell in changed if not _is_slot(cell)}
     )
-    # All that can be a baseline of the changed ones, or lean on one of them.
-    near = Q(system__host__in={cell.system.host_id for cell in changed})
-    near |= Q(study__in={cell.study_id for cell in changed})
-    around = Cell.objects.filter(
-        near,
-        lab__in={cell.lab_id for cell in changed},
-        case__in={cell.case_id for cell in changed},
+    # Of each lab alone: runs of several are processed together, and the same name is
+    # another machine there.
+    by_case: dict[tuple[int, int], list[PlacedCell]] = defaultdict(list)
+    for cell in near:
         # A cell that has lost its runs is nobody's baseline any more.
-        n__gt=0,
-    )
-    by_case: dict[int, list[Cell]] = {}
-    for cell in _related(around):
-        by_case.setdefault(cell.case_id, []).append(cell)
+        if cell.n:
+            by_case[cell.lab_id, cell.case_id].append(cell)
     efficiencies = []
     for cells in by_case.values():
-        natives = [_conditions_of(cell) for cell in cells if cell.system.is_native]
+        natives = [cell for cell in cells if cell.system.is_native]
+        # Whoever sees a study sees what it is set against.
+        seen = {
+            study.pk: [
+                native.conditions
+                for native in natives
+                if study.may_rest_on(native.study)
+            ]
+            for study in {cell.study_id: cell.study for cell in cells}.values()
+        }
         efficiencies += [
-            _efficiency_of(cell, cells, natives)
+            _efficiency_of(cell, cells, seen[cell.study_id])
             for cell in cells
             if cell.pk in ids
             or leant_on & {_partners(cell), _study_case(cell), _same_system(cell)}
+            or (_is_slot(cell) and _seats(cell) in leant_on)
         ]
     # Slots lack the same system alone, not a native partner.
     missing = [each for each in efficiencies if each.state == State.MISSING]
     _name_near_cases([each for each in missing if not _is_slot(each.cell)])
     # Only those that differ are written: twice changes nothing.
-    stored = Efficiency.objects.in_bulk([row.cell_id for row in efficiencies])
-    Efficiency.objects.bulk_create(
-        [row for row in efficiencies if _kept(row) != _kept(stored.get(row.cell_id))],
-        update_conflicts=True,
-        unique_fields=["cell"],
-        update_fields=[name.removesuffix("_id") for name in KEPT],
+    with connection.cursor() as cursor:
+        cursor.execute(STORED, [[each.cell.pk for each in efficiencies]])
+        kept = {cell_id: tuple(rest) for cell_id, *rest in cursor.fetchall()}
+    insert_or_replace(
+        Efficiency,
+        ("cell_id", "lab_id", *KEPT),
+        [
+            (each.cell.pk, each.cell.lab_id, *each.kept)
+            for each in efficiencies
+            if each.kept != kept.get(each.cell.pk)
+        ],
     )
 
 
@@ -176,6 +235,11 @@ def _looking_for_near_ones(ids: set[int]) -> set[int]:
     places = new.filter(system__hypervisor=NATIVE).values_list(
         "lab_id", "system__host_id", "case__tool"
     )
+    return _unpaired(places)
+
+
+def _unpaired(places: Iterable[tuple[int, int, str]]) -> set[int]:
+    """Return the cells without a partner at these labs, hosts and tools."""
     found: set[int] = set()
     for lab, host, tool in set(places):
         unpaired = Efficiency.objects.filter(
@@ -189,21 +253,29 @@ def _looking_for_near_ones(ids: set[int]) -> set[int]:
     return found
 
 
-def _name_near_cases(missing: Sequence[Efficiency]) -> None:
+def _name_near_cases(missing: Sequence[Found]) -> None:
     """Say of cells without a native partner which near case was measured natively."""
     if not missing:
         return
     natives = _native_cases([efficiency.cell for efficiency in missing])
     for efficiency in missing:
         cell = efficiency.cell
-        place = wanted_place(_conditions_of(cell))
-        near_ones = natives.get((cell.lab_id, cell.case.tool, *place), {})
+        place = wanted_place(cell.conditions)
+        key = (cell.lab_id, cell.case.tool, *place)
+        if cell.study.is_private:
+            near_ones = natives.get((ALL, *key), {})
+        else:
+            # Of public studies, and of its own: what `may_rest_on` says.
+            near_ones = {
+                **natives.get((PUBLIC, *key), {}),
+                **natives.get((cell.study_id, *key), {}),
+            }
         near = nearest(cell.case.measured, near_ones.values())
         if near is not None:
             efficiency.state, efficiency.reason = near.kind, near.sentence()
 
 
-def _native_cases(cells: Sequence[Cell]) -> NativeCases:
+def _native_cases(cells: Sequence[PlacedCell]) -> NativeCases:
     natives = Cell.objects.filter(
         lab__in={cell.lab_id for cell in cells},
         system__host__in={cell.system.host_id for cell in cells},
@@ -213,50 +285,49 @@ def _native_cases(cells: Sequence[Cell]) -> NativeCases:
     )
     cases: dict[tuple[Any, ...], dict[int, MeasuredCase]] = defaultdict(dict)
     known: dict[int, MeasuredCase] = {}
-    for native in _related(natives):
+    for native in placed(natives):
         case = native.case
-        place = (native.lab_id, case.tool, *place_of(_conditions_of(native)))
-        cases[place][case.pk] = known.setdefault(case.pk, case.measured)
+        place = (native.lab_id, case.tool, *place_of(native.conditions))
+        if case.pk not in known:
+            known[case.pk] = case.measured
+        measured = known[case.pk]
+        cases[ALL, *place][case.pk] = measured
+        cases[native.study_id, *place][case.pk] = measured
+        if native.study.is_public:
+            cases[PUBLIC, *place][case.pk] = measured
     return cases
 
 
-def _kept(efficiency: Efficiency | None) -> list[Any] | None:
-    return [getattr(efficiency, name) for name in KEPT] if efficiency else None
-
-
-def _related(cells: QuerySet[Cell]) -> list[Cell]:
-    sittings = CellSession.objects.filter(cell=OuterRef("pk")).order_by("session_id")
-    related = cells.select_related("system__host", "study", "case", "session").annotate(
-        sittings=ArraySubquery(sittings.values("session_id"))
-    )
-    return list(related.order_by("pk"))
-
-
-def _partners(cell: Cell) -> tuple[Any, ...]:
+def _partners(cell: PlacedCell) -> tuple[Any, ...]:
     """The cells that a native one may be the baseline of."""
     machine = (cell.system.host_id, cell.system.guest_bits)
     return ("native", cell.lab_id, cell.case_id, *machine)
 
 
-def _study_case(cell: Cell) -> tuple[Any, ...]:
+def _study_case(cell: PlacedCell) -> tuple[Any, ...]:
     """The cells that one of the study's reference system may be the baseline of."""
     return ("reference", cell.study_id, cell.case_id)
 
 
-def _same_system(cell: Cell) -> tuple[Any, ...]:
+def _same_system(cell: PlacedCell) -> tuple[Any, ...]:
     """The cells that what one system did alone may be the baseline of."""
     return ("alone", cell.study_id, cell.system_id, cell.case_id)
 
 
+def _seats(cell: PlacedCell) -> tuple[Any, ...]:
+    """The slots whose reason may name this cell: the sum, or one that ran alone."""
+    return ("seats", cell.study_id, cell.case_id)
+
+
 def _efficiency_of(
-    cell: Cell, same_case: Sequence[Cell], natives: Sequence[CellConditions]
-) -> Efficiency:
-    """Return the cell's unsaved efficiency, given all cells of its case around it."""
+    cell: PlacedCell, same_case: Sequence[PlacedCell], natives: Sequence[CellConditions]
+) -> Found:
+    """Return the cell's efficiency, given all cells of its case around it."""
     study = cell.study
     if _is_slot(cell):
         return _slowdown_of(cell, same_case)
     choice = choose_baseline(
-        _conditions_of(cell),
+        cell.conditions,
         natives,
         equivalence_margin_percent=study.equivalence_margin_percent,
         max_age_days=study.baseline_max_age_days,
@@ -276,7 +347,7 @@ def _efficiency_of(
     return _against(cell, None, State.MISSING, joined([choice.reason, nor]))
 
 
-def _is_slot(cell: Cell) -> bool:
+def _is_slot(cell: PlacedCell) -> bool:
     """Whether it is one VM of several, or their mean: not their sum, no path.
 
     What other VMs take meanwhile is nothing that a hypervisor costs.
@@ -286,7 +357,7 @@ def _is_slot(cell: Cell) -> bool:
     return not (is_alone or is_path or cell.slot == SUM or cell.system.is_native)
 
 
-def _slowdown_of(cell: Cell, same_case: Sequence[Cell]) -> Efficiency:
+def _slowdown_of(cell: PlacedCell, same_case: Sequence[PlacedCell]) -> Found:
     """Set one VM of several against the same system with one VM alone."""
     alone = [
         other
@@ -308,85 +379,83 @@ def _slowdown_of(cell: Cell, same_case: Sequence[Cell]) -> Efficiency:
     for other in same_case if reference else ():
         if wanted == (other.study_id, other.system_id, *_circumstances(other)):
             return _against(cell, other, State.RELATIVE, "")
-    reason = Sentence(
-        "One of several VMs is set against the same system with one VM alone: "
-        "there is no such run of this case."
+    return _against(cell, None, State.MISSING, _nothing_alone(cell, same_case))
+
+
+def _nothing_alone(cell: PlacedCell, same_case: Sequence[PlacedCell]) -> Sentence:
+    """Say why one of several VMs has no ratio, and what has one.
+
+    A system of other options, or of stated ones where its own are not, is not itself
+    alone: four such of one study read a network at 14 to 62 MB/s.
+    """
+    parts = [
+        Sentence(
+            "One of several VMs is set against the same system with one VM alone: "
+            "there is no such run of this case."
+        )
+    ]
+    alike = {
+        other.system_id
+        for other in same_case
+        if other.scenario == ALONE
+        and other.study_id == cell.study_id
+        and _product(other) == _product(cell)
+    }
+    if alike:
+        parts.append(
+            counted(
+                "{n} system of the same hypervisor and guest ran it alone, with "
+                "options that this one does not state.",
+                "{n} systems of the same hypervisor and guest ran it alone, with "
+                "options that this one does not state.",
+                n=len(alike),
+            )
+        )
+    wanted = (cell.system_id, cell.study_id, cell.scenario, cell.vms, cell.load)
+    together = (
+        (other.system_id, other.study_id, other.scenario, other.vms, other.load)
+        for other in same_case
+        if other.slot == SUM
     )
-    return _against(cell, None, State.MISSING, reason)
+    if wanted in together:
+        parts.append(
+            Sentence("The sum of all of them stands beside the native machine.")
+        )
+    return joined(parts)
 
 
-def _circumstances(cell: Cell) -> tuple[Any, ...]:
+def _product(cell: PlacedCell) -> tuple[Any, ...]:
+    """What is the same whatever the options of a system are."""
+    system = cell.system
+    names = ("host_id", "hypervisor", "hypervisor_version", "guest_os", "guest_bits")
+    return tuple(getattr(system, name) for name in names)
+
+
+def _circumstances(cell: PlacedCell) -> tuple[Any, ...]:
     return (cell.scenario, cell.vms, cell.slot, cell.load)
 
 
-def _against(cell: Cell, baseline: Cell | None, state: str, reason: str) -> Efficiency:
-    efficiency = Efficiency(cell=cell, lab_id=cell.lab_id, state=state, reason=reason)
+def _against(
+    cell: PlacedCell, baseline: PlacedCell | None, state: str, reason: str
+) -> Found:
+    found = Found(cell, state, reason)
     metric = known_tool(cell.case.tool).metric(cell.case.metric)
     why_not = no_speed(
         metric,
         cell.case.parameters,
-        *(_extremes(side) for side in (cell, baseline) if side is not None),
+        *(side.extremes for side in (cell, baseline) if side is not None),
         is_guest=not cell.system.is_native,
     )
     if cell.case.better == "neither":
-        efficiency.state, efficiency.reason = State.UNDIRECTED, why_not or ""
+        found.state, found.reason = State.UNDIRECTED, why_not or ""
     elif why_not:
-        efficiency.state, efficiency.reason = State.NO_SPEED, why_not
+        found.state, found.reason = State.NO_SPEED, why_not
     elif baseline is not None:
-        efficiency.baseline = baseline
-        efficiency.baseline_mean, efficiency.baseline_n = baseline.mean, baseline.n
-        efficiency.ratio, problem = cell.ratio_to(baseline)
-        efficiency.reason = problem or reason
+        found.baseline = baseline
+        better = cast(Better, cell.case.better)
+        found.ratio, problem = ratio_of_means(cell.mean, baseline.mean, better)
+        found.reason = problem or reason
         # Several VMs together against one machine: that is scaling, no efficiency.
-        if cell.slot == SUM != baseline.slot and efficiency.ratio is not None:
-            efficiency.state = State.SCALING
-    return efficiency
-
-
-def _extremes(cell: Cell) -> Extremes:
-    """The ends of a cell's runs."""
-    # Cells without runs are not asked for, and older ones had no ends.
-    mean = cast(float, cell.mean)
-    ends = (cell.minimum, cell.maximum)
-    return Extremes(*(mean if end is None else end for end in ends))
-
-
-def _sessions_of(cell: Cell) -> frozenset[int]:
-    """Return the sessions of a cell's runs; none if the time of some is unknown.
-
-    Before the first check what the uploader named, if it is one name of all.
-    """
-    sittings: list[int | None] = cell.sittings  # type: ignore[attr-defined]  # annotated
-    if not sittings and cell.session is not None and is_named(cell.session.name):
-        return frozenset({cell.session.pk})
-    known = frozenset(pk for pk in sittings if pk is not None)
-    return known if len(known) == len(sittings) else frozenset()
-
-
-def _conditions_of(cell: Cell) -> CellConditions:
-    """Return what the choice of a baseline looks at."""
-    system = cell.system
-    return CellConditions(
-        id=cell.pk,
-        study_id=cell.study_id,
-        host=system.host.slug,
-        guest_os=system.guest_os,
-        guest_bits=system.guest_bits,
-        case_id=cell.case_id,
-        scenario=cell.scenario,
-        is_native=system.is_native,
-        options=canonical_parameters(system.options),
-        vcpus=system.vcpus,
-        memory_bytes=system.memory_bytes,
-        mean=cast(float, cell.mean),  # cells without runs are not asked for
-        n=cell.n,
-        sessions=_sessions_of(cell),
-        first_at=cell.first_at,
-        last_at=cell.last_at,
-        slot=cell.slot,
-        vms=cell.vms,
-        load=cell.load,
-        setting=cell.setting,
-        case_label=f"{known_tool(cell.case.tool).title} {cell.case.label}",
-        study=cell.study.slug,
-    )
+        if cell.slot == SUM != baseline.slot and found.ratio is not None:
+            found.state = State.SCALING
+    return found

@@ -4,9 +4,8 @@ What returns without an error is committed. All or nothing: one bad document of 
 batch refuses the batch, so that nothing is ever half-stored.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -21,28 +20,26 @@ from benchmarks.errors import (
     BenchmarksError,
     KeyReusedError,
     RetiredToolError,
+    StudyArchivedError,
     UnknownStudyError,
     UnknownSystemError,
 )
-from benchmarks.models import (
-    Agent,
-    CoRun,
-    Host,
-    Lab,
-    OutboxItem,
-    Run,
-    RunOutput,
-    Session,
-    Study,
-    System,
+from benchmarks.labs.quotas import admit_uploads
+from benchmarks.models import Agent, CoRun, Host, Lab, Run, Session, Study, System
+from benchmarks.monitoring.counters import ACCEPTED, REPEATED
+from benchmarks.own_tools.lookup import (
+    DeclaredTool,
+    declared_tools,
+    is_own,
+    tool_named,
 )
-from benchmarks.own_tools.lookup import DeclaredTool, declared_tools, tool_named
 from benchmarks.parsing.contract import Tool
 from benchmarks.parsing.decoding import writes_comma
 from benchmarks.platforms import shows_emulation
 from benchmarks.simultaneous import despite_others
 from benchmarks.studies.saving import describe_system, hosts_by_slug, store_systems
-from benchmarks.uploads.results import read_samples
+from benchmarks.uploads.results import ReadSample, made_of, read_samples, store_cases
+from benchmarks.uploads.storing import NewRun, moment, store_uploads
 
 COPIED = ("tool_version", "load", "clock", "document", "table", "note")
 
@@ -58,6 +55,14 @@ class Upload:
     text: str
     digest: str
 
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> "Upload":
+        # Sorted, so that the same content is the same digest.
+        text = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+        return cls(
+            document, UUID(document["key"]), text.decode(), sha256(text).hexdigest()
+        )
+
 
 @dataclass(frozen=True)
 class Submission:
@@ -71,7 +76,11 @@ class Submission:
 
 @dataclass(frozen=True)
 class RunDraft:
-    """A run that could be stored: everything it names exists or can be made."""
+    """A run that could be stored: everything it names exists or can be made.
+
+    ``samples`` is None where a worker is to read them: raw output, and what is of a
+    lab's own tool, which may be declared anew meanwhile. The last ones are ``derived``.
+    """
 
     upload: Upload
     study: Study
@@ -79,6 +88,8 @@ class RunDraft:
     session: str
     corun: str
     fields: dict[str, Any]
+    samples: Sequence[ReadSample] | None
+    derived: int
 
 
 @dataclass(frozen=True)
@@ -90,6 +101,7 @@ class Resolver:
     hosts: dict[str, Host]
     systems: dict[int, System]
     own_tools: tuple[DeclaredTool, ...]
+    described: dict[bytes, System] = field(default_factory=dict)
 
     @classmethod
     def of(cls, lab: Lab, documents: Sequence[dict[str, Any]]) -> "Resolver":
@@ -98,7 +110,7 @@ class Resolver:
         described = [document["system"] for document in documents]
         ids = [system for system in described if isinstance(system, int)]
         hosts = {system["host"] for system in described if isinstance(system, dict)}
-        studies = Study.objects.filter(lab=lab, slug__in=slugs)
+        studies = Study.objects.filter(lab=lab, slug__in=slugs, deleted_at=None)
         return cls(
             lab=lab,
             studies={study.slug: study for study in studies},
@@ -113,41 +125,42 @@ class Resolver:
         study = self.studies.get(document["study"])
         if study is None:
             raise UnknownStudyError(document["study"])
+        if study.archived_at is not None:
+            raise StudyArchivedError(document["study"])
         # Raw output is read after it was kept, for it must not get lost: here only the
         # names beside it are looked at, and its tool may still be unknown ("").
         tool = self._tool(document["tool"]) if "tool" in document else None
+        samples: Sequence[ReadSample] | None = None
+        derived = 0
         if "output" in document:
             writes_comma(document.get("locale"))
         elif tool:
-            # For its errors alone: what is stored is read from the kept text, later.
-            read_samples(tool, document["samples"])
-        described = document["system"]
-        if isinstance(described, dict):
-            system = describe_system(self.lab, self.hosts, described)
-        elif described in self.systems:
-            system = self.systems[described]
-        else:
-            raise UnknownSystemError(described)
-        scenario = document.get("scenario", "single")
-        # One VM alone is slot 1 of 1, whether the upload says so or not.
-        alone = scenario == "single"
-        started_at = document.get("started_at")
+            read = read_samples(tool, document["samples"])
+            if not is_own(tool.slug):
+                made = made_of(tool, read)
+                samples, derived = (*read, *made), len(made)
         return RunDraft(
             upload=upload,
             study=study,
-            system=system,
+            system=self._system(document["system"]),
             session=document.get("session", ""),
             corun=document.get("corun", ""),
-            fields={
-                "tool": tool.slug if tool else "",
-                "scenario": scenario,
-                "vms": document.get("vms", 1 if alone else None),
-                "slot": document.get("slot", "1" if alone else ""),
-                "started_at": started_at and datetime.fromisoformat(started_at),
-                "facts": document.get("facts", {}),
-                **{name: document.get(name, "") for name in COPIED},
-            },
+            fields=stated_fields(document, tool),
+            samples=samples,
+            derived=derived,
         )
+
+    def _system(self, described: Any) -> System:
+        if not isinstance(described, dict):
+            if described not in self.systems:
+                raise UnknownSystemError(described)
+            return self.systems[described]
+        # Runs of a batch are of a few systems.
+        words = orjson.dumps(described)
+        if words not in self.described:
+            system = describe_system(self.lab, self.hosts, described)
+            self.described[words] = system
+        return self.described[words]
 
     def _tool(self, name: str) -> Tool:
         """Return the tool that this lab calls so, if it takes uploads."""
@@ -157,20 +170,38 @@ class Resolver:
         return tool
 
 
+def stated_fields(document: Mapping[str, Any], tool: Tool | None) -> dict[str, Any]:
+    """Return what a document says of its run, as it is stored."""
+    scenario = document.get("scenario", "single")
+    # One VM alone is slot 1 of 1, whether the upload says so or not.
+    alone = scenario == "single"
+    return {
+        "tool": tool.slug if tool else "",
+        "scenario": scenario,
+        "vms": document.get("vms", 1 if alone else None),
+        "slot": document.get("slot", "1" if alone else ""),
+        "started_at": moment(document.get("started_at")),
+        "facts": document.get("facts", {}),
+        **{name: document.get(name, "") for name in COPIED},
+    }
+
+
 def submit_runs(
     *, agent: Agent, documents: Sequence[dict[str, Any]]
 ) -> list[Submission]:
     """Keep every document as a run and queue its processing.
 
     The same key with the same content is the run that is already there. Raises
-    BatchRefusedError with the problem of each bad document; nothing is stored then.
+    BatchRefusedError with the problem of each bad document, or TooFastError where the
+    lab sends more than it may; nothing is stored then.
     """
-    uploads = []
-    for document in documents:
-        # Sorted, so that the same content is the same digest.
-        text = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
-        digest = sha256(text).hexdigest()
-        uploads.append(Upload(document, UUID(document["key"]), text.decode(), digest))
+    return submit_uploads(agent=agent, uploads=[Upload.of(each) for each in documents])
+
+
+def submit_uploads(*, agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
+    """The same for documents whose kept texts are made already."""
+    size = sum(len(upload.text) for upload in uploads)
+    admit_uploads(agent.lab_id, runs=len(uploads), size=size)
     return despite_others(partial(_submit, agent, uploads))
 
 
@@ -178,8 +209,8 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
     keys = [upload.key for upload in uploads]
     # Further results of an output repeat its key: part 1 is the upload itself.
     same = Run.objects.filter(agent=agent, key__in=keys, part=1)
-    known = {run.key: run for run in same}
-    digests = {key: run.digest for key, run in known.items()}
+    known = {run.key: (run.pk, run.status) for run in same}
+    digests = {run.key: run.digest for run in same}
     fresh: dict[int, Upload] = {}
     problems: dict[int, BenchmarksError] = {}
     for index, upload in enumerate(uploads):
@@ -198,46 +229,59 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
             problems[index] = error
     if problems:
         raise BatchRefusedError(problems)
-    known |= _store(agent, drafts)
     if drafts:
+        for key, run_id in _store(agent, drafts).items():
+            known[key] = run_id, Run.Status.RECEIVED
         # A hint that overtakes its commit would find an empty outbox.
-        transaction.on_commit(tasks.wake)
+        # It is stored: no hint and no counter that fails makes a failure of it.
+        transaction.on_commit(tasks.wake, robust=True)
+        transaction.on_commit(partial(ACCEPTED.inc, len(drafts)), robust=True)
+    if repeated := len(uploads) - len(fresh):
+        REPEATED.inc(repeated)
     return [
-        Submission(run.pk, run.key, run.status, repeated=index not in fresh)
-        for index, run in enumerate(known[key] for key in keys)
+        Submission(known[key][0], key, known[key][1], repeated=index not in fresh)
+        for index, key in enumerate(keys)
     ]
 
 
-def _store(agent: Agent, drafts: Sequence[RunDraft]) -> dict[UUID, Run]:
-    """Store runs, their texts, and the work that they make."""
+def _store(agent: Agent, drafts: Sequence[RunDraft]) -> dict[UUID, int]:
+    """Store runs, their texts, samples, and the work that they make; return the ids."""
     lab = agent.lab
     unsaved = [draft.system for draft in drafts if draft.system.pk is None]
     systems = store_systems(lab, unsaved)
     sessions = _named(lab, Session, ((d.study, d.session) for d in drafts))
     coruns = _named(lab, CoRun, ((d.study, d.corun) for d in drafts))
-    runs = Run.objects.bulk_create(
-        Run(
-            lab=lab,
-            agent=agent,
-            key=draft.upload.key,
-            digest=draft.upload.digest,
-            study=draft.study,
-            system=systems.get(draft.system.fingerprint, draft.system),
-            session=sessions.get((draft.study.pk, draft.session)),
-            corun=coruns.get((draft.study.pk, draft.corun)),
-            **draft.fields,
+    cases = store_cases(s.case for d in drafts for s in d.samples or ())
+    runs = []
+    for draft in drafts:
+        session = sessions.get((draft.study.pk, draft.session))
+        corun = coruns.get((draft.study.pk, draft.corun))
+        samples = None
+        if draft.samples is not None:
+            samples = [
+                (cases[s.case.fingerprint], s.repetition, s.value)
+                for s in draft.samples
+            ]
+        runs.append(
+            NewRun(
+                key=draft.upload.key,
+                digest=draft.upload.digest,
+                text=draft.upload.text,
+                study_id=draft.study.pk,
+                system_id=systems.get(draft.system.fingerprint, draft.system).pk,
+                session_id=session.pk if session else None,
+                corun_id=corun.pk if corun else None,
+                fields=draft.fields,
+                samples=samples,
+                derived_count=draft.derived,
+            )
         )
-        for draft in drafts
-    )
-    RunOutput.objects.bulk_create(
-        RunOutput(run=run, lab=lab, text=draft.upload.text)
-        for run, draft in zip(runs, drafts, strict=True)
-    )
-    OutboxItem.objects.bulk_create(OutboxItem(run=run, lab=lab) for run in runs)
+    stored = store_uploads(lab_id=lab.pk, agent_id=agent.pk, runs=runs)
     # Whatever a person calls the system: its agent saw what imitates the processor.
-    if emulated := {r.system_id for r in runs if shows_emulation(r.facts)}:
+    emulated = {run.system_id for run in runs if shows_emulation(run.fields["facts"])}
+    if emulated:
         System.objects.filter(pk__in=emulated).update(is_emulated=True)
-    return {run.key: run for run in runs}
+    return stored
 
 
 def _named(

@@ -6,23 +6,18 @@ transaction that stores its results: killed at any point, the work is done again
 """
 
 import logging
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
 from typing import Final, cast
 from uuid import uuid4
 
 from django.conf import settings
-from django.db import (
-    DatabaseError,
-    InterfaceError,
-    OperationalError,
-    connection,
-    transaction,
-)
+from django.db import DatabaseError, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from benchmarks.database import was_away
 from benchmarks.models import (
     Cell,
     DueCheck,
@@ -30,8 +25,11 @@ from benchmarks.models import (
     Meter,
     OutboxItem,
     Run,
+    RunOutput,
     RunWindow,
 )
+from benchmarks.monitoring.counters import PROCESSED, QUARANTINED
+from benchmarks.monitoring.tracing import traced
 from benchmarks.own_tools.declaring import lock_tools
 from benchmarks.own_tools.lookup import (
     DeclaredTool,
@@ -47,11 +45,16 @@ from benchmarks.uploads.results import (
     store_cases,
     store_runs,
 )
-from benchmarks.uploads.summaries import lock_cases, summarise_cells, touched_cells
+from benchmarks.uploads.summaries import (
+    lock_cases,
+    store_run_means,
+    summarise_cells,
+    touched_cells,
+)
 
 logger = logging.getLogger(__name__)
 
-BATCH = 100
+BATCH = 200
 # Uploads that never end must not keep the sweeper from all else that it does.
 BATCHES_A_CALL = 200
 QUARANTINE_AFTER = 5
@@ -138,37 +141,63 @@ def _process(run_ids: list[int]) -> int:
     """Process runs that are in hand; return how many were finished."""
     try:
         with transaction.atomic():
-            # Process these runs, unless another worker has them in hand.
-            mine = list(
+            # Waits: whoever looks for work holds for a moment what it finds was just
+            # taken. Skipped, that would lie as if its worker had died. What another
+            # worker finished meanwhile is gone. In one order, so that nobody deadlocks.
+            items = list(
                 OutboxItem.objects.filter(pk__in=run_ids)
-                .select_for_update(skip_locked=True)
-                .values_list("pk", flat=True)
+                .select_for_update()
+                .order_by("pk")
+                .values_list("pk", "request_id", "is_read")
             )
-            runs = list(
-                Run.objects.filter(pk__in=mine).select_related("output").order_by("pk")
-            )
-            process_runs(runs)
+            mine = {pk: request_id for pk, request_id, _ in items}
+            runs = list(Run.objects.filter(pk__in=mine).order_by("pk"))
+            process_runs(runs, are_read={pk for pk, _, is_read in items if is_read})
             OutboxItem.objects.filter(pk__in=mine).delete()
-            return len(runs)
-    except (OperationalError, InterfaceError):
+        _note_done(mine)
+        return len(mine)
+    except Exception as error:
+        if not was_away(error):
+            return _halved(run_ids, error)
         # The database went away or chose a deadlock's victim: try again later. What
         # cannot be given back was in hand of a PostgreSQL that is no more.
         connection.close_if_unusable_or_obsolete()
         with suppress(DatabaseError):
             _let_go(run_ids)
         raise
-    except Exception as error:
-        listed = ", ".join(map(str, run_ids))
-        logger.exception("Not processed: run %s", listed, exc_info=error)
-        if len(run_ids) == 1:
-            _note_failure(run_ids[0], error)
-            return 0
-        # One run must not hold up the others. Halves: it is found among a hundred in
-        # seven steps.
-        middle = len(run_ids) // 2
-        halves = (run_ids[:middle], run_ids[middle:])
-        started_at = _server_started_at()
-        return sum(_process(_take(half, started_at)) for half in halves)
+
+
+def _halved(run_ids: list[int], error: Exception) -> int:
+    """Blame a run that failed alone; process the others without it, half by half.
+
+    It is found among a hundred in seven steps.
+    """
+    listed = ", ".join(map(str, run_ids))
+    logger.error("Not processed: run %s", listed, exc_info=error)
+    if len(run_ids) == 1:
+        _note_failure(run_ids[0], error)
+        return 0
+    middle = len(run_ids) // 2
+    halves = (run_ids[:middle], run_ids[middle:])
+    started_at = _server_started_at()
+    return sum(_process(_take(half, started_at)) for half in halves)
+
+
+def _note_done(requests: Mapping[int, str]) -> None:
+    """Count runs that are processed, and log them with the requests that brought them.
+
+    In the name of that request, where there was only one.
+    """
+    if not requests:
+        return
+    PROCESSED.inc(len(requests))
+    senders = sorted(set(requests.values()))
+    with traced(senders[0]) if len(senders) == 1 else nullcontext():
+        logger.info(
+            "Processed %s runs, %s to %s",
+            *(len(requests), min(requests), max(requests)),
+            extra={"runs": list(requests), "requests": senders},
+        )
 
 
 def _note_failure(run_id: int, error: Exception) -> None:
@@ -185,32 +214,44 @@ def _note_failure(run_id: int, error: Exception) -> None:
             failures=failures,
             due_at=timezone.now() + RETRY_DELAY * failures,
         )
+        with traced(item.request_id):
+            logger.warning("Run %s failed alone, %s times: %s", run_id, failures, text)
         if failures >= QUARANTINE_AFTER:
             _quarantine(run_id, text)
 
 
 @transaction.atomic
-def process_runs(uploads: Sequence[Run]) -> None:
+def process_runs(
+    uploads: Sequence[Run], are_read: Collection[int] = frozenset()
+) -> None:
     """Read these uploads and bring runs, cells and efficiencies up to date.
 
-    Given are the first runs of each; one of raw output may hold several.
+    Given are the first runs of each; one of raw output may hold several. Of those that
+    ``are_read`` the samples were stored at intake.
     """
+    stored = [upload for upload in uploads if upload.pk in are_read]
+    uploads = [upload for upload in uploads if upload.pk not in are_read]
+    Run.objects.filter(pk__in=are_read).update(status=Run.Status.PARSED)
     own = _own_tools(uploads)
+    outputs = RunOutput.objects.filter(run__in=uploads)
+    texts = dict(outputs.values_list("run_id", "text"))
     read = {
-        upload: read_upload(upload.output.text, own.get(upload.tool))
+        upload: read_upload(texts[upload.pk], own.get(upload.tool))
         for upload in uploads
     }
     known = [*uploads, *Run.objects.filter(source__in=uploads).order_by("pk")]
-    # Asked while the old samples still stand: cells that lose a run change as well.
+    # Asked while the old means still stand: cells that lose a run change as well.
     before = touched_cells(known)
+    store_run_means(stored)
+    before |= touched_cells(stored)
     samples = store_runs(read, known)
-    cases = store_cases(row for rows in samples.values() for row in rows)
+    cases = store_cases(row.case for rows in samples.values() for row in rows)
     # Before a sample or a cell is written, and for old and new cells together: a run
     # that is read again may leave one cell for another.
     lock_cases(
         {(key.lab_id, key.case_id) for key in before}
         | {
-            (run.lab_id, cases[row.case.fingerprint].pk)
+            (run.lab_id, cases[row.case.fingerprint])
             for run, rows in samples.items()
             for row in rows
         }
@@ -219,9 +260,10 @@ def process_runs(uploads: Sequence[Run]) -> None:
     vanished = {run.pk for run in known} - {run.pk for run in samples}
     Run.objects.filter(pk__in=vanished).delete()
     replace_samples(samples, cases)
+    store_run_means(list(samples))
     touched = summarise_cells(before | touched_cells(samples))
     normalise(touched)
-    _note_due_work(touched, [run.pk for run in samples])
+    note_due_work(touched, [run.pk for run in (*stored, *samples)])
     # Last, for only now has every efficiency turned to another baseline.
     Cell.objects.filter(pk__in=[cell.pk for cell in touched], n=0).delete()
 
@@ -236,7 +278,7 @@ def _own_tools(uploads: Sequence[Run]) -> dict[str, DeclaredTool]:
     return {name: it for lab in labs for name, it in declared_tools(lab).items()}
 
 
-def _note_due_work(cells: Sequence[Cell], run_ids: Sequence[int]) -> None:
+def note_due_work(cells: Sequence[Cell], run_ids: Sequence[int]) -> None:
     """Note what is done a moment later: checks of studies, energy of metered runs."""
     near = Cell.objects.filter(
         lab__in={cell.lab_id for cell in cells},
@@ -244,8 +286,11 @@ def _note_due_work(cells: Sequence[Cell], run_ids: Sequence[int]) -> None:
     )
     # The lab's other studies that share a case too: some rules look across.
     shared = near.order_by().values_list("study_id", flat=True).distinct()
-    studies = {cell.study_id for cell in cells} | set(shared)
-    DueCheck.objects.bulk_create(DueCheck(study_id=pk) for pk in sorted(studies))
+    changed = {cell.study_id for cell in cells}
+    DueCheck.objects.bulk_create(
+        DueCheck(study_id=pk, is_beside=pk not in changed)
+        for pk in sorted(changed.union(shared))
+    )
     # A run's window is worked out anew with its energy.
     RunWindow.objects.filter(run__in=run_ids).delete()
     meters = Meter.objects.filter(host__systems__runs__in=run_ids)
@@ -259,6 +304,7 @@ def _quarantine(run_id: int, error: str) -> None:
         quarantined_at=timezone.now(), quarantined_by=settings.VERSION, error=error
     )
     Run.objects.filter(pk=run_id).update(status=Run.Status.QUARANTINED, reason=error)
+    transaction.on_commit(QUARANTINED.inc, robust=True)
 
 
 @transaction.atomic

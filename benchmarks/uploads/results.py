@@ -6,23 +6,28 @@ something else: what is stored then follows it.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from datetime import datetime
+from functools import lru_cache
+from sys import float_info
+from typing import Any, Final
 
 import orjson
 from django.db import connection
 from django.db.models import F
 
-from benchmarks import fingerprints, tools
+from benchmarks import fingerprints, tools, units
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Case, Run, Sample
 from benchmarks.own_tools.lookup import DeclaredTool
 from benchmarks.own_tools.samples import read_table
 from benchmarks.parsing import reading
-from benchmarks.parsing.contract import Metric, Tool, check_value
+from benchmarks.parsing.contract import LARGEST, Metric, Tool, check_value
 from benchmarks.parsing.costs import Measured, costs
 from benchmarks.parsing.labels import case_label
 from benchmarks.parsing.reading import ReadRun
+from benchmarks.parsing.starts import placed
 from benchmarks.sentences import stored
+from benchmarks.uploads.storing import moment
 
 # A run may bring 10,000 samples and a batch holds many runs: copied, not inserted.
 COPY = (
@@ -51,11 +56,44 @@ INHERITED = (
 )
 
 
-@dataclass(frozen=True)
+FILE_DATE: Final = "file date"
+"""The fact that has when the uploaded file was last written."""
+ZONE: Final = "time zone"
+"""The fact that says in which time zone the printed times of a machine's clock are."""
+
+# Agents measure the same cases over and over.
+KINDS_REMEMBERED: Final = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class SampleCase:
+    """What a sample is of; the fingerprint says which row of the cases that is."""
+
+    tool: Tool
+    metric: Metric
+    parameters: Mapping[str, str]
+    fingerprint: str
+
+    @property
+    def row(self) -> Case:
+        """The case, unsaved."""
+        return Case(
+            tool=self.tool.slug,
+            metric=self.metric.name,
+            parameters=self.parameters,
+            unit=self.metric.unit,
+            better=self.metric.better,
+            component=self.metric.component,
+            label=case_label(self.tool, self.metric, self.parameters),
+            fingerprint=self.fingerprint,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ReadSample:
     """A sample in its metric's unit, with the case it belongs to."""
 
-    case: Case
+    case: SampleCase
     repetition: int
     value: float
 
@@ -66,7 +104,8 @@ class Result:
 
     ``parser_version`` and the lines are None for an upload that brought its samples:
     nothing was parsed. ``declared_version`` is of a lab's own tool. ``derived`` are
-    samples that were made of ``samples``; they are stored after them.
+    samples that were made of ``samples``; they are stored after them. ``started_at`` is
+    what the uploader stated, else what the tool printed.
     """
 
     tool: str
@@ -80,51 +119,86 @@ class Result:
     first_line: int | None = None
     last_line: int | None = None
     reason: str = ""
+    started_at: datetime | None = None
 
 
 Samples = dict[Run, tuple[ReadSample, ...]]
 
 
 def read_samples(tool: Tool, samples: Iterable[Mapping[str, Any]]) -> list[ReadSample]:
-    """Return samples as they are sent; errors name the sample they are about.
-
-    The cases are unsaved: their fingerprint says which row they are.
-    """
+    """Return samples as they are sent; errors name the sample they are about."""
+    # A lab's own tool may be declared anew under the same name.
+    is_shared = tools.TOOLS.get(tool.slug) is tool
     read = []
     for index, sample in enumerate(samples):
         try:
-            metric = tool.metric(sample["metric"])
-            value = check_value(metric, sample["value"], sample["unit"])
-            stated = tool.options.spelled(sample.get("parameters", {}))
-            case = _case(tool, metric, stated)
-            read.append(ReadSample(case, sample.get("repetition", 1), value))
+            read.append((is_shared and _known(tool, sample)) or _read(tool, sample))
         except BenchmarksError as error:
             error.field = f"samples[{index}]"
             raise
     return read
 
 
-def _case(tool: Tool, metric: Metric, stated: Mapping[str, Any]) -> Case:
-    """Return the unsaved case of a metric with its parameters."""
-    return Case(
-        tool=tool.slug,
-        metric=metric.name,
+def _read(tool: Tool, sample: Mapping[str, Any]) -> ReadSample:
+    metric = tool.metric(sample["metric"])
+    value = check_value(metric, sample["value"], sample["unit"])
+    case = _case(tool, metric, tool.options.spelled(sample.get("parameters", {})))
+    return ReadSample(case, sample.get("repetition", 1), value)
+
+
+def _known(tool: Tool, sample: Mapping[str, Any]) -> ReadSample | None:
+    """Return a sample such as was read before; None where it must be looked at."""
+    try:
+        stated = orjson.dumps(sample.get("parameters", {}))
+        case = _remembered(tool.slug, sample["metric"], sample["unit"], stated)
+    except (TypeError, BenchmarksError):
+        return None
+    value = sample["value"]
+    # A value in the metric's own unit is what it is; all else is converted, or refused.
+    is_plain = type(value) in (float, int) and float_info.min <= value <= LARGEST
+    if case is None or not is_plain:
+        return None
+    return ReadSample(case, sample.get("repetition", 1), float(value))
+
+
+@lru_cache(KINDS_REMEMBERED)
+def _remembered(
+    slug: str, metric_name: str, unit: str, parameters: bytes
+) -> SampleCase | None:
+    """Return the case of samples of this kind; None if their values are converted.
+
+    Parameters come as JSON: as keys 1, 1.0 and true would be one.
+    """
+    tool = tools.TOOLS[slug]
+    metric = tool.metric(metric_name)
+    sent, own = units.unit(unit), units.unit(metric.unit)
+    if (sent.dimension, sent.factor) != (own.dimension, own.factor):
+        return None
+    return _case(tool, metric, tool.options.spelled(orjson.loads(parameters)))
+
+
+def _case(tool: Tool, metric: Metric, stated: Mapping[str, Any]) -> SampleCase:
+    """Return the case of a metric with its parameters."""
+    return SampleCase(
+        tool=tool,
+        metric=metric,
         parameters=fingerprints.display_parameters(stated),
-        unit=metric.unit,
-        better=metric.better,
-        component=metric.component,
-        label=case_label(tool, metric, stated),
         fingerprint=fingerprints.case_fingerprint(tool.slug, metric.name, stated),
     )
 
 
-def _costs(tool: Tool, samples: Sequence[ReadSample]) -> tuple[ReadSample, ...]:
+def made_of(tool: Tool, samples: Sequence[ReadSample]) -> tuple[ReadSample, ...]:
     """Return what a run's data cost in CPU time, made of its samples."""
+    if not tool.costs:
+        return ()
     # What a run states itself is not made once more.
-    stated = {sample.case.metric for sample in samples}
+    stated = {sample.case.metric.name for sample in samples}
     measured = (
         Measured(
-            sample.case.metric, sample.case.parameters, sample.repetition, sample.value
+            sample.case.metric.name,
+            sample.case.parameters,
+            sample.repetition,
+            sample.value,
         )
         for sample in samples
     )
@@ -153,11 +227,12 @@ def read_upload(text: str, own: DeclaredTool | None = None) -> tuple[Result, ...
         declared_version=own.version if own else None,
         tool_version=document.get("tool_version", ""),
         facts=facts,
+        started_at=moment(document.get("started_at")) or _file_date(document),
     )
     try:
         if tool and "output" not in document:
             samples = tuple(read_samples(tool, document["samples"]))
-            return (replace(stated, samples=samples, derived=_costs(tool, samples)),)
+            return (replace(stated, samples=samples, derived=made_of(tool, samples)),)
         if own:
             return _table_results(stated, own, document)
         # The command that an agent says it started tells what a bare output may not.
@@ -212,7 +287,7 @@ def _result(run: ReadRun, document: Mapping[str, Any]) -> Result:
         tool_version=document.get("tool_version") or run.tool_version,
         parser_version=run.parser_version,
         samples=tuple(samples),
-        derived=_costs(tools.get(run.tool), samples) if samples else (),
+        derived=made_of(tools.get(run.tool), samples) if samples else (),
         # In English, and beside it the words that it is said with in other languages.
         warnings=tuple(
             {
@@ -226,7 +301,24 @@ def _result(run: ReadRun, document: Mapping[str, Any]) -> Result:
         first_line=run.first_line,
         last_line=run.last_line,
         reason=problem.sentence if problem else "",
+        started_at=_start(run, document),
     )
+
+
+def _start(run: ReadRun, document: Mapping[str, Any]) -> datetime | None:
+    zone = document.get("facts", {}).get(ZONE)
+    printed = placed(run.printed_start, zone if isinstance(zone, str) else "")
+    return moment(document.get("started_at")) or printed or _file_date(document)
+
+
+def _file_date(document: Mapping[str, Any]) -> datetime | None:
+    """The date of the file that was uploaded, where its uploader stands by it."""
+    stated = document.get("facts", {}).get(FILE_DATE)
+    try:
+        date = datetime.fromisoformat(stated) if isinstance(stated, str) else None
+    except ValueError:
+        return None
+    return date if date and date.tzinfo else None
 
 
 def store_runs(read: Mapping[Run, Sequence[Result]], known: Iterable[Run]) -> Samples:
@@ -274,6 +366,7 @@ def _changes(run: Run, result: Result) -> dict[str, Any]:
         "last_line": result.last_line,
         "sample_count": len(result.samples) + len(result.derived),
         "derived_count": len(result.derived),
+        "started_at": result.started_at,
     }
     changes = {}
     for name, value in fields.items():
@@ -288,29 +381,34 @@ def _changes(run: Run, result: Result) -> dict[str, Any]:
     return changes
 
 
-def store_cases(samples: Iterable[ReadSample]) -> dict[str, Case]:
-    """Store the cases not yet known; return all by fingerprint."""
-    wanted = {sample.case.fingerprint: sample.case for sample in samples}
-    rows = Case.objects.filter(fingerprint__in=wanted)
-    cases = {case.fingerprint: case for case in rows}
-    if new := [wanted[key] for key in sorted(wanted.keys() - cases.keys())]:
+def store_cases(cases: Iterable[SampleCase]) -> dict[str, int]:
+    """Store the cases not yet known; return the ids of all by fingerprint."""
+    wanted = {case.fingerprint: case for case in cases}
+    rows = Case.objects.filter(fingerprint__in=wanted).values_list("fingerprint", "pk")
+    ids = dict(rows)
+    if new := [wanted[key].row for key in sorted(wanted.keys() - ids.keys())]:
         # Another worker may store the same ones: whose they are is read afterwards.
         Case.objects.bulk_create(new, ignore_conflicts=True)
         # all() asks once more; `rows` itself would answer what it found before.
-        cases = {case.fingerprint: case for case in rows.all()}
-    return cases
+        ids = dict(rows.all())
+    return ids
 
 
-def replace_samples(samples: Samples, cases: Mapping[str, Case]) -> None:
+def replace_samples(samples: Samples, cases: Mapping[str, int]) -> None:
     """Write the samples of these runs, and only them: twice is the same as once."""
     if Sample.objects.filter(run__in=samples).delete()[0]:
         # Other samples are another version of a run: its row is written again.
         again = Run.objects.filter(pk__in=[run.pk for run in samples])
         again.update(sample_count=F("sample_count"))
-    with connection.cursor() as cursor, cursor.copy(COPY) as copy:
+    with (
+        # Django does not: PostgreSQL away would be the fault of these runs.
+        connection.wrap_database_errors,
+        connection.cursor() as cursor,
+        cursor.copy(COPY) as copy,
+    ):
         for run, rows in samples.items():
             for sequence, row in enumerate(rows, start=1):
-                case = cases[row.case.fingerprint]
+                case_id = cases[row.case.fingerprint]
                 copy.write_row(
-                    (run.lab_id, run.pk, sequence, case.pk, row.repetition, row.value)
+                    (run.lab_id, run.pk, sequence, case_id, row.repetition, row.value)
                 )

@@ -1,5 +1,6 @@
 """Keep each cell's statistics true to its runs."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -8,8 +9,9 @@ from django.db import connection
 from django.utils import timezone
 
 from benchmarks.analysis.summary import summarise
-from benchmarks.models import Cell, Run, Sample
-from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER
+from benchmarks.models import Cell, Run, RunMean
+from benchmarks.models.run import CELL_RUNS, MEANS_OF_SAMPLES
+from benchmarks.studies.writing import insert_new, write_columns
 
 SEVERAL_CLOCKS = "mixed"
 # Facts of a run that decide whether its cell can be compared with another.
@@ -27,18 +29,30 @@ SUMMARY_FIELDS = (
     "document",
     "table",
 )
-STATED = ", ".join(f"run.facts->>'{name}'" for name in SETTING)
-# As numeric a double has 15 digits at most: the decimals it was printed with, not
-# those of its binary value.
-RUN_MEANS = f"""
-    SELECT cell.id, {MEAN_IN_ORDER}, count(*),
-           max(scale(trim_scale(sample.value::numeric))), run.started_at,
-           run.session_id, run.clock, run.document, run."table",
-           ARRAY[{STATED}]
-    {CELL_SAMPLES}
+ALIKE = ", ".join(
+    f"CASE WHEN count({fact}) = count(*) AND min({fact}) = max({fact})"
+    f" THEN min({fact}) END"
+    for fact in (f"(run.facts->>'{name}')" for name in SETTING)
+)
+# A row a cell. The order of the means is nobody's: it is the same every time.
+OF_RUNS = f"""
+    SELECT cell.id, array_agg(run_mean.mean ORDER BY run.id), sum(run_mean.n),
+           max(run_mean.decimals), min(run.started_at), max(run.started_at),
+           CASE WHEN count(run.session_id) = count(*)
+                 AND min(run.session_id) = max(run.session_id)
+                THEN min(run.session_id) END,
+           array_agg(DISTINCT run.clock), array_agg(DISTINCT run.document),
+           array_agg(DISTINCT run."table"), ARRAY[{ALIKE}]
+    {CELL_RUNS}
     WHERE cell.id = ANY(%s)
-    GROUP BY cell.id, run.id
-    ORDER BY cell.id, run.id
+    GROUP BY cell.id
+"""
+
+
+# An array a run: as many rows as samples would take longer to fetch than to make.
+CASES_OF_RUNS = f"""
+    SELECT run_id, array_agg(case_id) FROM {RunMean._meta.db_table}
+    WHERE lab_id = ANY(%s) AND run_id = ANY(%s) GROUP BY run_id
 """
 
 
@@ -55,30 +69,54 @@ class CellKey(NamedTuple):
     load: str
 
 
-class RunMean(NamedTuple):
-    """One run of a cell: the mean of its samples, in the unit of the case."""
+class CellRuns(NamedTuple):
+    """The runs of a cell: their means, in the unit of the case, and what they state.
 
-    mean: float
-    sample_count: int
-    decimals: int
-    started_at: datetime | None
-    session_id: int | None
-    clock: str
-    document: str
-    table: str
-    setting: tuple[str | None, ...]
+    ``session_id`` and ``setting`` are what all of them state alike.
+    """
+
+    means: Sequence[float] = ()
+    sample_count: int = 0
+    decimals: int | None = None
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+    session_id: int | None = None
+    clocks: Sequence[str] = ()
+    documents: Sequence[str] = ()
+    tables: Sequence[str] = ()
+    setting: Sequence[str | None] = (None,) * len(SETTING)
+
+
+def store_run_means(runs: Sequence[Run]) -> None:
+    """Work out what these runs say of each case, from their samples."""
+    ids = [[run.lab_id for run in runs], [run.pk for run in runs]]
+    RunMean.objects.filter(lab__in=set(ids[0]), run__in=ids[1]).delete()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"{MEANS_OF_SAMPLES} WHERE lab_id = ANY(%s) AND run_id = ANY(%s)"
+            " GROUP BY lab_id, run_id, case_id",
+            ids,
+        )
 
 
 def touched_cells(runs: Iterable[Run]) -> set[CellKey]:
-    """Return the cells that these runs' stored samples belong to."""
+    """Return the cells that what these runs say belongs to."""
     by_id = {run.pk: run for run in runs}
-    pairs = Sample.objects.filter(run__in=by_id).values_list("run_id", "case_id")
-    keys = set()
-    for run_id, case_id in pairs.distinct():
+    with connection.cursor() as cursor:
+        labs = [run.lab_id for run in by_id.values()]
+        cursor.execute(CASES_OF_RUNS, [labs, list(by_id)])
+        cases = cursor.fetchall()
+    # Runs of one place have cases in common: each is named once.
+    measured: dict[tuple[Any, ...], set[int]] = defaultdict(set)
+    for run_id, case_ids in cases:
         run = by_id[run_id]
         place = (run.study_id, run.system_id, run.scenario, run.vms, run.slot, run.load)
-        keys.add(CellKey(run.lab_id, case_id, *place))
-    return keys
+        measured[run.lab_id, *place].update(case_ids)
+    return {
+        CellKey(lab_id, case_id, *place)
+        for (lab_id, *place), case_ids in measured.items()
+        for case_id in case_ids
+    }
 
 
 def lock_cases(pairs: Iterable[tuple[int, int]]) -> None:
@@ -106,31 +144,24 @@ def summarise_cells(keys: Iterable[CellKey]) -> list[Cell]:
     wanted = sorted(keys, key=lambda key: (*key[:5], key.vms or 0, key.slot, key.load))
     cells = _stored_cells(wanted)
     if missing := set(wanted) - cells.keys():
-        new = [Cell(**key._asdict()) for key in wanted if key in missing]
-        Cell.objects.bulk_create(new, ignore_conflicts=True)
-        cells = _stored_cells(wanted)
-    means: dict[int, list[RunMean]] = {cell.pk: [] for cell in cells.values()}
+        insert_new(Cell, CellKey._fields, [key for key in wanted if key in missing])
+        cells |= _stored_cells(missing)
     with connection.cursor() as cursor:
-        cursor.execute(RUN_MEANS, [list(means)])
-        for cell_id, *columns in cursor.fetchall():
-            means[cell_id].append(RunMean(*columns))
+        cursor.execute(OF_RUNS, [[cell.pk for cell in cells.values()]])
+        runs = {cell_id: CellRuns(*rest) for cell_id, *rest in cursor.fetchall()}
     # Only what changed is written, and in one statement: a row that is written again
     # is another version to whoever keeps pages of it.
+    now = timezone.now()
     changed = []
     for cell in cells.values():
-        summary = _summary(means[cell.pk])
+        summary = summary_of(runs.get(cell.pk, CellRuns()))
         if any(getattr(cell, name) != value for name, value in summary.items()):
             for name, value in summary.items():
                 setattr(cell, name, value)
             # By this the next check sees that the cell's shape must be looked at again.
-            cell.updated_at = timezone.now()
+            cell.updated_at = now
             changed.append(cell)
-    Cell.objects.bulk_create(
-        changed,
-        update_conflicts=True,
-        unique_fields=["id"],
-        update_fields=[*SUMMARY_FIELDS, "updated_at"],
-    )
+    write_columns(Cell, (*SUMMARY_FIELDS, "updated_at"), changed)
     return list(cells.values())
 
 
@@ -142,6 +173,8 @@ def _stored_cells(keys: Iterable[CellKey]) -> dict[CellKey, Cell]:
         study_id__in={key.study_id for key in wanted},
         system_id__in={key.system_id for key in wanted},
     )
+    # Without the shape, which is much to read.
+    near = near.only(*CellKey._fields, *SUMMARY_FIELDS)
     cells = {
         CellKey(*(getattr(cell, name) for name in CellKey._fields)): cell
         for cell in near
@@ -149,31 +182,24 @@ def _stored_cells(keys: Iterable[CellKey]) -> dict[CellKey, Cell]:
     return {key: cell for key, cell in cells.items() if key in wanted}
 
 
-def _summary(runs: Sequence[RunMean]) -> dict[str, Any]:
+def summary_of(runs: CellRuns) -> dict[str, Any]:
     """Return what the runs of a cell say: their statistics and circumstances."""
     statistics: dict[str, Any] = {"n": 0, **dict.fromkeys(STATISTICS[1:])}
-    if runs:
-        summary = summarise([run.mean for run in runs])
+    if runs.means:
+        summary = summarise(runs.means)
         statistics = {name: getattr(summary, name) for name in STATISTICS}
-    starts = [run.started_at for run in runs if run.started_at]
-    sessions = {run.session_id for run in runs}
-    clocks = {run.clock for run in runs}
-    settings = zip(*(run.setting for run in runs), strict=True)
+    clock = "".join(runs.clocks) if len(runs.clocks) < 2 else SEVERAL_CLOCKS
+    stated = zip(SETTING, runs.setting, strict=True)
     return {
         **statistics,
-        "sample_count": sum(run.sample_count for run in runs),
-        "decimals": max((run.decimals for run in runs), default=None),
-        "first_at": min(starts, default=None),
-        "last_at": max(starts, default=None),
-        "session_id": sessions.pop() if len(sessions) == 1 else None,
-        "clock": clocks.pop() if len(clocks) == 1 else SEVERAL_CLOCKS if clocks else "",
+        "sample_count": int(runs.sample_count),
+        "decimals": runs.decimals,
+        "first_at": runs.first_at,
+        "last_at": runs.last_at,
+        "session_id": runs.session_id,
+        "clock": clock,
         # What every run states and all state alike.
-        # Not strict: a cell without runs has no settings.
-        "setting": {
-            name: values[0]
-            for name, values in zip(SETTING, settings, strict=False)
-            if values[0] and len(set(values)) == 1
-        },
-        "document": "; ".join(sorted({run.document for run in runs} - {""})),
-        "table": "; ".join(sorted({run.table for run in runs} - {""})),
+        "setting": {name: value for name, value in stated if value},
+        "document": "; ".join(sorted(set(runs.documents) - {""})),
+        "table": "; ".join(sorted(set(runs.tables) - {""})),
     }

@@ -26,6 +26,10 @@ SYMBOLS: Final = (
     "hexagon",
 )
 SERIES: Final = 7
+OPEN: Final = "-open"
+"""The end of a symbol that is drawn as a ring."""
+FAINT: Final = 0.45
+"""The opacity of what says hardly anything."""
 STROKE: Final = "line-ns"
 """An upright stroke as a mark."""
 FRAME_PX: Final = 96
@@ -100,7 +104,7 @@ class Points:
     colour: str | tuple[str, ...] = "ink"
     symbol: str | tuple[str, ...] = ""
     size: float = 9
-    opacity: float = 1
+    opacity: float | tuple[float, ...] = 1
     line: Stroke | None = None
     low: Numbers = ()
     high: Numbers = ()
@@ -113,6 +117,17 @@ class Points:
     side: Literal["", "left", "right"] = ""
     is_listed: bool = True
     """Whether the legend names it."""
+
+    @property
+    def key(self) -> str:
+        """The mark that stands for all of them: a full one, if there is any."""
+        if isinstance(self.symbol, str):
+            return self.symbol
+        full = (symbol for symbol in self.symbol if not symbol.endswith(OPEN))
+        return next(full, self.symbol[0] if self.symbol else "")
+
+    def opacity_at(self, at: int) -> float:
+        return self.opacity[at] if isinstance(self.opacity, tuple) else self.opacity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,6 +210,8 @@ class Panel:
     notes: tuple[Note, ...] = ()
     title: str = ""
     """Written above the field where panels stand side by side."""
+    beside: tuple[str, ...] = ()
+    """Words right of each row, on paper: on a screen they are in the table below."""
 
     def bar_boxes(self, mode: str) -> Iterator["BarBox"]:
         """Yield each bar where it stands: end to end, or beside each other in lanes."""
@@ -274,6 +291,16 @@ class Chart:
 
 
 NOTHING: Final = Chart(panels=(Panel(x=Axis(), y=Axis()),), height=0)
+
+
+def marked(symbol: str, strength: str) -> tuple[str, float]:
+    """Return the mark and the opacity of a ratio, by the strength of its interval.
+
+    Hollow is what gives no verdict by its design, faint what hardly gives one.
+    """
+    is_hollow = strength == "hollow" and not symbol.endswith(OPEN)
+    opacity = FAINT if strength == "faint" else 1.0
+    return f"{symbol}{OPEN}" if is_hollow else symbol, opacity
 
 
 def series_colour(at: int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log10
 from textwrap import wrap
-from typing import Final
+from typing import Final, overload
 
 from dashboard.charts.chart import (
     FRAME_PX,
@@ -14,6 +14,7 @@ from dashboard.charts.chart import (
     Panel,
     Points,
     Rule,
+    marked,
     row_axis,
     series_colour,
     symbol_at,
@@ -36,13 +37,18 @@ PADDING: Final = 0.04
 
 @dataclass(frozen=True)
 class Dot:
-    """One ratio: the row it lies in, its series, and what hovering tells."""
+    """One ratio: the row it lies in, its series, and what hovering tells.
+
+    ``strength`` is that of its ``interval`` (`chart.marked`), which is drawn as a bar.
+    """
 
     row: int
     series: int
     ratio: float
     title: str
     text: str
+    strength: str = ""
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,10 @@ def dot_plot(
         )
     count = len(rows)
     panel = Panel(
-        x=_ratio_axis([dot.ratio for dot in dots], axis_title),
+        x=_ratio_axis(
+            [end for dot in dots for end in (dot.ratio, *(dot.interval or ()))],
+            axis_title,
+        ),
         y=row_axis(rows),
         series=tuple(points),
         bands=tuple(
@@ -111,16 +120,33 @@ def _points(
             return "triangle-left-open"
         return "triangle-right-open" if ratio > FARTHEST else symbol
 
+    looks = [marked(mark(dot.ratio), dot.strength) for dot in dots]
+    symbols, opacities = zip(*looks, strict=True)
+    ends = [dot.interval or (None, None) for dot in dots]
+    has_intervals = any(dot.interval for dot in dots)
     return Points(
         name=series.name,
         group=series.group,
-        x=[min(max(dot.ratio, 1 / FARTHEST), FARTHEST) for dot in dots],
+        x=[_clamped(dot.ratio) for dot in dots],
         y=[dot.row + offset for dot in dots],
         colour=colour,
-        symbol=tuple(mark(dot.ratio) for dot in dots),
+        symbol=symbols,
+        opacity=opacities if set(opacities) != {1.0} else 1,
+        low=[_clamped(low) for low, _high in ends] if has_intervals else (),
+        high=[_clamped(high) for _low, high in ends] if has_intervals else (),
+        along="x",
         values=[dot.ratio for dot in dots],
         texts=[hover(dot) for dot in dots],
     )
+
+
+@overload
+def _clamped(ratio: float) -> float: ...
+@overload
+def _clamped(ratio: float | None) -> float | None: ...
+def _clamped(ratio: float | None) -> float | None:
+    """Return where a ratio is drawn: what is farther stands on the edge."""
+    return None if ratio is None else min(max(ratio, 1 / FARTHEST), FARTHEST)
 
 
 def hover(dot: Dot) -> str:

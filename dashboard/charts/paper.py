@@ -29,6 +29,7 @@ from matplotlib.textpath import text_to_path
 
 from dashboard.charts.chart import (
     FRAME_PX,
+    OPEN,
     STROKE,
     Axis,
     Band,
@@ -46,6 +47,7 @@ from dashboard.charts.scales import Scale, scales_of, ticks_of
 from dashboard.exports.escaping import OTHER_CHARACTER, tex
 
 WIDTH_PT: Final = 480
+"""As wide as the text of a report; other papers say how wide a chart shall be."""
 POINTS_AN_INCH: Final = 72
 POINTS_A_PX: Final = 0.6
 SIZE: Final = 7
@@ -53,14 +55,24 @@ LEADING: Final = 8.6
 LETTER: Final = 4.1
 """How wide a letter is, on the average."""
 ROW_LABELS: Final = 150
+ROW_LABELS_SHARE: Final = 0.36
+"""Of a narrow chart's width, at most."""
 NUMBERS: Final = 50
 RIGHT: Final = 14
+DOTS_AN_INCH: Final = 300
+"""Of a picture made of dots."""
+DATELESS: Final[dict[str, dict[str, Any]]] = {
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+    "png": {},
+}
 GAP: Final = 12
 SWATCH: Final = 24
 INK, PALE, GRID = "black", "0.93", "0.85"
 TONES: Final = ("0.25", "0.75", "1.0", "0.5", "0.9", "0.6")
 DASHES: Final[dict[str, Any]] = {"": "-", "dash": (0, (4, 2)), "dot": (0, (1, 2))}
-# Their order matters: every second one is drawn open.
+# Their order matters: every second one is pale. An open one says something.
+PALE_MARK: Final = "0.75"
 MARKS: Final = {
     "circle": "o",
     "square": "s",
@@ -104,18 +116,23 @@ def font() -> Path:
     return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
 
 
-def paper(chart: Chart, form: Literal["svg", "pdf", "pgf"] = "svg") -> bytes:
-    """Return a chart as a file; PGF is what LaTeX reads by ``\\input``."""
+def paper(
+    chart: Chart,
+    form: Literal["svg", "pdf", "pgf", "png"] = "svg",
+    *,
+    width: float = WIDTH_PT,
+) -> bytes:
+    """Return a chart as a file, so many points wide; LaTeX reads PGF by ``\\input``."""
     file = BytesIO()
     with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
         # A letter that this family lacks is looked for by whoever shows the file.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        figure = _drawn(chart)
+        figure = _drawn(chart, width)
         if form == "pgf":
             file.write(_pgf(figure).encode())
         else:
-            dateless = {"Date": None} if form == "svg" else {"CreationDate": None}
-            figure.savefig(file, format=form, metadata=dateless)
+            dots = DOTS_AN_INCH if form == "png" else "figure"
+            figure.savefig(file, format=form, metadata=DATELESS[form], dpi=dots)
     return file.getvalue()
 
 
@@ -166,7 +183,7 @@ def _pgf(figure: Figure) -> str:
     return file.getvalue()
 
 
-def _drawn(chart: Chart) -> Figure:
+def _drawn(chart: Chart, wide: float) -> Figure:
     """Return a figure: the legend on top, then lines of panels."""
     across = chart.across
     lines = [
@@ -174,23 +191,26 @@ def _drawn(chart: Chart) -> Figure:
     ]
     panel = chart.panels[0]
     has_rows = panel.y.scale == "category"
-    left = ROW_LABELS if has_rows else NUMBERS
-    key = _legend(chart)
-    longest = max((len(str(handle.get_label())) for handle in key), default=1)
-    columns = max(1, int(WIDTH_PT // (SWATCH + 14 + LETTER * longest)))
-    head = 4 + LEADING * 1.35 * -(-len(key) // columns)
+    left = min(ROW_LABELS, ROW_LABELS_SHARE * wide) if has_rows else NUMBERS
+    key = _legend(chart, wide)
+    names = [str(handle.get_label()).split("\n") for handle in key]
+    longest = max((len(line) for lines in names for line in lines), default=1)
+    columns = max(1, int(wide // (SWATCH + 14 + LETTER * longest)))
+    # A name of several lines stands in a column of its own.
+    more = sum(len(name) - 1 for name in names)
+    head = 4 + LEADING * (1.35 * -(-len(key) // columns) + more)
     above = 14 if any(it.title or it.notes for it in chart.panels) else 4
     below = _below(panel.x)
     body = max((chart.height - FRAME_PX) * POINTS_A_PX / len(lines), 40)
     if has_rows:
-        names = [len(_folded(name)) for _at, name in panel.y.ticks]
-        body = max(body, len(names) * (LEADING * max(names, default=1) + 2))
+        tall = [len(_folded(name, left)) for _at, name in panel.y.ticks]
+        body = max(body, len(tall) * (LEADING * max(tall, default=1) + 2))
     is_tight = chart.shares_x and len(lines) > 1
     foot = 4 if is_tight else below
     height = head + len(lines) * (above + body + foot) + (below - foot)
 
     # Not pyplot, which keeps figures alive and asks for a screen.
-    figure = Figure(figsize=(WIDTH_PT / POINTS_AN_INCH, height / POINTS_AN_INCH))
+    figure = Figure(figsize=(wide / POINTS_AN_INCH, height / POINTS_AN_INCH))
     if key:
         figure.legend(
             handles=key,
@@ -203,15 +223,16 @@ def _drawn(chart: Chart) -> Figure:
             handlelength=2,
         )
     top = head
+    right = RIGHT + max((LETTER * len(it) for it in panel.beside), default=0)
     for number, line in enumerate(lines):
-        width = (WIDTH_PT - left - RIGHT - GAP * (len(line) - 1)) / len(line)
+        width = (wide - left - right - GAP * (len(line) - 1)) / len(line)
         for column, panel in enumerate(line):
             start = left + column * (width + GAP)
             # Places of our own: a layout engine would not make the same file each time.
             place = (
-                start / WIDTH_PT,
+                start / wide,
                 1 - (top + above + body) / height,
-                width / WIDTH_PT,
+                width / wide,
                 body / height,
             )
             axes = figure.add_axes(place)
@@ -227,21 +248,22 @@ def _below(axis: Axis) -> float:
     return 6 + LEADING * lines + (16 if axis.title else 0)
 
 
-def _legend(chart: Chart) -> list[Patch | Line2D]:
+def _legend(chart: Chart, wide: float) -> list[Patch | Line2D]:
     """Return what the legend shows: a mark with its name for each series."""
+    letters = int((wide - SWATCH - GAP) / LETTER)
     tones = _tones(chart)
     key: list[Patch | Line2D] = []
     for _at, series in chart.listed:
-        name = legible(series.name)
+        name = "\n".join(wrap(legible(series.name), letters))
         if isinstance(series, Bars):
             patch = Patch(facecolor=tones[id(series)], edgecolor=INK, linewidth=0.5)
             patch.set_label(name)
             key.append(patch)
             continue
         if series.group not in ("", series.name):
-            name = f"{legible(series.group)}, {name}"
-        symbol = series.symbol if isinstance(series.symbol, str) else series.symbol[0]
-        look: dict[str, Any] = {**_line(series), **_mark(symbol, series.size)}
+            whole = f"{legible(series.group)}, {legible(series.name)}"
+            name = "\n".join(wrap(whole, letters))
+        look: dict[str, Any] = {**_line(series), **_mark(series.key, series.size)}
         key.append(Line2D([], [], label=name, **look))
     return key
 
@@ -274,13 +296,22 @@ def _panel(axes: Axes, panel: Panel, chart: Chart, *, has_x: bool, has_y: bool) 
         _rule(axes, rule)
     for note in panel.notes:
         _note(axes, note)
+    for row, words in enumerate(panel.beside):
+        axes.annotate(
+            legible(words),
+            (1, row),
+            xycoords=("axes fraction", "data"),
+            xytext=(GAP, 0),
+            textcoords="offset points",
+            va="center",
+        )
 
 
 def _across(axes: Axes, axis: Axis, scale: Scale, *, is_named: bool) -> None:
     axes.set_xscale("log" if scale.is_log else "linear")
     axes.set_xlim(scale.first, scale.last)
     ticks = ticks_of(axis, scale)
-    room = axes.get_position().width * WIDTH_PT
+    room = _room(axes)
     shown, end = [], -1e9
     for value, name in ticks:
         half = max(len(line) for line in name.split("\n")) * LETTER / 2
@@ -303,7 +334,10 @@ def _upwards(axes: Axes, axis: Axis, scale: Scale, *, is_named: bool) -> None:
     axes.set_ylim(scale.first, scale.last)
     ticks = ticks_of(axis, scale)
     is_rows = axis.scale == "category"
-    names = ["\n".join(_folded(name)) if is_rows else name for _value, name in ticks]
+    left = axes.get_position().x0 * _width(axes)
+    names = [
+        "\n".join(_folded(name, left)) if is_rows else name for _value, name in ticks
+    ]
     shown = [legible(name) if is_named else "" for name in names]
     axes.set_yticks([value for value, _name in ticks], labels=shown)
     axes.set_yticks([], minor=True)
@@ -313,9 +347,20 @@ def _upwards(axes: Axes, axis: Axis, scale: Scale, *, is_named: bool) -> None:
         axes.set_ylabel(legible(axis.title), fontsize=SIZE, labelpad=3)
 
 
-def _folded(name: str) -> list[str]:
+def _width(axes: Axes) -> float:
+    """Return how wide the whole figure is, in points."""
+    figure = axes.get_figure(root=True)
+    return float(figure.get_figwidth()) * POINTS_AN_INCH if figure else WIDTH_PT
+
+
+def _room(axes: Axes) -> float:
+    """Return how wide a field is, in points."""
+    return float(axes.get_position().width) * _width(axes)
+
+
+def _folded(name: str, room: float) -> list[str]:
     """Return a row's name in lines that find room at the left."""
-    letters = int(ROW_LABELS / LETTER)
+    letters = int(room / LETTER)
     return [line for part in name.split("\n") for line in wrap(part, letters)][:3]
 
 
@@ -387,7 +432,7 @@ def _points(axes: Axes, points: Points, scale: Scale) -> None:
             "elinewidth": points.interval_width * STROKE_SHARE,
             # A range is thin and has none: it is no interval.
             "capsize": 2 if points.interval_width > 1 else 0,
-            "alpha": points.opacity,
+            "alpha": points.opacity_at(0),
             "zorder": 2.6,
         }
         axes.errorbar(xs, ys, **look)
@@ -397,17 +442,18 @@ def _points(axes: Axes, points: Points, scale: Scale) -> None:
         else list(points.symbol)
     )
     # matplotlib draws one kind of marks a call.
-    placed = sorted(zip(symbols, xs, ys, strict=True), key=itemgetter(0))
-    for symbol, some in groupby(placed, key=itemgetter(0)):
+    opacities = [points.opacity_at(at) for at in range(len(xs))]
+    by_look = itemgetter(0, 1)
+    placed = sorted(zip(symbols, opacities, xs, ys, strict=True), key=by_look)
+    for (symbol, opacity), some in groupby(placed, key=by_look):
         if symbol:
-            places = [(x, y) for _symbol, x, y in some]
-            look = {**_mark(symbol, points.size), "alpha": points.opacity}
+            places = [(x, y) for _symbol, _opacity, x, y in some]
+            look = {**_mark(symbol, points.size), "alpha": opacity}
             axes.plot(*zip(*places, strict=True), linestyle="", **look, zorder=3)
     if points.side:
         for x, y, name in zip(xs, ys, points.names, strict=True):
             share = scale.share(x)
-            width = axes.get_position().width * WIDTH_PT
-            room = (len(name) * LETTER + 8) / width
+            room = (len(name) * LETTER + 8) / _room(axes)
             is_left = (points.side == "left" and share > room) or share + room > 1
             _beside(axes, (x, y), name, is_left=is_left)
 
@@ -427,14 +473,15 @@ def _line(points: Points) -> dict[str, Any]:
 
 
 def _mark(symbol: str, size: float) -> dict[str, Any]:
-    """Return the look of a mark: every second one is open, to be told apart."""
-    base = symbol.removesuffix("-open")
+    """Return the look of a mark: every second one is pale, to be told apart."""
+    base = symbol.removesuffix(OPEN)
     names = list(MARKS)
-    is_open = symbol != base or (base in names and names.index(base) % 2 == 1)
+    is_pale = base in names and names.index(base) % 2 == 1
+    tone = "white" if symbol != base else PALE_MARK if is_pale else INK
     return {
         "marker": MARKS.get(base, "") if base else "",
         "markersize": size / 2,
-        "markerfacecolor": "none" if size > RING else "white" if is_open else INK,
+        "markerfacecolor": "none" if size > RING else tone,
         "markeredgecolor": INK,
         "markeredgewidth": 0.8,
     }

@@ -200,12 +200,14 @@ def _marker(points: Points, chart: Chart) -> dict[str, Any]:
     if symbol == STROKE:
         return {"symbol": symbol, "size": points.size, "line": {"width": 3, **named}}
     # With intervals the whole trace is faded: Plotly would leave its bars dark.
-    faded = points.opacity != 1 and not points.low
+    opacity = points.opacity
+    faded = opacity != 1 and not points.low
+    each = list(opacity) if isinstance(opacity, tuple) else opacity
     return {
         "symbol": symbol if isinstance(symbol, str) else list(symbol),
         "size": points.size,
         **named,
-        **({"opacity": points.opacity} if faded else {}),
+        **({"opacity": each} if faded else {}),
     }
 
 

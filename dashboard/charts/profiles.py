@@ -14,6 +14,7 @@ from dashboard.charts.chart import (
     Panel,
     Points,
     Rule,
+    marked,
     row_axis,
 )
 from dashboard.charts.scales import scale_of
@@ -50,11 +51,15 @@ class SystemMeans:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A cell against its baseline; ``low`` and ``high`` where it has an interval."""
+    """A cell against its baseline; ``low`` and ``high`` where it has an interval.
+
+    ``strength`` is that of the interval (`chart.marked`).
+    """
 
     ratio: float
     low: float | None = None
     high: float | None = None
+    strength: str = ""
 
     @property
     def has_interval(self) -> bool:
@@ -154,15 +159,9 @@ def ratio_plot(groups: Sequence[Group], axis_title: str) -> Chart:
         ticks.append((y + height / 2, group.name))
         y += height + GAP
     forms = (
-        Points(
-            x=[bar.ratio for _y, bar in bars],
-            y=[place for place, _each in bars],
-            low=[bar.low for _y, bar in bars],
-            high=[bar.high for _y, bar in bars],
-            along="x",
-            interval_width=2,
-            symbol="circle",
-            size=6,
+        *(
+            _with_intervals([bar for bar in bars if bar[1].strength == strength])
+            for strength in ("", "faint", "hollow")
         ),
         _marks(strokes, STROKE, STRIP - 2),
         _marks(low, "triangle-left-open", 9, scale.low),
@@ -175,6 +174,22 @@ def ratio_plot(groups: Sequence[Group], axis_title: str) -> Chart:
         rules=(Rule(at=1, axis="x", kind="native"),),
     )
     return Chart(panels=(panel,), height=FRAME_PX + y)
+
+
+def _with_intervals(bars: Sequence[tuple[float, Ratio]]) -> Points:
+    symbol, opacity = marked("circle", bars[0][1].strength if bars else "")
+    return Points(
+        x=[bar.ratio for _y, bar in bars],
+        y=[place for place, _each in bars],
+        low=[bar.low for _y, bar in bars],
+        high=[bar.high for _y, bar in bars],
+        along="x",
+        # A range that says nothing of other days is thinner than an interval.
+        interval_width=1.2 if symbol != "circle" else 2,
+        symbol=symbol,
+        opacity=opacity,
+        size=6,
+    )
 
 
 def _marks(

@@ -17,6 +17,7 @@ from typing import Final
 
 from dashboard.charts.chart import (
     FRAME_PX,
+    OPEN,
     STROKE,
     SYMBOLS,
     Band,
@@ -40,6 +41,7 @@ ARROWS: Final = {"triangle-left-open": "◁", "triangle-right-open": "▷"}
 ROW_LETTERS: Final = 26
 """As many letters of a row's name stand in a line beside it."""
 BOX_SHARE: Final = 0.31
+PUPIL: Final = 0.32
 PX_A_REM: Final = 16
 Place = tuple[float, float]
 
@@ -90,9 +92,7 @@ def _key(chart: Chart) -> str:
             dashed = f" {series.line.dash}" if series.line else ""
             swatch = line.format(f" {paint}{dashed}") if series.line else ""
             if series.symbol:
-                symbols = [series.symbol, *SYMBOLS]
-                symbol = symbols[0] if isinstance(symbols[0], str) else symbols[0][0]
-                swatch += "".join(_mark("M6 6h0", symbol, paint, 8, 1))
+                swatch += "".join(_mark("M6 6h0", series.key, paint, 8, 1))
         group = (
             f"{series.group}, " if isinstance(series, Points) and series.group else ""
         )
@@ -291,14 +291,15 @@ def _points(points: Points, field: Field) -> Iterator[str]:
         yield f'<path class="line {paint}" d="{_intervals(points, field)}"/>'
     if not points.symbol:
         return
-    forms: dict[tuple[str, str], list[str]] = {}
+    forms: dict[tuple[str, str, float], list[str]] = {}
     for at, (x, y) in enumerate(places):
         if x is None or y is None:
             continue
         symbol = points.symbol if isinstance(points.symbol, str) else points.symbol[at]
         one = points.colour if isinstance(points.colour, str) else points.colour[at]
-        forms.setdefault((symbol, _paint(one)), []).append(f"M{field.at(x, y)}")
-    for (symbol, colour), moves in forms.items():
+        form = symbol, _paint(one), points.opacity_at(at)
+        forms.setdefault(form, []).append(f"M{field.at(x, y)}")
+    for (symbol, colour, opacity), moves in forms.items():
         if symbol in ARROWS:
             continue  # written as letters: strokes have no direction
         if symbol == STROKE:
@@ -308,22 +309,26 @@ def _points(points: Points, field: Field) -> Iterator[str]:
             yield f'<path class="line {colour}" d="{d}"/>'
         else:
             d = "".join(f"{move}h0" for move in moves)
-            yield from _mark(d, symbol, colour, points.size, points.opacity)
+            yield from _mark(d, symbol, colour, points.size, opacity)
 
 
 def _mark(
     d: str, symbol: str, colour: str, size: float, opacity: float
 ) -> Iterator[str]:
-    """Draw marks: every second form is square, of four the last two are open."""
-    base = symbol.removesuffix("-open")
+    """Draw marks: every second form is square, of four the last two have a pupil.
+
+    What is open is a thin ring: it means something.
+    """
+    base = symbol.removesuffix(OPEN)
     form = SYMBOLS.index(base) if base in SYMBOLS else 0
     shape = "square" if form % 2 else "round"
     faded = f' opacity="{opacity:g}"' if opacity != 1 else ""
     wide = size * (0.85 if form % 2 else 0.95)
     look = f'class="mark {shape} {colour}" stroke-width="{wide:.3g}"'
     yield f'<path {look}{faded} d="{d}"/>'
-    if symbol.endswith("-open") or form % 4 > 1:
-        look = f'class="mark {shape} hole" stroke-width="{wide - 3.4:.3g}"'
+    hole = wide - 3.4 if symbol.endswith(OPEN) else wide * PUPIL
+    if symbol.endswith(OPEN) or form % 4 > 1:
+        look = f'class="mark {shape} hole" stroke-width="{hole:.3g}"'
         yield f'<path {look} d="{d}"/>'
 
 

@@ -8,6 +8,12 @@ MEDIA_TYPES: Mapping[str, str] = {
     "json": "application/json",
     "tex": "application/x-tex; charset=utf-8",
     "pdf": "application/pdf",
+    "md": "text/markdown; charset=utf-8",
+    "svg": "image/svg+xml",
+    "png": "image/png",
     "bib": "application/x-bibtex; charset=utf-8",
+    "txt": "text/plain; charset=utf-8",
+    "pgf": "application/x-tex; charset=utf-8",
+    "zip": "application/zip",
     "csl.json": "application/vnd.citationstyles.csl+json",
 }

@@ -45,6 +45,7 @@ SPECIAL = {
     "\N{LESS-THAN OR EQUAL TO}": r"$\leq$",
     "\N{GREATER-THAN OR EQUAL TO}": r"$\geq$",
     "\N{RIGHTWARDS ARROW}": r"\textrightarrow{}",
+    "\N{GREEK SMALL LETTER TAU}": r"$\tau$",
 }
 # What T1's ligatures would make one character of.
 LIGATURES = ("--", ",,")

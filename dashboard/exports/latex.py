@@ -11,14 +11,15 @@ from siunitx.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import CaseGroup, CaseRow, Column, ComparisonTable
 from dashboard import wording
 from dashboard.exports.escaping import OTHER_CHARACTER, tex
+from dashboard.exports.sources import Source
 from dashboard.exports.table_texts import (
     group_text,
     guests_text,
@@ -27,7 +28,7 @@ from dashboard.exports.table_texts import (
 )
 from dashboard.kit.figures import for_files
 from dashboard.kit.selections import ENERGY, SPEED
-from dashboard.kit.table_cells import SILENT, both_ends, row_figure
+from dashboard.kit.table_cells import SILENT, both_ends, row_decimals, row_figure
 from dashboard.wording import states, verdicts
 from dashboard.wording.verdicts import (
     OVERHEAD,
@@ -74,24 +75,6 @@ AFTER_SIGN = re.compile(r"(?<=[-_/.,=:;+&])")
 WORD, PART = 8, 16
 
 
-@dataclass(frozen=True)
-class Source:
-    """Where the numbers come from.
-
-    ``show`` is what cells show, ``against`` says so and what they are set against.
-    """
-
-    title: str
-    slug: str
-    address: str
-    against: str
-    made_on: str
-    show: str = SPEED
-    equivalence_margin_percent: float = 2.0
-    tested: int = 0
-    """Of how many cells together the verdicts were corrected for."""
-
-
 @for_files()
 def latex(table: ComparisonTable, source: Source) -> str:
     """Return the tables of a comparison, each with caption, label and notes."""
@@ -114,22 +97,16 @@ def _table(
         if any(row.cells[part])
     ]
     cells = [cell for _group, row in measured for cell in row.cells[part] if cell]
-    # A letter for each thing that has to be explained below the table.
-    noted = sorted({note for cell in cells for note in _noted(cell)})
-    # There are fewer notes than letters.
-    letters = {note: chr(ord("a") + at) for at, note in enumerate(noted)}
-    texts = [
-        [_cell(cell, source.show, letters) for cell in row.cells[part]]
-        for _group, row in measured
-    ]
+    letters = letters_of(cells)
+    texts = [row_cells(row, part, source.show, letters) for _group, row in measured]
     systems = table.head.columns[part]
     heads = list(_heading_lines(systems))
     body = list(_body_lines(measured, texts))
-    caption = _caption(table, source, place)
+    caption = caption_text(table, source, place)
     shows = "" if source.show == SPEED else source.show
     part_of = str(place[0]) if place[1] > 1 else ""
     label = "tab:" + "-".join(filter(None, (source.slug, shows, part_of)))
-    notes = " ".join(_notes(table, source, letters))
+    notes = " ".join(notes_below(table, source, letters))
     spec = [
         f" colspec={{{_columns(texts, len(systems))}}},",
         f" row{{1-{len(heads)}}}={{guard,c}}, cell{{1-{len(heads)}}}{{1}}={{l}},",
@@ -165,6 +142,13 @@ def _table(
     return "\n".join(lines)
 
 
+def letters_of(cells: Iterable[ComparisonRow]) -> dict[str, str]:
+    """Return a letter for each thing that has to be explained below a table."""
+    notes = sorted({note for cell in cells for note in _noted(cell)})
+    # There are fewer notes than letters.
+    return {note: chr(ord("a") + at) for at, note in enumerate(notes)}
+
+
 def _columns(texts: Sequence[Sequence[tuple[str, str]]], count: int) -> str:
     """Return the column of the labels and those of the systems, between their gaps.
 
@@ -175,13 +159,13 @@ def _columns(texts: Sequence[Sequence[tuple[str, str]]], count: int) -> str:
         rf"wd={part:.4f}\linewidth-{GAP_PT}pt" for part in (LABEL_SHARE * share, share)
     )
     systems = (
-        f"Q[c,{system},si={{{_number_format(cells)}}}]"
+        f"Q[c,{system},si={{{number_format(cells)}}}]"
         for cells in zip(*texts, strict=True)
     )
     return "".join([f"Q[l,{label}]", *systems])
 
 
-def _number_format(cells: Sequence[tuple[str, str]]) -> str:
+def number_format(cells: Sequence[tuple[str, str]]) -> str:
     """Return for how many digits siunitx keeps room in a column."""
     numbers = [number for first, _ in cells if (number := SET_NUMBER.match(first))]
     sign = "-" if any(number[1] for number in numbers) else ""
@@ -196,11 +180,11 @@ def _number_format(cells: Sequence[tuple[str, str]]) -> str:
 def _heading_lines(columns: Sequence[Column]) -> Iterator[str]:
     """Yield the platforms and, below, each property by which the columns differ."""
     for name, headings in heading_lines(columns):
-        cells = [_broken(wording.property_name(name)) if name else ""]
+        cells = [broken(wording.property_name(name)) if name else ""]
         rules, at = [], 2
         for text, width in headings:
             span = rf"\SetCell[c={width}]{{c}} " if width > 1 else ""
-            cells += [f"{span}{{{_broken(text)}}}", *([""] * (width - 1))]
+            cells += [f"{span}{{{broken(text)}}}", *([""] * (width - 1))]
             if text and width > 1:
                 rules.append(rf"\cmidrule[lr]{{{at}-{at + width - 1}}}")
             at += width
@@ -219,10 +203,10 @@ def _body_lines(
     for (group, row), cells in zip(measured, texts, strict=True):
         if group is not shown:
             shown = group
-            title = rf"\bfseries {_broken(group_text(group, ', '))}"
+            title = rf"\bfseries {broken(group_text(group, ', '))}"
             span = rf"\SetCell[c={len(cells) + 1}]{{l}}"
             yield rf"{span} {{{title}}}{' &' * len(cells)} \\*"
-        label = _broken(row_text(row, ", "))
+        label = broken(row_text(row, ", "))
         firsts = " & ".join(first for first, _second in cells)
         if any(second for _first, second in cells):
             seconds = " & ".join(second for _first, second in cells)
@@ -232,8 +216,16 @@ def _body_lines(
             yield rf"{{{label}}} & {firsts} \\"
 
 
+def row_cells(
+    row: CaseRow, part: slice, show: str, letters: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Return the cells of a row that stand in one part of the table."""
+    decimals = row_decimals(row.cells)
+    return [_cell(cell, show, letters, decimals) for cell in row.cells[part]]
+
+
 def _cell(
-    row: ComparisonRow | None, show: str, letters: Mapping[str, str]
+    row: ComparisonRow | None, show: str, letters: Mapping[str, str], decimals: int
 ) -> tuple[str, str]:
     """Return a cell and what stands below it: an interval, or the other of two ends."""
     if row is None:
@@ -244,13 +236,13 @@ def _cell(
     if ratio and show != VALUE:
         signs = SIGNS_OF_ENERGY if row.shown.is_energy else SIGNS
         judgement = row.shown.judgement
-        sign = signs.get(judgement.verdict, "") if judgement else ""
+        sign = _sign(judgement, signs)
         ends = interval_ends(row, show)
         second = f"[{tex(ends[0])}, {tex(ends[1])}]" if ends else ""
         return _number(ratio, sign + mark), _below(second)
     if row.shown.ratio_range is not None and show != VALUE:
         judgement = row.shown.judgement
-        sign = SIGNS.get(judgement.verdict, "") if judgement else ""
+        sign = _sign(judgement, SIGNS)
         low, high = ratio_range_ends(row, show)
         second = rf"\textendash{{}} {tex(high)}"
         return _number(low, sign + mark), _below(second)
@@ -259,8 +251,16 @@ def _cell(
         between = r"\textbar{}" if row.shown.speeds else r"\textendash{}"
         second = rf"{between} \textit{{{tex(ends[1])}}}"
         return _number(ends[0], mark, r"\itshape "), _below(second)
-    figure = row_figure(row.shown)
+    figure = row_figure(row.shown, decimals=decimals)
     return _number(figure, mark, r"\itshape ") if figure else NOT_MEASURED, ""
+
+
+def _sign(judgement: Judgement | None, signs: Mapping[str, str]) -> str:
+    """Return a verdict's sign, with a star where it rests on an assumption."""
+    sign = signs.get(judgement.verdict, "") if judgement else ""
+    return (
+        f"{sign}{verdicts.WEAK}" if sign and judgement and judgement.is_weak else sign
+    )
 
 
 def _number(text: str, after: str, style: str = "") -> str:
@@ -290,7 +290,7 @@ def _noted(row: ComparisonRow) -> list[str]:
     return notes + [code for code in codes if has_ratio or code == "flagged"]
 
 
-def _broken(text: str) -> str:
+def broken(text: str) -> str:
     """Return a text of which no word is too long for a narrow column.
 
     TeX hyphenates; where a word has signs, or is no word, it is told where to break.
@@ -307,7 +307,7 @@ def _broken(text: str) -> str:
     return r"\hspace{0pt}" + " ".join(words)
 
 
-def _caption(table: ComparisonTable, source: Source, place: tuple[int, int]) -> str:
+def caption_text(table: ComparisonTable, source: Source, place: tuple[int, int]) -> str:
     common = [wording.scenario_name(table.scenario)] if table.scenario else []
     common += [wording.fact_text(fact) for fact in table.head.constants]
     texts = [f"{source.title}: {source.against}."]
@@ -317,10 +317,10 @@ def _caption(table: ComparisonTable, source: Source, place: tuple[int, int]) -> 
     if place[1] > 1:
         words = {"part": place[0], "all": place[1]}
         texts.append(_("Part %(part)s of %(all)s.") % words)
-    return _broken(" ".join(texts))
+    return broken(" ".join(texts))
 
 
-def _notes(
+def notes_below(
     table: ComparisonTable, source: Source, letters: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield what stands below a table, as one paragraph."""
@@ -330,7 +330,7 @@ def _notes(
         meaning = verdicts.WITHHELD.get(note) or states.state_meaning(note)
         yield rf"\textsuperscript{{{letter}}} {tex(str(meaning))}."
     documents = dict.fromkeys(cell.document for cell in _cells(table) if cell.document)
-    origins = "; ".join(map(_broken, (*documents, source.address)))
+    origins = "; ".join(map(broken, (*documents, source.address)))
     yield tex(_("Source:"))
     yield rf"{origins}, {source.made_on}.\par}}"
 
@@ -367,6 +367,10 @@ def _remarks(table: ComparisonTable, source: Source) -> Iterator[str]:
             )
         percent = f"{source.equivalence_margin_percent:g}"
         yield tex(margin % {"margin": percent, "n": source.tested})
+        judged = [cell.shown.judgement for cell in _cells(table)]
+        yield tex(verdicts.scopes_text(verdicts.judged_scopes(judged)))
+        if any(it and it.is_weak and it.is_assessed for it in judged):
+            yield tex(f"{verdicts.WEAK} {verdicts.WEAK_MEANING}.")
     counts = {
         n for cell in _cells(table) for n in (cell.shown.n, cell.shown.baseline_n) if n
     }

@@ -19,7 +19,7 @@ from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import ComparisonTable
 
-FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
+FORMULAS = ("=", "+", "-", "@", "|", "\t", "\r", "\n")
 # What a cell is, and where it comes from, by the names of a file's columns.
 NAMED: dict[str, str] = {
     "id": "id",
@@ -48,6 +48,17 @@ NAMED: dict[str, str] = {
 STATED = ("state", "reason", "document", "table")
 # Repeated in each line of a file: a line may be copied without the others.
 SOURCED = ("against", "address", "made_on")
+# What was repeated, and what a verdict therefore speaks of.
+REPEATED = (
+    "design",
+    "scope",
+    "own_sessions",
+    "baseline_sessions",
+    "shared_sessions",
+    "between_sd",
+    "is_weak",
+    "rule_set",
+)
 FIELDS = (
     *NAMED,
     "value",
@@ -70,14 +81,7 @@ FIELDS = (
     "overhead_high",
     "range_low",
     "range_high",
-    "design",
-    "scope",
-    "own_sessions",
-    "baseline_sessions",
-    "shared_sessions",
-    "between_sd",
-    "is_weak",
-    "rule_set",
+    *REPEATED,
 )
 ENERGY_FIELDS = (
     *NAMED,
@@ -96,6 +100,7 @@ ENERGY_FIELDS = (
     "verdict",
     "reasons",
     *STATED,
+    *REPEATED,
 )
 
 
@@ -165,7 +170,8 @@ def records(table: ComparisonTable) -> Iterator[dict[str, Any]]:
 
     Of energies (`ENERGY_FIELDS`) ``energy`` and ``baseline_energy`` are means over the
     metered runs in ``energy_unit``, J or J for a unit of work; ``energy_ratio`` is
-    own / baseline with ``energy_low`` to ``energy_high`` as its 95 % interval.
+    own / baseline with ``energy_low`` to ``energy_high`` as its 95 % interval, by what
+    was repeated as that of speeds.
     """
     for group in table.groups:
         for line in group.rows:
@@ -174,6 +180,7 @@ def records(table: ComparisonTable) -> Iterator[dict[str, Any]]:
                 record = {
                     **{name: attrgetter(path)(row) for name, path in NAMED.items()},
                     **(_energy(row) if row.shown.is_energy else _speed(row)),
+                    **_repeated(judgement),
                     "baseline_system_id": row.shown.baseline_system_id,
                     "verdict": judgement.verdict if judgement else None,
                     "reasons": list(judgement.codes) if judgement else [],
@@ -213,7 +220,6 @@ def _speed(row: ComparisonRow) -> dict[str, Any]:
         "overhead": overhead(shown.ratio),
         "overhead_low": overhead(high),
         "overhead_high": overhead(low),
-        **_repeated(judgement),
     }
 
 

@@ -38,7 +38,9 @@ def heading_lines(
 
 def group_text(group: CaseGroup, between: str) -> str:
     """Return what the rows of a group have in common."""
-    component = f"{wording.component_name(group.component)}: {group.tool}"
+    component = wording.component_name(group.component)
+    if group.tool:
+        component = f"{component}: {group.tool}"
     better = str(wording.BETTER.get(group.better, ""))
     facts = map(wording.fact_text, group.facts)
     return between.join(

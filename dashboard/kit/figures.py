@@ -3,10 +3,16 @@
 Every number of a page is written here, as the language of the page writes numbers;
 what leaves the site as a file keeps the decimal point (``for_files``). Of Django only
 the language and its formats are used.
+
+One rule says how many digits a measured number has, on pages and in files for people:
+where there is an interval, as many as show two digits of half of it (``within``);
+where there is none, four significant digits at most. Zeros at the end are kept where
+they say how sure a number is, or beside a number that has more: 13.80 beside 13.82.
+Who writes a paper may want another number of them (``with_digits``).
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -28,8 +34,17 @@ EVEN: Final = "even"
 GROUPED_FROM: Final = 1_000
 PLAIN_FROM: Final = 1e-9
 PLAIN_TO: Final = 1e21
-TABLE_DIGITS: Final = 6
+TABLE_DIGITS: Final = 4
+"""Significant digits of a number of which no interval is known."""
+CHECK_DIGITS: Final = 6
+"""Of numbers that are checked against each other; no interval justifies more."""
+SURE_DIGITS: Final = 2
+"""Of half an interval, and the least of any number."""
 RATIO_DECIMALS: Final = 3
+# Of an interval that reaches farther than this factor each end has digits of its own.
+FAR: Final = 10.0
+
+Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -49,6 +64,7 @@ class Locale:
 
 OF_FILES: Final = Locale()
 _is_for_files: ContextVar[bool] = ContextVar("is_for_files", default=False)
+_digits: ContextVar[int | None] = ContextVar("digits", default=None)
 
 
 @contextmanager
@@ -61,10 +77,43 @@ def for_files() -> Iterator[None]:
         _is_for_files.reset(before)
 
 
+@contextmanager
+def with_digits(count: int | None) -> Iterator[None]:
+    """Write measured numbers with so many significant digits, as long as this lasts.
+
+    None: with those that their intervals justify, by the rule above.
+    """
+    before = _digits.set(count)
+    try:
+        yield
+    finally:
+        _digits.reset(before)
+
+
+_asked_once: ContextVar[Locale | None] = ContextVar("asked_once", default=None)
+
+
+@contextmanager
+def asked_once() -> Iterator[None]:
+    """Ask only once for the reader's language: of each number it takes too long.
+
+    For a thousand cells of one page, whose language does not change meanwhile.
+    """
+    before = _asked_once.set(locale())
+    try:
+        yield
+    finally:
+        _asked_once.reset(before)
+
+
 def locale() -> Locale:
     """Return how numbers and days are written now."""
+    if _is_for_files.get():
+        return OF_FILES
+    if known := _asked_once.get():
+        return known
     language = get_language()
-    return OF_FILES if _is_for_files.get() or not language else locale_of(language)
+    return locale_of(language) if language else OF_FILES
 
 
 @lru_cache
@@ -109,24 +158,104 @@ def exact(value: float) -> str:
     return localized(whole if fraction in ("", "0") else f"{whole}.{fraction}")
 
 
-def brief(value: float) -> str:
-    """Write a number for a table: exact when short, else six significant digits."""
+def brief(
+    value: float,
+    within: Interval | None = None,
+    *,
+    decimals: int | None = None,
+    digits: int = TABLE_DIGITS,
+) -> str:
+    """Write a measured number: with the digits that its interval justifies.
+
+    Without one it is exact when short, else of so many significant ``digits``;
+    ``decimals`` are those of the numbers beside it (`decimals_beside`).
+    """
     if value == 0 or not isfinite(value):
         return exact(value)
-    digits = TABLE_DIGITS - 1 - floor(log10(abs(value)))
-    return exact(round(value, max(digits, 0)))
+    if (wanted := _digits.get()) is not None:
+        return _rounded(value, _decimals(value, wanted))
+    most = _decimals(value, digits)
+    if within is not None and (sure := _decimals_within(value, within)) is not None:
+        return _rounded(value, sure)
+    if decimals is not None:
+        return _rounded(value, min(decimals, most))
+    return exact(round(value, most))
 
 
-def ratio(value: float) -> str:
-    """Write a ratio with three decimals; a tiny one with two significant digits."""
+def decimals_beside(values: Iterable[float | None]) -> int:
+    """Return the decimals with which numbers of no known interval stand in a row."""
+    known = [value for value in values if value and isfinite(value)]
+    return max(map(_decimals_told, known), default=0)
+
+
+def _decimals_told(value: float) -> int:
+    """Return the decimals that a number of a table has by itself."""
+    most = _decimals(value, TABLE_DIGITS)
+    written = Decimal(repr(round(value, most))).normalize().as_tuple().exponent
+    return max(-int(written), 0)
+
+
+def ratio(value: float, within: Interval | None = None) -> str:
+    """Write a ratio, or an end of its interval, with the digits this justifies.
+
+    Without an interval with three decimals and four significant digits at most; a tiny
+    one with two significant digits.
+    """
+    wanted = _digits.get()
+    if wanted is not None and value and isfinite(value):
+        return _rounded(value, _decimals(value, wanted))
+    if within is not None and (sure := _decimals_within(value, within)) is not None:
+        return _rounded(value, sure)
     if 0 < value < 0.01:
         return number(value, ".2g")
-    return number(value, f",.{RATIO_DECIMALS}f")
+    if not isfinite(value):
+        return exact(value)
+    return _rounded(value, min(RATIO_DECIMALS, _decimals(value, TABLE_DIGITS)))
 
 
-def overhead(ratio: float) -> str:
-    """Write what is lost of 1 in percent; it is below 0 where something is gained."""
-    return _percent_lost(ratio, 1)
+def quoted_ratio(value: float) -> str:
+    """Write a ratio as sentences quote it that left the site, which is never changed:
+    three decimals, of a tiny one two significant digits."""
+    return number(value, ".2g" if 0 < value < 0.01 else f",.{RATIO_DECIMALS}f")
+
+
+def ends(interval: Interval) -> tuple[str, str]:
+    """Write both ends of the interval of a ratio."""
+    low, high = (ratio(end, interval) for end in interval)
+    return low, high
+
+
+def overhead(ratio: float, within: Interval | None = None) -> str:
+    """Write what is lost of 1 in percent; it is below 0 where something is gained.
+
+    ``within`` is the interval of the ratio, not of what is lost.
+    """
+    sure = None if within is None else _decimals_within(ratio, within)
+    if (wanted := _digits.get()) is not None:
+        sure = _decimals(ratio, wanted)
+    return _percent_lost(ratio, 1 if sure is None else max(sure - 2, 0))
+
+
+def _decimals(value: float, digits: int) -> int:
+    """Return the decimals of so many significant digits; below 0: tens, hundreds."""
+    # As rounded: 9.996 has one decimal of three digits.
+    return digits - 1 - int(f"{value:.{digits - 1}e}".partition("e")[2])
+
+
+def _decimals_within(value: float, within: Interval) -> int | None:
+    """Return the decimals that an interval justifies; None where it has no width."""
+    low, high = within
+    half = (high - low) / 2
+    if not (isfinite(half) and half > 0):
+        return None
+    most, least = (_decimals(value, n) for n in (CHECK_DIGITS, SURE_DIGITS))
+    if low > 0 and high > FAR * low:
+        return least
+    return min(max(_decimals(half, SURE_DIGITS), least), most)
+
+
+def _rounded(value: float, decimals: int) -> str:
+    return number(round(value, decimals), f",.{max(decimals, 0)}f")
 
 
 def whole_overhead(ratio: float) -> str:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from benchmarks.errors import BenchmarksError, TextError
 from benchmarks.text import clean_text, collapse
@@ -28,6 +29,24 @@ class LineField(forms.CharField):
             return clean_text(text)
         except TextError as error:
             raise forms.ValidationError(wording.said(error.sentence)) from None
+
+
+class ShortNameField(forms.SlugField):
+    """What a new thing is called in addresses; it may follow from its name."""
+
+    def __init__(self, *, max_length: int = 100) -> None:
+        super().__init__(
+            label=_("Short name"),
+            required=False,
+            max_length=max_length,
+            help_text=_(
+                "For addresses: letters, digits, - and _. It stays for good. Left "
+                "empty, it follows from the name."
+            ),
+            error_messages={
+                "invalid": _("Use letters a-z, digits, - and _ only, like rack-7.")
+            },
+        )
 
 
 def cleaned(form: forms.Form) -> dict[str, Any]:

@@ -1,5 +1,8 @@
-"""What Django's settings name: a page for an empty 405, the finder of Plotly's file."""
+"""What Django's settings name: pages for an empty 405 and for a database that is away
+or busy, the finder of Plotly's file."""
 
+import logging
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +12,14 @@ from django.contrib.staticfiles.finders import BaseFinder
 from django.core.files.storage import FileSystemStorage
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.views.defaults import server_error
 
+from benchmarks.database import sqlstate, was_away
+from benchmarks.errors import TOOK_TOO_LONG, TooFastError
+
+logger = logging.getLogger(__name__)
+RETRY_AFTER_S = 5
 SERVED = "vendor/plotly.min.js"
 PACKAGE_DATA = Path(plotly.__file__).parent / "package_data"
 
@@ -31,6 +41,46 @@ class ButtonAddressMiddleware:
         # A 405 has to say what is allowed (RFC 9110).
         page["Allow"] = response["Allow"]
         return page
+
+
+class BusyMiddleware:
+    """Say 503 and when to try again, where the database is away or took too long."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(
+        self, request: HttpRequest, error: Exception
+    ) -> HttpResponse | None:
+        """Answer what a view could not; None for what is a mistake of ours."""
+        if isinstance(error, TooFastError):
+            page = render(request, "429.html", {"error": error}, status=error.status)
+            page["Retry-After"] = str(error.wait_s)
+            return page
+        return unavailable(error)
+
+
+def show_broken(request: HttpRequest) -> HttpResponse:
+    """Answer what broke outside of a view: with 503 where only the database is away."""
+    # Django calls this while it handles the error.
+    return unavailable(sys.exc_info()[1]) or server_error(request)
+
+
+def unavailable(error: BaseException | None) -> HttpResponse | None:
+    """Return the page for a database that is away or busy; None for another error.
+
+    It asks the database for nothing: not even who reads it.
+    """
+    if not was_away(error):
+        return None
+    logger.error("The database did not answer: %s", error)
+    busy = sqlstate(error) in TOOK_TOO_LONG
+    page = render_to_string("503.html", {"is_busy": busy})
+    headers = {"Retry-After": str(RETRY_AFTER_S), "Cache-Control": "no-store"}
+    return HttpResponse(page, status=503, headers=headers)
 
 
 class PlotlyFinder(BaseFinder):

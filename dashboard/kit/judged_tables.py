@@ -4,19 +4,20 @@ The compare page draws its chart from it, files hand it out; the page of two sys
 takes its rows from here.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import Reference, comparison_rows
+from benchmarks.comparing.sifting import ranks, sifted
 from benchmarks.comparing.table import (
     ComparisonTable,
     comparison_table,
     rows_with_ratios,
 )
-from benchmarks.comparing.verdicts import study_verdicts
+from benchmarks.comparing.verdicts import VerdictMark, study_verdicts
 from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_rows, tested
 from dashboard.kit.selections import ENERGY, Selection, chooser, searched
@@ -38,6 +39,7 @@ class JudgedTable:
     narrowed: Mapping[str, str]
     names: Mapping[int, str]
     """What the study's systems are called, by their ids."""
+    chosen: Selection
 
 
 def judged_table(study: Study, query: Mapping[str, str]) -> JudgedTable:
@@ -63,13 +65,28 @@ def judged_table(study: Study, query: Mapping[str, str]) -> JudgedTable:
         both = {system.pk for system in pinned}
         rows = [row for row in rows if row.system.id in both]
     return JudgedTable(
-        searched(table_of(rows, chosen), chosen.q),
+        searched(table_of(rows, chosen, {}), chosen.q),
         baseline or study.reference_system,
         chosen.show,
         count,
         narrowed,
         choice.names,
+        chosen,
     )
+
+
+def part_of(
+    judged: JudgedTable, cases: Collection[int], systems: Collection[int]
+) -> JudgedTable:
+    """Return the same of some cases and systems alone; where none is named, of all."""
+    cells = [
+        cell
+        for cell in judged.table.cells
+        if not cases or cell.case.id in cases
+        if not systems or cell.system.id in systems
+    ]
+    table = searched(table_of(cells, judged.chosen, {}), judged.chosen.q)
+    return replace(judged, table=table)
 
 
 def judged_rows(
@@ -98,7 +115,28 @@ def judged_rows(
     return read(verdicts=verdicts), verdicts.tested
 
 
-def table_of(rows: Sequence[ComparisonRow], chosen: Selection) -> ComparisonTable:
-    """Return rows as the table that was chosen."""
-    shown = rows_with_ratios(rows) if chosen.only else rows
-    return comparison_table(shown, group=chosen.group, order=chosen.order)
+def table_of(
+    rows: Sequence[ComparisonRow],
+    chosen: Selection,
+    marks: Mapping[int, VerdictMark],
+) -> ComparisonTable:
+    """Return rows as the table that was chosen: filtered, sorted, columns in order.
+
+    ``marks`` are those of rows that are not judged in words.
+    """
+    sieve = chosen.sieve
+    shown = sifted(rows_with_ratios(rows) if chosen.only else rows, marks, sieve)
+    ranked = ranks(shown, marks, sieve, chosen.sort) if chosen.sort else None
+    table = comparison_table(
+        shown, group=chosen.group, order=chosen.order, ranks=ranked
+    )
+    if not (chosen.q and chosen.order):
+        return table
+    # The columns' order is that of the medians that are shown: of what is found.
+    return comparison_table(
+        shown,
+        group=chosen.group,
+        order=chosen.order,
+        ranks=ranked,
+        best=searched(table, chosen.q).cells,
+    )

@@ -27,6 +27,7 @@ from django.utils import timezone
 from django.utils.safestring import mark_safe
 from django.utils.translation import get_language
 
+from benchmarks.database import one_moment
 from benchmarks.studies.data_versions import database_version
 from dashboard.kit import figures
 from dashboard.kit.viewers import person_of
@@ -99,12 +100,14 @@ def kept_page(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
         with _lock:
             text = _texts.get(key) if key else None
         if text is None:
-            answer = view(request, *args, **kwargs)
-            if isinstance(answer, HttpResponse):
-                return answer
-            marks = {"border": BORDER, "csrf_token": SECRET}
-            context = {**answer.context, **marks}
-            text = render_to_string(answer.template, context, _stranger(request))
+            # Much of what a view returns is read only where a template asks for it.
+            with one_moment():
+                answer = view(request, *args, **kwargs)
+                if isinstance(answer, HttpResponse):
+                    return answer
+                marks = {"border": BORDER, "csrf_token": SECRET}
+                context = {**answer.context, **marks}
+                text = render_to_string(answer.template, context, _stranger(request))
             # The cache raises for a text that is larger than all its room.
             if key and size_of(text) <= MOST_BYTES:
                 with _lock:

@@ -54,7 +54,7 @@ def _share_entry(share: Share | None) -> Entry:
     if share is None:
         return Entry("", sub=_("no case in common"), is_number=True)
     return Entry(
-        figures.ratio(share.mean),
+        figures.ratio(share.mean, share.interval),
         sub="\n".join(share_facts(share)),
         shade=figures.heat(share.mean),
         is_number=True,
@@ -63,11 +63,9 @@ def _share_entry(share: Share | None) -> Entry:
 
 def share_facts(share: Share) -> Iterator[str]:
     """Say how sure a mean is, what it rests on, and where it is worst."""
-    if share.low is not None and share.high is not None:
-        bounds = figures.ratio(share.low), figures.ratio(share.high)
-        yield _("95 %% %(low)s to %(high)s") % dict(
-            zip(("low", "high"), bounds, strict=True)
-        )
+    if share.interval is not None:
+        low, high = figures.ends(share.interval)
+        yield _("95 %% %(low)s to %(high)s") % {"low": low, "high": high}
     if share.cases > 1:
         yield _("cases %(low)s to %(high)s") % {
             "low": figures.ratio(share.minimum),

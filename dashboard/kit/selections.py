@@ -3,12 +3,16 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 from typing import Any
 
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from benchmarks.comparing.rows import Facets, facets
+from benchmarks.comparing.sifting import ENERGY_VERDICTS, VERDICTS, Sieve
 from benchmarks.comparing.table import (
     BY_RATIO,
     OPTIONS,
@@ -21,7 +25,7 @@ from benchmarks.models import Run, Study, System
 from dashboard import wording
 from dashboard.kit.addresses import address, unmet
 from dashboard.wording import states
-from dashboard.wording.verdicts import OVERHEAD, VALUE
+from dashboard.wording.verdicts import OVERHEAD, VALUE, verdict_name
 
 NATIVE = "native"
 ALL = "all"
@@ -39,6 +43,25 @@ ORDERS = {
     "": gettext_lazy("By their properties"),
     BY_RATIO: gettext_lazy("Best median first"),
 }
+SORTS = {
+    "": gettext_lazy("By tool"),
+    "effect": gettext_lazy("Largest effect first"),
+    "-effect": gettext_lazy("Smallest effect first"),
+    "slowest": gettext_lazy("Slowest first"),
+    "fastest": gettext_lazy("Fastest first"),
+    "verdict": gettext_lazy("By verdict"),
+    "evidence": gettext_lazy("Strongest evidence first"),
+}
+EVIDENCE = {
+    "": gettext_lazy("All"),
+    "faint": gettext_lazy("2 runs a side or more"),
+    "indicative": gettext_lazy("3 runs a side or more"),
+    "verdict": gettext_lazy("5 runs a side or more"),
+    "ranking": gettext_lazy("10 runs a side or more"),
+}
+EFFECTS = ("2", "5", "10", "25", "50", "100")
+"""How far a ratio is from 1 at least, in percent."""
+NO_EFFECT_IS_SO_LARGE = inf
 KEPT = {"": gettext_lazy("All"), "ratios": gettext_lazy("Only with ratios")}
 
 
@@ -60,6 +83,18 @@ class Menu:
     choices: tuple[Choice, ...]
     is_changed: bool
     is_wide: bool = False
+
+    @property
+    def options(self) -> SafeString:
+        """The entries as HTML: a template for each of hundreds takes too long."""
+        return mark_safe(
+            "".join(
+                f'<option value="{escape(choice.value)}"'
+                f"{' selected' if choice.is_chosen else ''}>"
+                f"{escape(choice.label)}</option>\n"
+                for choice in self.choices
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -89,7 +124,20 @@ class Selection:
     order: str = ""
     only: str = ""
     q: str = ""
+    verdict: str = ""
+    evidence: str = ""
+    effect: str = ""
+    sort: str = ""
     pins: tuple[str, ...] = ()
+
+    @property
+    def sieve(self) -> Sieve:
+        """What is asked of rows; nonsense finds nothing, as it should."""
+        percent = 0.0
+        if self.effect:
+            is_known = self.effect in EFFECTS
+            percent = float(self.effect) if is_known else NO_EFFECT_IS_SO_LARGE
+        return Sieve(self.verdict, self.evidence, percent)
 
     def filters(self) -> dict[str, Any]:
         """Return the look-ups on cells; nonsense finds nothing, as it should."""
@@ -112,7 +160,10 @@ class Selection:
 
     def narrowed(self) -> dict[str, str]:
         """Return what is left of the study, by the names of the query's parts."""
-        names = ("component", "tool", "guest_os", "bits", "only", "q")
+        names = (
+            *("component", "tool", "guest_os", "bits", "only", "q"),
+            *("verdict", "evidence", "effect"),
+        )
         scenario = "" if self.scenario == ALL else self.scenario
         parts = {"scenario": scenario, **{name: getattr(self, name) for name in names}}
         return {name: text for name, text in parts.items() if text}
@@ -162,6 +213,11 @@ class Chooser:
         ]
 
     @property
+    def is_looked_at_otherwise(self) -> bool:
+        """Whether a look is not as it stands at first, so that its menus are open."""
+        return any(menu.is_changed for menu in self.looks)
+
+    @property
     def pins(self) -> list[Removable]:
         """What is pinned, each with the way to let it go."""
         keys = tuple(str(system.pk) for system in self.pinned)
@@ -195,6 +251,7 @@ def chooser(study: Study, query: Mapping[str, str]) -> Chooser:
         "show": chosen.show,
         "order": chosen.order,
         "only": chosen.only,
+        "sort": chosen.sort,
     }
     return Chooser(
         query=query,
@@ -223,6 +280,10 @@ def selection(query: Mapping[str, str], facets: Facets) -> Selection:
         order=_known(query.get("order"), ORDERS, ""),
         only=_known(query.get("only"), KEPT, ""),
         q=query.get("q", "").strip(),
+        verdict=query.get("verdict", ""),
+        evidence=query.get("evidence", ""),
+        effect=query.get("effect", ""),
+        sort=_known(query.get("sort"), SORTS, ""),
         # One more pin lets the oldest go.
         pins=tuple(filter(None, query.get("pin", "").split(",")))[-PINS:],
     )
@@ -277,7 +338,16 @@ def looks(chosen: Selection, facets: Facets) -> list[Menu]:
     names += [name for name in OPTIONS if name in options]
     names += sorted(options.difference(names))
     groups = {name: wording.property_name(name) for name in names}
+    known = ENERGY_VERDICTS if chosen.show == ENERGY else VERDICTS
+    said = {"": _("All")} | {name: verdict_name(name) for name in known}
+    sizes = {"": _("All")} | {
+        name: _("%(percent)s %% or more") % {"percent": name} for name in EFFECTS
+    }
     return [
+        _menu(chosen.verdict, "verdict", _("Verdict"), said),
+        _menu(chosen.evidence, "evidence", _("Evidence"), _texts(EVIDENCE)),
+        _menu(chosen.effect, "effect", _("Size of effect"), sizes),
+        _menu(chosen.sort, "sort", _("Sort rows"), _texts(SORTS)),
         _menu(chosen.show, "show", _("Cells show"), _texts(SHOWN)),
         _menu(chosen.group, "group", _("Group columns by"), groups),
         _menu(chosen.order, "order", _("Order columns"), _texts(ORDERS)),

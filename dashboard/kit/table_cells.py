@@ -1,5 +1,6 @@
 """One comparison row as one cell of the page: its texts, shade, and interval's bar."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp, log, log1p
 
@@ -37,6 +38,7 @@ class CellView:
     sub: str
     n: str
     state: str
+    interval: str = ""
     sign: str = ""
     is_withheld: bool = False
     """Whether there is a ratio of which a flag lets nothing be said."""
@@ -46,7 +48,7 @@ class CellView:
 class IntervalBar:
     """Places in percent of a log axis of ratios whose middle is 1.
 
-    ``ends`` and ``middle`` are what is written at them.
+    ``ends`` and ``middle`` are what is written at them, ``strength`` how it is drawn.
     """
 
     margin: tuple[str, str]
@@ -54,6 +56,7 @@ class IntervalBar:
     ratio: str
     ends: tuple[str, str]
     middle: str = "1"
+    strength: str = ""
 
 
 def cell_view(
@@ -62,10 +65,12 @@ def cell_view(
     show: str = "efficiency",
     *,
     is_n_told: bool = True,
+    decimals: int | None = None,
 ) -> CellView:
     """Return the texts of a cell; ``mark`` is its verdict where ``row`` has none.
 
-    ``n`` is left out where a table tells that of all its cells at once.
+    ``n`` is left out where a table tells that of all its cells at once; the unit stands
+    in the row's head. ``decimals`` are those of the values beside it.
     """
     seen = row.shown
     kind, shade = "plain", ""
@@ -75,21 +80,23 @@ def cell_view(
     elif seen.full_state in VALUES:
         kind = "value"
 
-    verdict = ""
+    verdict, is_weak = "", False
     if mark:
-        verdict = mark.verdict
+        verdict, is_weak = mark.verdict, mark.is_weak
     elif seen.judgement and not seen.is_energy:  # the legend's signs are of speeds
-        verdict = seen.judgement.verdict
+        verdict, is_weak = seen.judgement.verdict, seen.judgement.is_weak
     is_withheld = bool(mark and mark.is_flagged and shade)
 
+    interval, value = "", row_figure(seen, decimals=decimals)
     if seen.is_energy:
         main, sub = energy_texts(row)
     elif seen.ratio_range is not None and show != VALUE:
-        main, sub = verdicts.ratio_range_text(row, show), row_figure(seen, seen.unit)
+        main, sub = verdicts.ratio_range_text(row, show), value
     elif seen.ratio is None or show == VALUE:
-        main, sub = row_figure(seen), seen.unit
+        main, sub = value, ""
     else:
-        main, sub = ratio_text(row, show), wording.quantity(seen.value, seen.unit)
+        main, sub = ratio_text(row, show), value
+        interval = verdicts.shown_interval(row, show)
 
     state = states.state_name(seen.full_state)
     if seen.speeds:
@@ -106,7 +113,10 @@ def cell_view(
         sub=sub,
         n=f"n {seen.n}" if is_n_told else "",
         state="" if is_silent else state,
-        sign=verdicts.FLAGGED if is_withheld else verdicts.verdict_sign(verdict),
+        interval=interval,
+        sign=verdicts.FLAGGED
+        if is_withheld
+        else verdicts.verdict_sign(verdict, is_weak=is_weak),
         is_withheld=is_withheld,
     )
 
@@ -117,7 +127,9 @@ def full_figure(row: ComparisonRow) -> str:
     A single run with all its digits; what is computed has more than mean something.
     """
     is_whole = row.shown.n == 1 and not row.shown.is_energy
-    figure = wording.quantity(row.shown.value, row.shown.unit, whole=is_whole)
+    figure = wording.quantity(
+        row.shown.value, row.shown.unit, whole=is_whole, within=row.shown.within
+    )
     return figure or row_figure(row.shown, row.shown.unit)
 
 
@@ -127,10 +139,14 @@ def baseline_figure(row: ComparisonRow) -> str:
     return wording.quantity(row.shown.baseline_value, row.shown.unit, whole=is_whole)
 
 
-def row_figure(shown: Shown, unit: str = "") -> str:
-    """Return a row's mean, or what stands in its place: both speeds, or a range."""
+def row_figure(shown: Shown, unit: str = "", *, decimals: int | None = None) -> str:
+    """Return a row's mean, or what stands in its place: both speeds, or a range.
+
+    ``decimals`` are those of the values beside it.
+    """
     if shown.value is not None:
-        return wording.quantity(shown.value, unit)
+        value, within = shown.value, shown.within
+        return wording.quantity(value, unit, within=within, decimals=decimals)
     ends = both_ends(shown)
     if ends is None:
         return ""
@@ -143,11 +159,17 @@ def both_ends(shown: Shown) -> tuple[str, str] | None:
     """Return both speeds, or the ends of a range; None where there is one figure."""
     if shown.speeds:
         low, high = figures.told_apart(*shown.speeds)
-    elif shown.range is not None:
+        return figures.exact(low), figures.exact(high)
+    if shown.range is not None:
         low, high = shown.range
-    else:
-        return None
-    return figures.brief(low), figures.brief(high)
+        return figures.brief(low), figures.brief(high)
+    return None
+
+
+def row_decimals(cells: Iterable[ComparisonRow | None]) -> int:
+    """Return the decimals that all values of a row have which have no interval."""
+    shown = (cell.shown for cell in cells if cell)
+    return figures.decimals_beside(it.value for it in shown if it.within is None)
 
 
 def sentence(row: ComparisonRow) -> str:
@@ -188,7 +210,7 @@ def sentence(row: ComparisonRow) -> str:
         )
     against %= {
         "slot": wording.slot_of_vms(row.slot, row.vms),
-        "ratio": figures.ratio(seen.ratio),
+        "ratio": figures.ratio(seen.ratio, seen.interval),
         "value": full_figure(row),
         "baseline": baseline_figure(row),
         "runs": runs,
@@ -231,6 +253,7 @@ def interval_bar(
         ratio=f"{100 * figures.place(ratio, *ends):.2f}%",
         ends=(write(ends[0]), write(ends[1])),
         middle=write(1) if is_overhead else "1",
+        strength=judgement.strength,
     )
 
 

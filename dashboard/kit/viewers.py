@@ -53,6 +53,14 @@ def keeps(request: HttpRequest, lab_id: int) -> bool:
     return mine.filter(role__in=Membership.KEEPERS).exists()
 
 
+def keeps_any(request: HttpRequest) -> bool:
+    """Return whether the viewer may change what some lab has."""
+    if not request.user.is_authenticated:
+        return False
+    mine = Membership.objects.filter(user=request.user, role__in=Membership.KEEPERS)
+    return mine.exists()
+
+
 def keeper_or_404(request: HttpRequest, lab_id: int) -> None:
     """Refuse whoever may not change what this lab has, as if it were not there."""
     if not keeps(request, lab_id):

@@ -22,5 +22,6 @@ def export_links(context: RequestContext, study: Study) -> dict[str, Any]:
             (reverse("dashboard:export", args=[*place, form]), form, name)
             for form, name in FORMS
         ],
+        "paper": reverse("dashboard:paper", args=place),
         "query": context.request.GET.urlencode(),
     }

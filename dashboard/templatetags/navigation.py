@@ -17,20 +17,30 @@ register = template.Library()
 SECTIONS: Final = {
     **dict.fromkeys(("", "studies", "runs", "rereads", "flags"), "overview"),
     **dict.fromkeys(("versions", "publishing", "reports", "plans"), "overview"),
+    "compare": "across",
+    **dict.fromkeys(("evidence", "reviews"), "evidence"),
+    **dict.fromkeys(("docs", "glossary"), "docs"),
     "upload": "upload",
     **dict.fromkeys(("labs", "invitations"), "labs"),
 }
 
 
 @register.simple_tag(takes_context=True)
-def main_link(context: RequestContext, name: str, text: Text) -> SafeString:
-    """Return an item of the main navigation; that of the reader's section is marked."""
+def main_link(
+    context: RequestContext, name: str, text: Text, heard: Text = ""
+) -> SafeString:
+    """Return an item of the main navigation; that of the reader's section is marked.
+
+    ``heard`` is its name where the text alone would be that of another link, too.
+    """
     request, address = context.get("request"), reverse(f"dashboard:{name}")
     path = request.path if request else ""
     is_here = path == address
     is_within = SECTIONS.get(path.strip("/").partition("/")[0]) == name
     # "page" is the page itself; of the section around it ARIA says "true".
-    return _link(address, text, "page" if is_here else "true" if is_within else "")
+    return _link(
+        address, text, "page" if is_here else "true" if is_within else "", heard
+    )
 
 
 @register.simple_tag
@@ -40,6 +50,7 @@ def tab(study: Study, name: str, text: Text, chosen: str) -> SafeString:
     return _link(address, text, "page" if name == chosen else "")
 
 
-def _link(address: str, text: Text, current: str) -> SafeString:
+def _link(address: str, text: Text, current: str, heard: Text = "") -> SafeString:
     mark = mark_safe(f' aria-current="{current}"') if current else ""
-    return format_html('<a href="{}"{}>{}</a>', address, mark, text)
+    name = format_html(' aria-label="{}"', heard) if heard else ""
+    return format_html('<a href="{}"{}{}>{}</a>', address, mark, name, text)

@@ -50,12 +50,14 @@ FILTERS: dict[str, Callable[..., object]] = {
     "verdict_words": verdicts.verdict_words,
     "interval_text": verdicts.interval_text,
     "verdict_name": verdicts.verdict_name,
+    "strength_note": lambda strength: verdicts.strength_notes({strength}),
     "verdict_sign": verdicts.verdict_sign,
     "role_name": lab_words.role_name,
     "role_meaning": lab_words.role_meaning,
     "role_powers": lab_words.role_powers,
     "audit_text": lab_words.audit_text,
     "work_class_name": lab_words.work_class_name,
+    "number_kind_name": lab_words.number_kind_name,
     "plan_state_name": plan_words.plan_state_name,
     "step_state_name": plan_words.step_state_name,
     "round_name": plan_words.round_name,
@@ -137,6 +139,12 @@ def fact_texts(facts: Iterable[Fact]) -> str:
 def circumstance(name: str, value: object) -> str:
     """Return a circumstance in words: ``"slot"|circumstance:run.slot``."""
     return wording.fact_text(Fact(name, str(value)))
+
+
+@register.filter
+def in_words(system: System) -> str:
+    """Return what a system is called where it stands alone."""
+    return wording.system_name(system)
 
 
 @register.filter

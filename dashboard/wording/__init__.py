@@ -161,6 +161,8 @@ def _fact_text(fact: Fact, _language: str | None, _locale: figures.Locale) -> st
         return slot_text(fact.value)
     if fact.name == "scenario":
         return scenario_name(fact.value)
+    if fact.name == "component":
+        return component_name(fact.value)
     if fact.name == "vcpus":
         count = int(fact.value)
         return ngettext("%(n)s vCPU", "%(n)s vCPUs", count) % {"n": count}
@@ -247,7 +249,8 @@ def scenario_name(scenario: str) -> str:
 
 
 def component_name(component: str) -> str:
-    return str(COMPONENTS.get(component, component))
+    """Return a component's name; of none: all of them."""
+    return str(COMPONENTS.get(component, component)) or _("All benchmarks")
 
 
 def runs_text(n: int) -> str:
@@ -282,11 +285,25 @@ def said(text: str) -> str:
     return translated(text, READER)
 
 
-def quantity(value: float | None, unit: str, *, whole: bool = False) -> str:
-    """Return a value with its unit, or nothing; ``whole``: with every digit stored."""
+def quantity(
+    value: float | None,
+    unit: str,
+    *,
+    whole: bool = False,
+    within: figures.Interval | None = None,
+    decimals: int | None = None,
+) -> str:
+    """Return a value with its unit, or nothing; ``whole``: with every digit stored.
+
+    Else with the digits that `figures.brief` gives it.
+    """
     if value is None:
         return ""
-    text = figures.exact(value) if whole else figures.brief(value)
+    text = (
+        figures.exact(value)
+        if whole
+        else figures.brief(value, within, decimals=decimals)
+    )
     return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text
 
 

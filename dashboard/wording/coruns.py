@@ -43,8 +43,8 @@ def sum_text(check: SumCheck) -> str:
         )
     share = abs(check.difference) / check.recomputed
     return text % {
-        "printed": figures.brief(check.printed),
-        "recomputed": figures.brief(check.recomputed),
+        "printed": figures.brief(check.printed, digits=figures.CHECK_DIGITS),
+        "recomputed": figures.brief(check.recomputed, digits=figures.CHECK_DIGITS),
         "percent": figures.number(100 * share, ".2g"),
     }
 

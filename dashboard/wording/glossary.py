@@ -32,7 +32,7 @@ COMPARING = (
         _("session"),
         _(
             "One sitting of runs: named by who uploaded them, or derived from their "
-            "starts. Days differ, so a verdict says of which sessions it speaks."
+            "starts. Sittings differ, so a verdict says of which it speaks."
         ),
     ),
     Word(
@@ -194,11 +194,11 @@ MEASURING = (
     ),
     Word(
         "level",
-        _("draft, lab, verified"),
+        _("draft, lab, reproduced, verified"),
         _(
             "What a study may be published as. Draft: anything. Lab: at least 5 runs "
-            "per result with little scatter, and all metadata. Verified: another lab "
-            "reproduced or signed it."
+            "per result with little scatter, and all metadata. Reproduced: another lab "
+            "found the same, and none the opposite. Verified: another lab signed it."
         ),
     ),
     Word(

@@ -20,6 +20,7 @@ ROLE_MEANINGS: dict[str, Text] = {
     "admin": gettext_lazy("can also appoint and remove admins"),
 }
 ACTIONS: dict[str, Text] = {
+    "made_lab": gettext_lazy("created the lab %(about)s"),
     "invited": gettext_lazy("invited %(about)s"),
     "withdrew": gettext_lazy("withdrew the invitation of %(about)s"),
     "joined": gettext_lazy("joined by the invitation of %(about)s"),
@@ -34,6 +35,10 @@ ACTIONS: dict[str, Text] = {
     "retired_tool": gettext_lazy("retired the tool %(about)s"),
     "revived_tool": gettext_lazy("took the tool %(about)s into use again"),
     "deleted_tool": gettext_lazy("deleted the tool %(about)s"),
+    "changed_visibility": gettext_lazy("changed who sees a study: %(about)s"),
+    "deleted_study": gettext_lazy("deleted the study %(about)s"),
+    "deleted_runs": gettext_lazy("deleted %(about)s"),
+    "deleted_account": gettext_lazy("deleted the account %(about)s"),
     "open": gettext_lazy("reopened a flag: %(about)s"),
     "confirmed": gettext_lazy("confirmed a flag: %(about)s"),
     "dismissed": gettext_lazy("dismissed a flag: %(about)s"),
@@ -60,6 +65,22 @@ def role_powers(role: str) -> str:
 def audit_text(line: AuditLine) -> str:
     """Return what somebody did: the rest of a sentence that begins with their name."""
     return str(ACTIONS.get(line.kind, line.kind)) % {"about": line.about}
+
+
+# What sort of number a metric is (`benchmarks.parsing.contract.Kind`).
+NUMBER_KINDS: dict[str, Text] = {
+    "speed": gettext_lazy("a speed: a rate, or the time of a set amount of work"),
+    "energy": gettext_lazy("the energy of work"),
+    "cost": gettext_lazy("CPU time for work"),
+    "share": gettext_lazy("a share: no speed"),
+    "count": gettext_lazy("a count: no speed"),
+    "amount": gettext_lazy("an amount: no speed"),
+    "setting": gettext_lazy("fixed before the test: no speed"),
+}
+
+
+def number_kind_name(kind: str) -> str:
+    return str(NUMBER_KINDS.get(kind, kind))
 
 
 def work_class_name(slug: str) -> str:

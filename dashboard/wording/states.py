@@ -213,7 +213,7 @@ def _text(value: Any, depth: int = 0) -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, int | float):
-        return figures.brief(value)
+        return figures.brief(value, digits=figures.CHECK_DIGITS)
     if isinstance(value, list):
         # Lists of pairs: the numbers of a pair belong together.
         between = "; " if depth == 0 else " / "

@@ -4,6 +4,8 @@ A ratio is written as the compare page's switch wants it: as relative performanc
 overhead, of energies. Grid, card, direct comparison and files say the same.
 """
 
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from django.utils.translation import gettext as _
@@ -42,6 +44,19 @@ LABELS: dict[str, Text] = {
 # A sign beside the number: seen by everybody, whatever their colours.
 SIGNS = {"slower": "▼", "faster": "▲", "equivalent": "=", "undetermined": "?"}
 FLAGGED = "⚑"
+# Behind the sign of a verdict that rests on an assumption.
+WEAK = "*"
+WEAK_MEANING: Text = gettext_lazy(
+    "weak evidence: start times are not stated, so one sitting is assumed"
+)
+STRENGTHS: dict[str, Text] = {
+    "hollow": gettext_lazy(
+        "Hollow: each side ran in sessions of its own, too few to say how much "
+        "sessions differ, so there is no verdict."
+    ),
+    "faint": gettext_lazy("Faint: two runs a side, or two sessions; they say little."),
+}
+MOST_SCOPES = 4
 # Why a number that is shown gets no verdict, for a note below a table.
 WITHHELD: dict[str, Text] = {
     "flagged": gettext_lazy("not assessed: an open flag doubts it or its baseline"),
@@ -58,36 +73,40 @@ WITHHELD: dict[str, Text] = {
 DESIGNS: dict[str, Text] = {
     "single_run": gettext_lazy("A side has a single run."),
     "one_shared": gettext_lazy(
-        "Both sides ran in one session: that is known of this day, another may differ."
+        "Both sides ran in one session. Another session may differ."
     ),
     "two_shared": gettext_lazy(
-        "Both sides ran in the same two sessions: a verdict needs each of them to give "
-        "it."
+        "Both sides ran in the same two sessions: there is a verdict only if each of "
+        "them gives it."
     ),
     "shared": gettext_lazy(
-        "Both sides ran in the same sessions: what a day does to both cancels in its "
-        "ratio."
+        "Both sides ran in the same sessions: what a session does to both cancels in "
+        "its ratio."
     ),
     "repeated": gettext_lazy(
         "Each side ran in three sessions or more, not the same ones: the means of "
         "sessions are compared."
     ),
     "borrowed": gettext_lazy(
-        "One side ran in three sessions or more, the other in fewer: how much its days "
-        "differ is taken from the first."
+        "One side ran in three sessions or more, the other in fewer: how much its "
+        "sessions differ is taken from the first."
     ),
     "unrepeated": gettext_lazy(
-        "Each side ran on days of its own, too few to say by how much days differ."
+        "Each side ran in sessions of its own, too few to say how much sessions differ."
     ),
     "assumed_one": gettext_lazy(
-        "When a side ran is not stated: all runs are taken for one sitting."
+        "Start times are not stated: all runs are taken for one sitting."
     ),
 }
 
 
 def design_text(judgement: Judgement) -> str:
-    """Return what was repeated, in a sentence; nothing where nobody looked yet."""
-    return str(DESIGNS.get(judgement.design, ""))
+    """Return what was repeated, in a sentence; nothing where nobody looked yet.
+
+    Nor where it is the reason against a verdict, which says it.
+    """
+    is_said = Gate.UNREPEATED.code in judgement.codes
+    return "" if is_said else str(DESIGNS.get(judgement.design, ""))
 
 
 def spread_text(judgement: Judgement) -> str:
@@ -108,9 +127,32 @@ def verdict_name(verdict: str) -> str:
     return str(VERDICTS[verdict])
 
 
-def verdict_sign(verdict: str) -> str:
+def verdict_sign(verdict: str, *, is_weak: bool = False) -> str:
     """Return the verdict's sign; none where there is no verdict."""
-    return SIGNS.get(verdict, "")
+    sign = SIGNS.get(verdict, "")
+    return f"{sign}{WEAK}" if sign and is_weak else sign
+
+
+def strength_notes(strengths: Collection[str]) -> str:
+    """Return what hollow and faint marks mean, as far as there are any."""
+    notes = (note for strength, note in STRENGTHS.items() if strength in strengths)
+    return " ".join(map(str, notes))
+
+
+def scopes_text(scopes: Mapping[str, int]) -> str:
+    """Return of what verdicts speak, the commonest first; nothing where none does."""
+    ranked = sorted(scopes.items(), key=lambda pair: (-pair[1], pair[0]))
+    told = [f"{wording.said(scope)} ({n})" for scope, n in ranked[:MOST_SCOPES]]
+    if not told:
+        return ""
+    if more := sum(n for _scope, n in ranked[MOST_SCOPES:]):
+        told.append(_("otherwise (%(n)s)") % {"n": more})
+    return _("Verdicts hold %(scopes)s.") % {"scopes": "; ".join(told)}
+
+
+def judged_scopes(judgements: Iterable[Judgement | None]) -> Counter[str]:
+    """Return how many verdicts speak of what."""
+    return Counter(it.scope for it in judgements if it and it.is_assessed and it.scope)
 
 
 def is_flagged(judgement: Judgement) -> bool:
@@ -144,7 +186,9 @@ def withheld(judgement: Judgement | None) -> tuple[str, ...]:
 
 def paper_sign(judgement: Judgement) -> str:
     """Return the sign of a verdict, or that a flag withholds it."""
-    return FLAGGED if is_flagged(judgement) else verdict_sign(judgement.verdict)
+    if is_flagged(judgement):
+        return FLAGGED
+    return verdict_sign(judgement.verdict, is_weak=judgement.is_weak)
 
 
 def signs_in_words() -> dict[str, str]:
@@ -153,6 +197,8 @@ def signs_in_words() -> dict[str, str]:
         sign: _("Verdict: %(verdict)s.") % {"verdict": VERDICTS[verdict]}
         for verdict, sign in SIGNS.items()
     }
+    weak = _("Weak evidence.")
+    verdicts |= {f"{sign}{WEAK}": f"{text} {weak}" for sign, text in verdicts.items()}
     return {**verdicts, FLAGGED: _("Not assessed: a flag doubts a number.")}
 
 
@@ -160,10 +206,8 @@ def interval_text(judgement: Judgement) -> str:
     """Return the interval of the ratio, or nothing where there is none."""
     if judgement.low is None or judgement.high is None:
         return ""
-    return _("%(low)s to %(high)s") % {
-        "low": figures.ratio(judgement.low),
-        "high": figures.ratio(judgement.high),
-    }
+    low, high = figures.ends((judgement.low, judgement.high))
+    return _("%(low)s to %(high)s") % {"low": low, "high": high}
 
 
 def scoped_verdict(judgement: Judgement) -> str:
@@ -192,9 +236,15 @@ def judgement_sentence(judgement: Judgement | None) -> str:
 
 def written_ratio(row: ComparisonRow) -> float | None:
     """Return the ratio that is written: of an energy that of the joules."""
-    if row.shown.is_energy:
-        return row.shown.joules.ratio if row.shown.joules else None
-    return row.shown.ratio
+    return row.shown.written_ratio
+
+
+def written_interval(row: ComparisonRow) -> tuple[float, float] | None:
+    """Return the 95 % interval of the ratio that is written."""
+    if not row.shown.is_energy:
+        return row.shown.interval
+    joules = row.shown.joules
+    return joules.interval if joules else None
 
 
 def is_overhead(row: ComparisonRow, show: str) -> bool:
@@ -212,7 +262,8 @@ def ratio_text(row: ComparisonRow, show: str) -> str:
     ratio = written_ratio(row)
     if ratio is None:
         return ""
-    return figures.overhead(ratio) if is_overhead(row, show) else figures.ratio(ratio)
+    write = figures.overhead if is_overhead(row, show) else figures.ratio
+    return write(ratio, written_interval(row))
 
 
 def ratio_range_text(row: ComparisonRow, show: str) -> str:
@@ -241,12 +292,13 @@ def shown_interval(row: ComparisonRow, show: str) -> str:
 
 def interval_ends(row: ComparisonRow, show: str) -> tuple[str, str] | None:
     """Return both ends of that interval: the more is lost, the less is the ratio."""
-    judged = row.shown.judgement
-    if judged is None or judged.low is None or judged.high is None:
+    interval = written_interval(row)
+    if interval is None:
         return None
     if is_overhead(row, show):
-        return figures.overhead(judged.high), figures.overhead(judged.low)
-    return figures.ratio(judged.low), figures.ratio(judged.high)
+        most, least = (figures.overhead(end, interval) for end in interval)
+        return least, most
+    return figures.ends(interval)
 
 
 def drawn_judgement(row: ComparisonRow) -> Judgement | None:
@@ -291,12 +343,12 @@ def energy_texts(row: ComparisonRow) -> tuple[str, str]:
         return wording.NONE, ""
     if shown.range:
         low, high = map(figures.brief, shown.range)
-        return _("%(low)s to %(high)s") % {"low": low, "high": high}, shown.unit
+        return _("%(low)s to %(high)s") % {"low": low, "high": high}, ""
     if shown.joules is None:
-        return figures.brief(shown.energy.mean), shown.unit
-    cost = wording.quantity(shown.value, shown.unit)
+        return figures.brief(shown.energy.mean), ""
+    cost = wording.quantity(shown.value, "")
     small = joules_interval(shown.joules) if shown.joules.has_interval else cost
-    return figures.ratio(shown.joules.ratio), small
+    return figures.ratio(shown.joules.ratio, shown.joules.interval), small
 
 
 def meter_text(row: ComparisonRow) -> str:
@@ -320,7 +372,7 @@ def energy_sentence(row: ComparisonRow) -> str:
     if shown.joules is None:
         sentence = _("%(own)s for the work, %(runs)s, %(meter)s.") % words
         return f"{sentence} {wording.said(shown.reason)}".rstrip()
-    words["ratio"] = figures.ratio(shown.joules.ratio)
+    words["ratio"] = figures.ratio(shown.joules.ratio, shown.joules.interval)
     words["base"] = wording.quantity(shown.baseline_value, shown.unit)
     words["base_runs"] = wording.runs_text(energy.base_n)
     sentence = _(
@@ -334,6 +386,6 @@ def joules_interval(ratio: EnergyRatio | None) -> str:
     """Return the interval of a ratio of joules, or why there is none."""
     if ratio is None:
         return wording.NONE
-    if ratio.low is not None and ratio.high is not None:
-        return f"[{figures.ratio(ratio.low)}, {figures.ratio(ratio.high)}]"
+    if ratio.interval is not None:
+        return "[{}, {}]".format(*figures.ends(ratio.interval))
     return wording.said(Sentence(SENTENCES[ratio.reason])) if ratio.reason else ""

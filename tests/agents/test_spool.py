@@ -30,10 +30,8 @@ def test_what_was_saved_waits_byte_for_byte(spool):
 
     assert spool.waiting() == [key] == [document["key"]]
     assert json.loads(spool.read(key)) == document
-    assert [path.name for path in Path(spool.folder).glob("*")] == [
-        "rejected",
-        f"{key}.json",
-    ] or len(list(Path(spool.folder).iterdir())) == 2
+    names = {path.name for path in Path(spool.folder).iterdir()}
+    assert names == {"rejected", "new", "held", f"{key}.json"}
 
 
 def test_a_run_is_readable_by_its_owner_only(spool):
@@ -92,8 +90,8 @@ def test_a_rejected_run_keeps_its_reason_and_can_wait_again(spool):
 
 def test_half_a_file_is_never_sent_and_forgotten_when_it_is_old(spool):
     key = str(uuid.uuid4())
-    young = Path(spool.folder) / f"{key}.json.12.part"
-    old = Path(spool.folder) / f"{key}.json.13.part"
+    young = Path(spool.folder) / "new" / f"{key}.json.12.part"
+    old = Path(spool.folder) / "new" / f"{key}.json.13.part"
     for path in (young, old):
         path.write_text('{"key": "')
     os.utime(old, (time.time() - 7200,) * 2)
@@ -110,6 +108,60 @@ def test_files_of_others_are_left_alone(spool):
 
     assert Spool(spool.folder).waiting() == []
     assert other.exists()
+
+
+def test_halves_of_an_older_agent_are_forgotten_too(spool):
+    old = Path(spool.folder) / f"{uuid.uuid4()}.json.13.part"
+    old.write_text('{"key": "')
+    os.utime(old, (time.time() - 7200,) * 2)
+
+    spool.bytes_held()
+
+    assert not old.exists()
+
+
+def test_what_is_held_is_counted_on_from_save_to_save(spool):
+    keys = [spool.save(run(output="x" * size)) for size in (10, 1000, 100_000)]
+    spool.remove(keys[1:2])
+    spool.reject(keys[0], "because")
+
+    assert spool.fullness() * spool.most_bytes == pytest.approx(spool.bytes_held())
+
+
+@pytest.mark.parametrize("text", [b"", b"half", b"99999999999999999999"])
+def test_a_wrong_count_refuses_nothing(spool, text):
+    spool.save(run())
+    (Path(spool.folder) / "held").write_bytes(text)
+
+    spool.save(run())
+
+    assert len(spool.waiting()) == 2
+    assert spool.fullness() * spool.most_bytes == pytest.approx(spool.bytes_held())
+
+
+def aged(spool, number):
+    """Save so many runs; each is older than the one before."""
+    keys = [spool.save(run()) for _ in range(number)]
+    for age, key in enumerate(keys):
+        os.utime(spool.path(key), (time.time() - age * 100,) * 2)
+    return keys
+
+
+def test_the_oldest_go_first(spool):
+    keys = aged(spool, 5)
+
+    assert [key for key, _ in spool.look(5).oldest] == keys[::-1]
+
+
+def test_of_more_than_can_be_looked_up_some_go_first_and_all_are_counted(spool):
+    keys = aged(spool, 5)
+
+    waiting = spool.look(2)
+
+    found = [key for key, _ in waiting.oldest]
+    assert found == [key for key in keys[::-1] if key in found]
+    assert (len(found), waiting.number, spool.number()) == (2, 5, 5)
+    assert not spool.is_empty()
 
 
 DISK_FULL = """
@@ -134,5 +186,5 @@ def test_a_full_disk_saves_nothing_by_half_and_says_so(tmp_path):
 
     assert said.startswith("6 True The run was NOT saved:")
     assert "File too large" in said
-    assert list(tmp_path.glob("*.part")) == []
+    assert list(tmp_path.rglob("*.part")) == []
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY

@@ -112,4 +112,5 @@ def test_runs_saved_while_the_server_was_away_all_arrive(tmp_path, server):
     notes = drained(tmp_path, server)
 
     assert sorted(notes, key=int) == [str(each) for each in range(RUNS)]
-    assert len(server.requests) == RUNS
+    # 1, 4, 16, 64 and then 200 at once.
+    assert len(server.requests) <= 5 + RUNS // 200

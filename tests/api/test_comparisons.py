@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import is_dataclass
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import get_args, get_type_hints
@@ -11,7 +12,8 @@ import yaml
 
 from api.comparisons import ComparisonSerializer
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.models import Efficiency, System
+from benchmarks.models import Efficiency, Host, Study, System
+from benchmarks.studies import checking
 from benchmarks.uploads import processing
 
 DOCUMENT = Path(__file__).with_name("openapi.yaml")
@@ -21,7 +23,10 @@ NOT_SHOWN = {
     "shown.judgement.ratio": "efficiency, relative or scaling",
     "shown.judgement.half_width": "low and high say it",
     "shown.ratio_range": "the ratio_range of the judgement, where no figure may stand",
+    "shown.judgement.strength": "how a page draws design and evidence level",
     "shown.judgement.label": "made of verdict, direction and evidence level",
+    "shown.interval": "low and high of the judgement, where the view shows a ratio",
+    "shown.within": "of the value, to round it by: /cells/ has n, mean and m2",
 }
 """Fields of a row that the API leaves out, and why."""
 
@@ -183,10 +188,81 @@ def test_a_system_of_no_such_study_is_404(anyone, measured):
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
+@pytest.fixture
+def elsewhere(submit, run_document, lab, measured):
+    """ESXi in a study of its own: on the same machine, or on another one."""
+
+    def measure(host="alpha", visibility="public"):
+        Study.objects.create(
+            lab=lab, slug="other", title="Other", visibility=visibility
+        )
+        Host.objects.get_or_create(lab=lab, slug=host, defaults={"facts": {"cores": 8}})
+        esxi = {"hypervisor": "VMware ESXi", "host": host}
+        submit(
+            run_document(50.0, study="other", system={"host": host}),
+            run_document(40.0, study="other", system=esxi),
+        )
+        checking.check_due_studies(timedelta(0))
+        return System.objects.get(hypervisor="VMware ESXi")
+
+    return measure
+
+
+@pytest.mark.parametrize("asked", [{"study": "study"}, {}])
+def test_a_system_of_another_study_is_one_to_compare_with(anyone, elsewhere, asked):
+    esxi = elsewhere()
+
+    found = rows(anyone, **asked, baseline=esxi.pk, hypervisors="xen")
+
+    (guest,) = found
+    assert guest["relative"] == pytest.approx(13.08 / 40.0)
+    assert guest["baseline_system_id"] == esxi.pk
+    assert guest["light"] in ("green", "amber")
+
+
+def test_on_another_machine_a_direct_ratio_is_refused(anyone, elsewhere):
+    esxi = elsewhere("beta")
+
+    (guest,) = rows(anyone, study="study", baseline=esxi.pk, hypervisors="Xen")
+
+    assert (guest["state"], guest["light"]) == ("other_host", "red")
+    assert (guest["relative"], guest["low"], guest["high"]) == (None, None, None)
+    assert "Different hosts" in guest["reason"]
+
+
+def test_another_labs_private_system_is_none_to_compare_with(anyone, elsewhere):
+    esxi = elsewhere(visibility="private")
+
+    answer = anyone.get("comparisons/", study="study", baseline=esxi.pk)
+
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
+def test_without_a_study_it_is_filtered_over_all(anyone, elsewhere):
+    elsewhere("beta")
+    case = rows(anyone)[0]["case_id"]
+
+    def hypervisors(**query):
+        return [row["hypervisor"] for row in rows(anyone, **query)]
+
+    assert sorted(hypervisors(hypervisors="xen, esxi")) == ["VMware ESXi", "Xen"]
+    assert sorted(hypervisors(host="alpha-lab/beta")) == ["VMware ESXi", "native"]
+    assert sorted(hypervisors(host="beta")) == ["VMware ESXi", "native"]
+    assert hypervisors(host="no-lab/beta") == []
+    assert len(rows(anyone, benchmark=case)) == 4
+    assert rows(anyone, benchmark=case + 1) == []
+    work = "network-throughput-out"
+    assert sorted(hypervisors(work_class=work)) == ["VMware ESXi", "Xen"]
+    assert hypervisors(work_class="disk-fsync") == []
+
+
 @pytest.mark.parametrize(
     "query",
     [
         {"baseline": "xen"},
+        {"host": "a/b/c"},
+        {"benchmark": "read"},
+        {"work_class": "disk"},
         {"state": "good"},
         {"component": "cpu"},
         {"guest_bits": "32bit"},

@@ -1,14 +1,17 @@
 """/api/v1/health/: for load balancers and people."""
 
+from datetime import timedelta
+
 import redis
-from django.db import OperationalError
+from django.db import OperationalError, connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import QuerySet
 from django.utils import timezone
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from benchmarks import broker
-from benchmarks.models import UnfinishedWork
+from benchmarks.models import DueCheck, UnfinishedWork
 
 GONE = redis.Redis(port=1, retry=Retry(NoBackoff(), 0))
 
@@ -72,3 +75,50 @@ def test_it_counts_what_is_stuck_and_names_nobody(anyone, study):
         "since_s": 0,
     }
     assert "secret" not in answer.text
+
+
+def test_it_is_degraded_by_work_that_nobody_does(anyone, study):
+    long_ago = timezone.now() - timedelta(hours=1)
+    DueCheck.objects.create(study=study, noted_at=long_ago)
+
+    body = anyone.get("health/").json()
+
+    assert body["status"] == "degraded"
+    [check] = [due for due in body["due"] if due["kind"] == "check"]
+    assert (check["waiting"], check["is_late"]) == (1, True)
+    assert 3600 <= check["oldest_s"] < 3700
+
+
+def test_work_that_just_came_is_not_late(anyone, study):
+    DueCheck.objects.create(study=study)
+
+    body = anyone.get("health/").json()
+
+    assert (body["status"], body["due"][0]["waiting"]) == ("ok", 1)
+
+
+def test_a_server_with_all_its_tables_is_ready(anyone, db):
+    answer = anyone.get("ready/")
+
+    assert (answer.status_code, answer.json()) == (200, {"ready": True, "problem": ""})
+
+
+def test_a_server_before_its_migration_is_not_ready(anyone, db):
+    MigrationRecorder(connection).record_unapplied("benchmarks", "0001_initial")
+
+    answer = anyone.get("ready/")
+
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")
+    assert "manage.py prepare" in answer.json()["problem"]
+
+
+def test_a_server_without_its_database_is_not_ready(anyone, monkeypatch):
+    def no_answer(self):
+        raise OperationalError("the database does not answer")
+
+    monkeypatch.setattr(MigrationRecorder, "applied_migrations", no_answer)
+
+    answer = anyone.get("ready/")
+
+    assert answer.status_code == 503
+    assert answer.json() == {"ready": False, "problem": "PostgreSQL does not answer."}

@@ -2,8 +2,10 @@
 
 import pytest
 
-from benchmarks.models import Host
+from benchmarks.broker import connection
+from benchmarks.models import DueCheck, Host
 
+UNAME = "Linux name 6.1.0 #1 SMP Debian x86_64 GNU/Linux"
 MACHINE = {
     "slug": "lmu-athlon64-x2-4800",
     "title": "Athlon 64 X2 4800+",
@@ -80,3 +82,38 @@ def test_a_host_that_a_public_study_measured_is_seen_by_all(anyone, host, measur
 @pytest.mark.parametrize("pk", [999, 2**63 - 1, 2**63, 10**30])
 def test_a_missing_host_is_404(anyone, db, pk):
     assert anyone.get(f"hosts/{pk}/").status_code == 404
+
+
+def test_its_facts_can_be_corrected_by_its_lab_alone(api, stranger, host, measured):
+    DueCheck.objects.all().delete()
+
+    refused = stranger.patch(f"hosts/{host.pk}/", {"facts": {"cores": 1}})
+    answer = api.patch(f"hosts/{host.pk}/", {"facts": {"cores": 4}})
+
+    assert (refused.status_code, answer.status_code) == (404, 200)
+    assert answer.json()["facts"] == {"cores": 4}
+    assert DueCheck.objects.count() == 1  # flags rest on facts of hosts
+
+
+def test_it_reads_the_facts_that_a_machine_prints(anyone, db):
+    answer = anyone.post("parse/machine/", {"output": UNAME})
+
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "facts": {"kernel": "6.1.0", "architecture": "x86_64"},
+        "programs": ["uname"],
+        "doubts": [],
+    }
+    assert not Host.objects.exists()
+
+
+def test_machines_are_read_as_often_as_previews_are(anyone, settings, valkey):
+    settings.PREVIEWS_PER_MINUTE = 1
+    for key in connection().scan_iter("quota:previews:*"):
+        connection().delete(key)
+    assert anyone.post("parse/machine/", {"output": UNAME}).status_code == 200
+
+    answer = anyone.post("parse/machine/", {"output": UNAME})
+
+    assert (answer.status_code, answer.json()["code"]) == (429, "too_fast")
+    assert 0 < int(answer["Retry-After"]) <= 60

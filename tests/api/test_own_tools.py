@@ -26,7 +26,7 @@ def test_it_declares_a_tool(api, lab):
     [version] = body["versions"]
     assert (version["who"], version["homepage"]) == ("alice", DECLARED["homepage"])
     assert version["metrics"] == [
-        {**metric(), "title": "", "fixed_by": "", "zero_allowed": False}
+        {**metric(), "title": "", "kind": "", "fixed_by": "", "zero_allowed": False}
     ]
 
 
@@ -56,6 +56,7 @@ def test_the_same_slug_with_another_declaration_is_409(api, tool):
         ({"metrics": [metric(unit="parsec")]}, 422, "metrics[0].unit"),
         ({"metrics": [metric(better="best")]}, 400, "metrics[0].better"),
         ({"metrics": [metric(work_class="x")]}, 400, "metrics[0].work_class"),
+        ({"metrics": [metric(kind="pace")]}, 400, "metrics[0].kind"),
         ({"metrics": [metric(primary=1)]}, 400, "metrics[0].primary"),
         ({"metrics": [metric(primary=False)]}, 422, "metrics"),
         ({"aliases": []}, 400, "aliases"),

@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks.models import Run
 from tests.data.rebuild import DATA
+from tests.own_tools import boot_sample, declare
 
 ADDRESS = "/api/v1/parse/"
 
@@ -17,6 +18,45 @@ def preview(client, db):
         return client.post(ADDRESS, body, content_type="application/json")
 
     return send
+
+
+TABLE = "run,metric,value,unit\n1,boot time,3200,ms\n2,boot time,3.4,s\n"
+NAME = "alpha-lab:boot-time"
+
+
+def test_a_labs_own_tool_is_read_for_its_lab_alone(preview, api, lab):
+    declare(lab)
+
+    (run, other) = api.post("parse/", {"output": TABLE, "tool": NAME}).json()["runs"]
+
+    assert (run["tool"], run["status"]) == (NAME, "parsed")
+    assert (run["samples"][0]["value"], run["samples"][0]["unit"]) == (3200, "ms")
+    assert other["samples"][0]["value"] == 3.4
+    assert not Run.objects.exists()
+    # Nobody else knows that there is such a tool.
+    answer = preview(TABLE, tool=NAME)
+    assert (answer.status_code, answer.json()["code"]) == (422, "unknown_tool")
+
+
+def test_a_tool_of_a_public_study_is_read_for_anybody(
+    preview, lab, submit, run_document
+):
+    declare(lab)
+    submit(run_document(tool="boot-time", samples=[boot_sample()]))
+
+    (run, _other) = preview(TABLE, tool=NAME).json()["runs"]
+
+    assert run["status"] == "parsed"
+
+
+def test_a_sample_that_would_be_refused_is_said(api, lab):
+    declare(lab)
+    table = "metric,value\nboot time,0\n"
+
+    (run,) = api.post("parse/", {"output": table, "tool": NAME}).json()["runs"]
+
+    assert run["status"] == "rejected"
+    assert "never reads zero" in run["problem"]
 
 
 def test_it_says_what_was_read_and_keeps_nothing(preview):

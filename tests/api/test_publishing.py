@@ -42,5 +42,5 @@ def test_it_needs_a_study(anyone, db):
 
 
 def test_it_asks_a_fixed_number_of_times(anyone, measured, django_assert_num_queries):
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         anyone.get("publishing/", study="study")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.models import Study, System
+from benchmarks.models import Lab, Study, System
 
 STUDY = {
     "slug": "lmu-2010-xen",
@@ -29,6 +29,9 @@ def test_it_creates_a_study(api, lab):
         "url": "http://testserver/api/v1/studies/alpha-lab/lmu-2010-xen/",
         "lab": "alpha-lab",
         "reference_system": None,
+        "shared_with": [],
+        "data_licence": "",
+        "archived_at": None,
         "created_at": answer.json()["created_at"],
     }
     assert answer.headers["Location"] == answer.json()["url"]
@@ -202,3 +205,66 @@ def test_an_unknown_reference_system_is_422(api, study):
     answer = api.patch("studies/study/", {"reference_system": 999})
 
     assert (answer.status_code, answer.json()["code"]) == (422, "unknown_system")
+
+
+def test_it_is_shared_with_labs_that_are_named(api, other_lab):
+    answer = api.post(
+        "studies/",
+        {**STUDY, "visibility": "shared", "shared_with": ["beta-lab"]},
+    )
+
+    assert answer.status_code == 201
+    assert answer.json()["shared_with"] == ["beta-lab"]
+
+
+def test_each_lab_sees_only_itself_among_those_it_is_shared_with(
+    api, anyone, other_lab, other_read_token
+):
+    Lab.objects.create(slug="gamma-lab")
+    shared = {"visibility": "shared", "shared_with": ["beta-lab", "gamma-lab"]}
+    api.post("studies/", {**STUDY, **shared})
+
+    seen = anyone.get("studies/alpha-lab/lmu-2010-xen/", token=other_read_token)
+
+    assert seen.json()["shared_with"] == ["beta-lab"]
+    assert anyone.get("studies/alpha-lab/lmu-2010-xen/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"visibility": "shared"}, "sharing"),
+        ({"visibility": "shared", "shared_with": []}, "sharing"),
+        ({"visibility": "shared", "shared_with": ["alpha-lab"]}, "sharing"),
+        ({"visibility": "private", "shared_with": ["beta-lab"]}, "sharing"),
+        ({"visibility": "shared", "shared_with": ["missing"]}, "unknown_lab"),
+    ],
+)
+def test_sharing_with_nobody_is_refused(api, other_lab, changes, code):
+    answer = api.post("studies/", {**STUDY, **changes})
+
+    assert (answer.status_code, answer.json()["code"]) == (422, code)
+    assert not Study.objects.exists()
+
+
+def test_a_study_that_is_private_again_forgets_with_whom_it_was_shared(api, other_lab):
+    api.post("studies/", {**STUDY, "visibility": "shared", "shared_with": ["beta-lab"]})
+
+    api.patch("studies/lmu-2010-xen/", {"visibility": "private"})
+
+    assert not Study.objects.get().shared_with.exists()
+    again = api.patch("studies/lmu-2010-xen/", {"visibility": "shared"})
+    assert again.status_code == 422
+
+
+def test_an_archived_study_takes_no_runs(api, study, run_document):
+    archived = api.patch("studies/study/", {"archived": True}).json()
+
+    refused = api.post("runs/", run_document())
+
+    assert archived["archived_at"]
+    assert (refused.status_code, refused.json()["code"]) == (409, "study_archived")
+    assert (
+        api.patch("studies/study/", {"archived": False}).json()["archived_at"] is None
+    )
+    assert api.post("runs/", run_document()).status_code == 202

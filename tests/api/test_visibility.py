@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from api.urls import urlpatterns
+from benchmarks.datasets.tables import TABLES
 from benchmarks.labs.tokens import issue_token
 from benchmarks.models import (
     Agent,
@@ -19,6 +20,7 @@ from benchmarks.models import (
     Membership,
     OwnTool,
     Plan,
+    Review,
     Run,
     Study,
     System,
@@ -26,7 +28,9 @@ from benchmarks.models import (
 )
 from benchmarks.plans.planning import create_plan
 from benchmarks.power.logs import keep_power
+from benchmarks.publishing.reviews import store_review_files, take_review
 from benchmarks.studies import checking
+from benchmarks.studies.saving import update_study
 from benchmarks.uploads import intake, processing
 from tests import publishing
 from tests.api.conftest import Api
@@ -50,6 +54,8 @@ DETAILS = {
     "version": lambda: f"versions/{Version.objects.get().pk}/",
     "own-tool": lambda: f"own-tools/{OwnTool.objects.get().pk}/",
     "version-file": lambda: f"versions/{Version.objects.get().pk}/csv/",
+    "review": lambda: f"reviews/{Review.objects.get().pk}/",
+    "review-file": lambda: f"reviews/{Review.objects.get().pk}/review.csv/",
 }
 MISSING = {
     "study": "studies/missing/",
@@ -65,6 +71,8 @@ MISSING = {
     "version": "versions/999999/",
     "own-tool": "own-tools/999999/",
     "version-file": "versions/999999/csv/",
+    "review": "reviews/999999/",
+    "review-file": "reviews/999999/review.csv/",
 }
 # What only agents ask, with a token of the lab: test_plans.py, test_own_tools.py.
 AGENTS = {"own-tool-versions", "plan-slots", "plan-next", "part-meet", "part-finish"}
@@ -83,31 +91,48 @@ FACTS = [
     "sessions",
     "versions",
 ]
-LISTS = ["studies", "hosts", "power", "own-tools", *FACTS]
+# What is put together from all studies that somebody may see.
+POOLED = ["evidence"]
+# Whole tables of it, and as files.
+DATA = ["data", "data-file"]
+LISTS = ["studies", "hosts", "power", "own-tools", "reviews", *FACTS]
+# What belongs to the lab and not to the study that it shares: a tool that measured
+# nothing in it is one.
+NOT_SHARED = {"power", "own-tools", "own-tool"}
 BY_STUDY = [*FACTS, *ANALYSES]
-OF_ONES_LABS = ["agents"]
-WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "time", "unknown"}
-LABS = ["alpha", "beta"]
-OUTSIDERS = ["nobody", "upload", "other upload", "other read"]
+OF_ONES_LABS = ["agents", "labs"]
+WITHOUT_LABS = {
+    *("bulk", "health", "ready", "parse", "parse-machine", "schema", "docs", "time"),
+    "data-schema",
+    "unknown",
+}
+LABS = ["alpha", "beta", "gamma"]
+OUTSIDERS = ["nobody", "upload", "other upload", "other read", "friend upload"]
 
 
 @pytest.fixture(scope="module")
 def stored(django_db_setup, django_db_blocker):
-    """Keep in one lab a doubtful run that nobody outside may know of, and no more.
+    """Keep in one lab a doubtful run that only a friendly lab may know of, and no more.
 
-    Return the tokens of both labs.
+    Return the tokens of all labs.
     """
     with standing(django_db_blocker):
-        lab, other = (Lab.objects.create(slug=f"{name}-lab") for name in LABS)
+        lab, other, friend = (Lab.objects.create(slug=f"{name}-lab") for name in LABS)
         agent = Agent.objects.create(lab=lab, name="alice")
         other_agent = Agent.objects.create(lab=other, name="bob")
+        friendly_agent = Agent.objects.create(lab=friend, name="dora")
         fill(lab, agent)
+        update_study(
+            study=Study.objects.get(), visibility="shared", shared_with=[friend.slug]
+        )
         yield {
             "nobody": "",
             "read": issue_token(agent=agent, can_read=True)[1],
             "upload": issue_token(agent=agent, can_upload=True)[1],
             "other upload": issue_token(agent=other_agent, can_upload=True)[1],
             "other read": issue_token(agent=other_agent, can_read=True)[1],
+            "friend upload": issue_token(agent=friendly_agent, can_upload=True)[1],
+            "friend": issue_token(agent=friendly_agent, can_read=True)[1],
         }
 
 
@@ -137,6 +162,22 @@ def fill(lab, agent):
     person = get_user_model().objects.create_user("carol")
     Membership.objects.create(lab=lab, user=person, role="maintainer")
     publishing.published(study, person)
+    review_once_public(study)
+
+
+def review_once_public(study):
+    """Keep a review that rests on the study, as if it had been public once."""
+    review = Review.objects.create(
+        lab=study.lab,
+        title="Of a secret",
+        authors="Carol",
+        published_by="carol",
+        rule_set=2,
+        content={"with_flagged": False, "questions": [], "studies": []},
+    )
+    review.reviewed.create(study=study)
+    taken = take_review(review.pk)
+    store_review_files(review=taken, files={"review.csv": b"secret"})
 
 
 @pytest.fixture
@@ -158,7 +199,8 @@ def outsider(request, secret):
 def test_every_address_is_classified():
     named = {pattern.name for pattern in urlpatterns}
 
-    assert named == {*DETAILS, *LISTS, *ANALYSES, *OF_ONES_LABS, *WITHOUT_LABS, *AGENTS}
+    of_labs = {*DETAILS, *LISTS, *DATA, *ANALYSES, *POOLED, *OF_ONES_LABS}
+    assert named == {*of_labs, *WITHOUT_LABS, *AGENTS}
     assert DETAILS.keys() == MISSING.keys()
 
 
@@ -186,14 +228,63 @@ def test_lists_hold_nothing_private(anyone, reader, secret, outsider, name):
 def test_a_list_of_ones_own_labs_holds_no_other_labs(
     anyone, reader, secret, outsider, name
 ):
-    labs = {
-        each["lab"] for each in anyone.get(f"{name}/", token=outsider).json()["results"]
-    }
+    def labs(answer):
+        field = "slug" if name == "labs" else "lab"
+        return {each[field] for each in answer.json()["results"]}
 
-    assert labs <= {"beta-lab"}
-    assert {each["lab"] for each in reader.get(f"{name}/").json()["results"]} == {
-        "alpha-lab"
-    }
+    assert labs(anyone.get(f"{name}/", token=outsider)) <= {"beta-lab"}
+    assert labs(reader.get(f"{name}/")) == {"alpha-lab"}
+
+
+@pytest.mark.parametrize("name", DETAILS)
+def test_a_lab_with_which_it_is_shared_reads_it(anyone, secret, name):
+    answer = anyone.get(DETAILS[name](), token=secret["friend"])
+
+    assert answer.status_code == (404 if name in NOT_SHARED else 200)
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_hold_what_is_shared(anyone, secret, name):
+    found = anyone.get(f"{name}/", token=secret["friend"]).json()["results"]
+
+    assert len(found) == (0 if name in NOT_SHARED else 1)
+
+
+@pytest.mark.parametrize("name", BY_STUDY)
+def test_a_lab_with_which_it_is_shared_asks_of_it(anyone, secret, name):
+    asked = {"token": secret["friend"], "study": "secret-study"}
+
+    assert anyone.get(f"{name}/", **asked).status_code == 200
+
+
+def test_what_is_no_longer_shared_is_gone(anyone, secret):
+    update_study(study=Study.objects.get(), visibility="private")
+
+    for name in LISTS:
+        found = anyone.get(f"{name}/", token=secret["friend"])
+        assert found.json()["results"] == [], name
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_files_hold_nothing_private(anyone, reader, secret, outsider, table):
+    address = f"data/{table}/ndjson/"
+
+    assert anyone.get(address, token=outsider).getvalue() == b""
+    for token in (secret["read"], secret["friend"]):
+        lines = anyone.get(address, token=token).getvalue().splitlines()
+        assert len(lines) == 1, token
+    listed = anyone.get("data/", token=outsider).json()["results"]
+    assert {it["rows"] for it in listed} == {0}
+
+
+@pytest.mark.parametrize("address", ["data/", "data/samples/csv/"])
+def test_files_do_not_tell_that_a_study_exists(anyone, secret, outsider, address):
+    private = anyone.get(address, token=outsider, study="secret-study")
+    missing = anyone.get(address, token=outsider, study="missing-study")
+
+    assert private.status_code == missing.status_code == 404
+    said = private.json()["detail"].replace("secret", "missing")
+    assert said == missing.json()["detail"]
 
 
 @pytest.mark.parametrize("name", ANALYSES)

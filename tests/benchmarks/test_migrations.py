@@ -180,7 +180,12 @@ def test_runs_of_before_sit_where_they_were_named_and_all_others_are_derived(
 ):
     started = {"started_at": "2021-05-03T08:00:00Z"}
     agents = {"session": "agent-0123456789ab", **started}
-    submit(run_document(session="day 1"), run_document(**agents), run_document())
+    # Of three values: what says the same again counts as uploaded twice.
+    submit(
+        run_document(52.9, session="day 1"),
+        run_document(53.1, **agents),
+        run_document(53.3),
+    )
     check_due_studies(timedelta(0))
     Run.objects.update(sitting=None)
     CellSession.objects.all().delete()

@@ -89,5 +89,19 @@ def test_without_redis_a_forgotten_version_is_sent_later(
 
     tasks.send_forgotten_publishing_jobs()
 
-    assert "Redis took no version to publish" in caplog.text
+    assert "Redis took no virtlab.publish_version" in caplog.text
     assert PublishingJob.objects.get().stage == "waiting"
+
+
+def test_an_upload_is_taken_whatever_becomes_of_its_hint(
+    agent, run_document, monkeypatch, django_capture_on_commit_callbacks
+):
+    def break_down():
+        raise AttributeError("a broken connection of the message library")
+
+    monkeypatch.setattr(tasks, "wake", break_down)
+
+    with django_capture_on_commit_callbacks(execute=True):
+        submit_runs(agent=agent, documents=[run_document()])
+
+    assert Run.objects.get().status == Run.Status.RECEIVED

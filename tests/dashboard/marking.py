@@ -39,7 +39,7 @@ SILENT = {"script", "style", "code", "pre", "svg", "time"}
 
 # Proper names and words of the trade that no language changes.
 NAMES = """Virtlab OpenAPI CSV JSON LaTeX PNG SVG PDF BibTeX CSL UTC vCPU vCPUs CPU
-    Lenth Benjamini Hochberg Jain alice carol testserver http studies"""
+    Hyper-V Lenth Benjamini Hochberg Jain alice carol testserver http studies"""
 LONG = 60  # a text of so many letters is somebody's own sentence, and known as a whole
 
 

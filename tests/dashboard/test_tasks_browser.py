@@ -106,6 +106,8 @@ def test_the_address_shows_somebody_else_the_same(chromium, site, visit):
     page = visit.open(f"{COMPARE}?component=network&show=overhead")
     page.get_by_label("Find rows").fill("write")
     page.wait_for_url(re.compile("q=write"))
+    # The medians of what is found are asked of the server, once nobody types any more.
+    expect(page.locator("[data-medians]")).to_contain_text(re.compile(r"of 1\b"))
     seen = page.locator(".grid").inner_text()
 
     with browsing.window(chromium, site) as other:

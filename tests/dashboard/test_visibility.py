@@ -30,6 +30,7 @@ from benchmarks.models import (
 )
 from benchmarks.plans.planning import create_plan
 from benchmarks.studies import checking
+from benchmarks.studies.saving import update_study
 from benchmarks.uploads import intake, processing, rereading
 from dashboard.kit import waiting
 from dashboard.urls import urlpatterns
@@ -42,7 +43,10 @@ RULES = {name: it for name, it in ROUTES.items() if not it.is_of_no_lab}
 CONVERTERS = {
     str(pattern.name): set(pattern.pattern.converters) for pattern in urlpatterns
 }
-FORMS = {"export": "csv", "cite": "bib", "version-file": "csv"}
+NAMES = {"review-file": "review.csv"}
+FORMS = {"export": "csv", "cite": "bib", "version-file": "csv"} | {
+    "paper-file": "paper.zip"
+}
 # Ids in the query: of a system, a cell, a case, a run.
 QUERIES = {
     "compare": ("pin={system}", "baseline={system}"),
@@ -55,25 +59,45 @@ QUERIES = {
     "sessions": ("session={session}",),
     "coruns": ("case={case}",),
     "energy": ("run={run}",),
+    "paper": ("system={system}", "case={case}", "baseline={system}"),
+    "paper-file": ("system={system}&case={case}",),
     "factor-effects": ("case={case}",),
     "sweep": ("systems={system}",),
 }
 # Addresses in which nothing stands but the lab.
 OF_A_LAB = {"upload", "upload-system", "lab", "members", "tokens", "audit-log"} | {
-    *("own-tools", "declare-tool"),
+    *("own-tools", "declare-tool", "new-host", "new-study"),
 }
 POSTED = {"status": "confirmed", "note": "seen", "role": "admin"} | {
     "host": "alpha",
     "hypervisor": "KVM",
 }
-PEOPLE = ("nobody", "token", "viewer", "maintainer", "admin", "stranger")
+PEOPLE = (
+    *("nobody", "token", "viewer", "maintainer", "admin", "stranger"),
+    # Of a third lab, with which the first one shares its study.
+    "friend",
+)
+# What a lab that shares a study shows of itself; all else of it stays its own.
+SHOWN_TO_FRIENDS = {"lab", "own-tools", "own-tool", "host"}
+OF_PEOPLE = {"give-role", "remove-member", "withdraw-invitation", "upload-system"}
 
 
 @pytest.fixture(scope="module")
 def filled(django_db_setup, django_db_blocker):
-    """Fill both labs with the same secrets; return what each calls its own."""
+    """Fill both labs with the same secrets; return what each calls its own.
+
+    The first one shares its study with a third, which has nothing.
+    """
     with standing(django_db_blocker):
-        yield {slug: fill(slug) for slug in ("alpha-lab", "beta-lab")}
+        filled = {slug: fill(slug) for slug in ("alpha-lab", "beta-lab")}
+        Lab.objects.create(slug="gamma-lab", name="gamma-lab")
+        shared = Study.objects.get(lab__slug="alpha-lab")
+        update_study(study=shared, visibility="shared", shared_with=["gamma-lab"])
+        # Last: reports made before somebody else may see a study are forgotten.
+        for ids in filled.values():
+            study = Study.objects.get(slug=ids["slug"])
+            ids["report_id"] = Report.objects.create(study=study, stamp="x").pk
+        yield filled
 
 
 @pytest.fixture
@@ -113,16 +137,18 @@ def fill(slug):
         "cell_id": cell.pk,
         "run_id": Run.objects.get(study=study, system=cell.system).pk,
         "flag_id": Flag.objects.filter(study=study).first().pk,
-        "report_id": Report.objects.create(study=study, stamp="x").pk,
         "version_id": published(study).pk,
+        "review_id": reviewed(study).pk,
         "job_id": study.publishing_jobs.create(person=keeper, stage="failed").pk,
         "plan_id": planned(study, cell.system).pk,
         "person_id": keeper.pk,
         "invitation_id": invited.pk,
         "prefix": tokens.issue_token(agent=agent, can_upload=True)[0].prefix,
         "tool": boots.slug,
+        "host": "alpha",
         "reread_id": rereading.begin_reread(study=study).pk,
         "system": cell.system_id,
+        "study": study.pk,
         "case": cell.case_id,
         "session": sitting.pk,
     }
@@ -141,6 +167,14 @@ def planned(study, system):
     )
 
 
+def reviewed(study):
+    """Publish a review while the study is public, and hide it again."""
+    update_study(study=study, visibility="public")
+    review = publishing.reviewed(study.lab, title=f"Of {study.slug}")
+    update_study(study=study, visibility="private")
+    return review
+
+
 def published(study):
     """Publish a study for somebody who is in no lab any more."""
     person = get_user_model().objects.create_user(f"keeper of {study.slug}")
@@ -156,12 +190,13 @@ def no_patience(monkeypatch):
 @pytest.fixture(scope="module")
 def arrived(filled):
     """Return a client for everybody; the stranger rules the other lab."""
-    first, second = Lab.objects.order_by("pk")
-    places = {"viewer": first, "maintainer": first, "admin": first, "stranger": second}
+    first, second, third = Lab.objects.order_by("pk")
+    places = {"viewer": first, "maintainer": first, "admin": first}
+    places |= {"stranger": second, "friend": third}
     found = {"nobody": Client(), "token": Client(headers=bearer(first))}
     for name, lab in places.items():
         user = get_user_model().objects.create_user(name)
-        role = "admin" if name == "stranger" else name
+        role = "admin" if name in {"stranger", "friend"} else name
         Membership.objects.create(lab=lab, user=user, role=role)
         found[name] = Client()
         found[name].force_login(user)
@@ -182,10 +217,15 @@ def bearer(lab):
 
 def address_of(name, ids):
     """Return an address for these ids; some of them stand in its query."""
-    if name in {"upload", "upload-system"}:
+    if name in {"upload", "upload-system", "new-study"}:
         return f"{reverse(f'dashboard:{name}')}?lab={ids['lab']}"
+    if name == "across-pair":
+        key = f"{ids['study']}-{ids['system']}"
+        return f"{reverse('dashboard:across-pair')}?one={key}&other={key}"
     query = f"?cell={ids['cell_id']}" if name == "cell-card" else ""
     kwargs = {each: ids.get(each) for each in CONVERTERS[name] - {"form"}}
+    if "name" in CONVERTERS[name]:
+        kwargs["name"] = NAMES[name]
     if "form" in CONVERTERS[name]:
         kwargs["form"] = FORMS[name]
     return reverse(f"dashboard:{name}", kwargs=kwargs) + query
@@ -222,6 +262,9 @@ def expected(name, who, target):
         return rule.nobody
     if name in OF_A_LAB and target == "missing":
         target = "alpha"  # there is nothing but the lab in the address
+    if who == "friend":
+        is_seen = name in SHOWN_TO_FRIENDS or name not in OF_A_LAB | OF_PEOPLE
+        return rule.own[0] if target == "alpha" and is_seen else 404
     return rule.own[who != "viewer"] if target == lab else 404
 
 
@@ -276,6 +319,7 @@ def test_ids_in_a_query_find_nothing_of_another_lab(labs, people, name, query):
 def test_the_first_page_lists_the_labs_own(labs, people, who):
     text = people[who].get("/").content.decode()
 
+    # A friend sees what is shared, the first lab's.
     own = {"nobody": "", "token": "", "stranger": "beta"}.get(who, "alpha")
     named = {lab for lab in ("alpha", "beta") if f"secret-{lab}-lab" in text}
     assert named == ({own} if own else set())

@@ -118,3 +118,10 @@ def test_pg_variables_do_not_lead_away_from_our_own_server():
     assert (own["LANG"], own["SECRET_KEY"]) == ("de_DE.UTF-8", "s")
     assert foreign["PGPORT"] == "5433"
     assert Path(own["VIRTLAB_VAR"]) == ROOT / "var"
+
+
+def test_the_published_studies_may_be_left_out():
+    assert Options.of({}).has_reference
+    assert not Options.of({"REFERENCE": "off"}).has_reference
+    with pytest.raises(ServiceError, match="neither on nor off"):
+        Options.of({"REFERENCE": "perhaps"})

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from running.processes import OLD_LOG_BYTES, Child, Program, last_lines, open_log
+from running.processes import Child, Program, last_lines, open_log
+from running.rotation import LARGE_BYTES
 
 from .watching import wait_until
 
@@ -26,16 +27,15 @@ def test_its_output_is_appended_to_a_private_log(tmp_path):
     assert log.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_log_past_ten_megabytes_is_set_aside_once(tmp_path):
+def test_a_large_log_is_set_aside_before_a_start(tmp_path):
     log = tmp_path / "dummy.log"
-    for text in ("first", "second"):
-        log.write_text(text + " " * OLD_LOG_BYTES)
-        with open_log(log):
-            pass
+    log.write_text("first" + " " * LARGE_BYTES)
+
+    with open_log(log):
+        pass
 
     assert log.stat().st_size == 0
-    assert (tmp_path / "dummy.log.1").read_text().startswith("second")
-    assert len(list(tmp_path.iterdir())) == 2
+    assert (tmp_path / "dummy.log.1").read_text().startswith("first")
 
 
 def test_the_end_of_a_log_is_shown_without_its_beginning(tmp_path):

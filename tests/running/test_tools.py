@@ -145,29 +145,36 @@ def test_the_build_machine_runs_the_command_of_the_readme():
 def build_machine(folder, *, user, is_fit):
     """Run a copy of .ci/run among programs that only say what was asked of them.
 
-    The first Python is too old, the second is Debian's without its venv module.
+    The first Python is too old, the second is Debian's without its venv module. Of this
+    machine's own programs it has the shell's few: what is installed here says nothing.
     """
     said = {
         "bin/python3.10": "exit 1",
         "bin/python3.11": 'case "$*" in *ensurepip*) exit 1 ;; esac',
         "bin/make": 'echo "make $*"',
         "bin/id": f"echo {user}",
+        "bin/date": "echo 327",
         "bin/apt-get": 'shift $(($# - 1)); echo "apt-get $1"',
         ".venv/bin/python": 'case "$*" in\n'
         "    *--packages) echo qemu-system-x86 ;;\n"
         f"    *--check) exit {0 if is_fit else 1} ;;\nesac",
     }
+    if is_fit:
+        said |= {f"bin/{name}": "exit 0" for name in ("prometheus", "promtool", "sshd")}
+        said |= {"bin/mkdir": "exit 0"}
     for name, line in said.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(f"#!/bin/sh\n{line}\n")
         (folder / name).chmod(0o755)
+    for name in ("bash", "dirname", "basename"):
+        (folder / "bin" / name).symlink_to(shutil.which(name))
     (folder / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
     return subprocess.run(
         [folder / ".ci" / "run"],
         env={
             **os.environ,
-            "PATH": f"{folder}/bin:{os.environ['PATH']}",
+            "PATH": f"{folder}/bin",
             "PYTHONS": "python3.10 python3.11 python3.12",
         },
         capture_output=True,
@@ -185,7 +192,13 @@ def test_the_build_machine_installs_the_lab_and_boots_a_guest(tmp_path):
         "apt-get python3.11-venv",
         "make test PYTHON=python3.11",
         "make test-proofs",
-        "make test-pythons",
+        "make test-pythons NEWEST=1",
+        "apt-get --quiet",
+        "apt-get prometheus",
+        "make test-prometheus",
+        "apt-get --quiet",
+        "apt-get openssh-server",
+        "make test-probe",
         "apt-get --quiet",
         "apt-get qemu-system-x86",
         "make lab-short",
@@ -200,6 +213,8 @@ def test_a_build_machine_without_qemu_says_so_loudly(tmp_path):
     assert done.stdout.splitlines() == [
         "make test PYTHON=python3.11",
         "make test-proofs",
-        "make test-pythons",
+        "make test-pythons NEWEST=1",
     ]
+    assert "make test-prometheus WAS NOT RUN" in done.stderr
+    assert "make test-probe WAS NOT RUN" in done.stderr
     assert "make lab-short WAS NOT RUN" in done.stderr

@@ -14,6 +14,15 @@ from benchmarks.management.commands.create_token import find_lab
 from benchmarks.models import Membership
 
 
+def checked_name(name: str) -> str:
+    """Return a name, or refuse one that could not be typed into the sign-in form."""
+    try:
+        User.username_validator(name)
+    except ValidationError as error:
+        raise CommandError(" ".join(error.messages)) from None
+    return name
+
+
 class Command(BaseCommand):
     """Viewers read what is private, maintainers upload, admins keep the lab."""
 
@@ -30,12 +39,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        lab, name, role = find_lab(options["lab"]), options["name"], options["role"]
-        # Refuse a name that could not be typed into the sign-in form.
-        try:
-            User.username_validator(name)
-        except ValidationError as error:
-            raise CommandError(" ".join(error.messages)) from None
+        lab, name = find_lab(options["lab"]), checked_name(options["name"])
+        role = options["role"]
         password = place_person(lab=lab, username=name, role=role)
         self.stderr.write(f"{name} is {role} of {lab}.")
         if password:

@@ -4,18 +4,22 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmarks.models import Study, UnfinishedWork
+from benchmarks.models import Review, Study, UnfinishedWork
+from benchmarks.publishing.jobs import MOST_ATTEMPTS
+from benchmarks.publishing.reviews import failed_reviews, retry_reviews
 from benchmarks.unattended.attempts import retry
 from benchmarks.unattended.lists import failed_work, work_of
 
+REVIEW = "review"
+
 
 class Command(BaseCommand):
-    """Lists checks, energies, plans and versions that failed; they are tried again."""
+    """Lists checks, energies, plans, versions and reviews that failed; tries again."""
 
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
-        kinds = UnfinishedWork.Kind.values
+        kinds = [*UnfinishedWork.Kind.values, REVIEW]
         parser.add_argument("--study", default="", metavar="LAB/STUDY")
         parser.add_argument("--kind", default="", choices=kinds)
         parser.add_argument("--list", action="store_true", help="change nothing")
@@ -33,8 +37,23 @@ class Command(BaseCommand):
         places = ("lab", "study", "host", "plan", "job__study")
         for row in rows.select_related(*places):
             self.stdout.write(_line(row))
+        # A review is of many studies: of one alone nobody asks for it.
+        are_reviews = not name and kind in ("", REVIEW)
+        if are_reviews:
+            for review in failed_reviews().select_related("lab"):
+                self.stdout.write(_review_line(review))
         if not options["list"]:
-            self.stdout.write(f"{retry(rows.order_by()):,} will be tried again.")
+            count = retry(rows.order_by()) + (retry_reviews() if are_reviews else 0)
+            self.stdout.write(f"{count:,} will be tried again.")
+
+
+def _review_line(review: Review) -> str:
+    is_aside = review.attempts >= MOST_ATTEMPTS
+    when = "set aside" if is_aside else "tried again soon"
+    return (
+        f"{REVIEW} {review.pk} of {review.lab.slug}: begun {review.attempts:,} times, "
+        f"{when}: the log of the workers says why"
+    )
 
 
 def _line(row: UnfinishedWork) -> str:

@@ -8,10 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import InterfaceError, OperationalError, connection
 
 from benchmarks import tasks
+from benchmarks.keeping.retention import Hourly
+from benchmarks.monitoring import exposition
+from benchmarks.monitoring.counters import SWEEP_SECONDS
+from benchmarks.monitoring.tracing import new_id, traced
 from benchmarks.plans import progress
 from benchmarks.power import integration
 from benchmarks.studies import checking
@@ -24,6 +29,7 @@ class Command(BaseCommand):
     """Looks into the outbox every second, until it is told to stop."""
 
     help = __doc__
+    tidy = Hourly()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--every", type=float, default=1.0, help="seconds")
@@ -36,9 +42,12 @@ class Command(BaseCommand):
         if options["once"]:
             self._look(options["older_than"])
             return
+        if settings.METRICS_PORT:
+            exposition.serve(settings.METRICS_PORT)
         with stop_signals() as stopped:
             while True:
-                is_busy = self._look(options["older_than"])
+                with traced(new_id("sweep-")):
+                    is_busy = self._look(options["older_than"])
                 pause_s = 0 if is_busy else options["every"]
                 if select.select([stopped], [], [], pause_s)[0]:
                     return
@@ -57,6 +66,9 @@ class Command(BaseCommand):
                 integration.integrate_due()
             with _logged("Proceeding with plans"):
                 progress.proceed_plans()
+            with _logged("Tidying"):
+                if gone := {what: n for what, n in self.tidy().items() if n}:
+                    logger.info("Deleted what was over: %s", gone)
             with _logged("Publishing"):
                 tasks.send_forgotten_publishing_jobs()
         except (OperationalError, InterfaceError) as error:
@@ -73,7 +85,8 @@ class Command(BaseCommand):
 def _logged(duty: str) -> Iterator[None]:
     """Log what a duty fails of, so that the sweeper goes on with the others."""
     try:
-        yield
+        with SWEEP_SECONDS.labels(duty).time():
+            yield
     except (OperationalError, InterfaceError):
         raise  # the database is away: it would fail the others as well
     except Exception:  # whatever it is, the other duties are to be done

@@ -12,7 +12,13 @@ from typing import Final
 import numpy as np
 
 from benchmarks.analysis.baselines import PATHS
-from benchmarks.plausibility.days import log_efficiency, shifts
+from benchmarks.plausibility.days import (
+    MOST,
+    day_of,
+    log_efficiency,
+    of_another_day,
+    shifts,
+)
 from benchmarks.plausibility.facts import (
     NORMAL,
     CellFact,
@@ -22,7 +28,7 @@ from benchmarks.plausibility.facts import (
     factor_of,
 )
 from benchmarks.plausibility.findings import Doubt, about_cells, further, rule
-from benchmarks.sentences import Sentence, template
+from benchmarks.sentences import Sentence, joined, template
 
 CLEARLY: Final = 3.3
 """In standard errors: 1 in 1,000 if nothing is wrong (one value of a thousand)."""
@@ -51,13 +57,20 @@ class Ratio:
     error: float
 
 
-@rule("baselines-disagree", "Two native baselines that disagree", "impossible")
+@rule(
+    "baselines-disagree",
+    "Two native baselines that disagree",
+    "impossible",
+    looks_beside=True,
+)
 def baselines_disagree(study: StudyFacts) -> Iterator[Doubt]:
     """Two native cells of one host, guest OS, bits and case (of two native systems or
     of two studies) differ by more than 2 % and 3.3 standard errors, in one case or in
     the median of all cases of one tool and metric. A single printed value is given a
     third of its component's publishing limit as noise (0.7 % CPU, 1 % memory, 1.7 %
-    network, 3.3 % disk), cells with several runs their own.
+    network, 3.3 % disk), cells with several runs their own. Where the two share no
+    session and differ by 25 % at most, it is a check: the machine may have been another
+    one on that day, and neither value is wrong.
 
     Why: every efficiency depends on which of them is taken. The native Windows network
     throughput of the LMU studies differs by 6 %, all other native values agree.
@@ -103,15 +116,29 @@ def _disagreement(
         name = native.study_label or str(native.study)
         where = Sentence("the same machine in {study}", study=name)
     members = [cell for ratio in ratios for cell in (ratio.cell, ratio.other)]
+    said: str = Sentence(
+        MORE if off > 0 else LESS,
+        cases=further(ratios[0].cell.name, len(ratios) - 1),
+        off=abs(factor_of(off) - 1),
+        other=where,
+    )
+    apart = all(of_another_day(ratio.cell, ratio.other) for ratio in ratios)
+    is_day = apart and abs(off) <= MOST
+    if is_day:
+        days = [day_of(one) for one in (ratios[0].cell, native)]
+        other_days = Sentence(
+            "They are of different sessions ({one} and {other}): the machine may have "
+            "been another one then.",
+            one=days[0],
+            other=days[1],
+        )
+        said = joined([said, other_days])
     yield about_cells(
-        Sentence(
-            MORE if off > 0 else LESS,
-            cases=further(ratios[0].cell.name, len(ratios) - 1),
-            off=abs(factor_of(off) - 1),
-            other=where,
-        ),
+        said,
         # The other study's cells are evidence; it has flags of its own.
         [cell for cell in members if cell.study == study.id],
+        "check" if is_day else None,
+        quotes=tuple({cell.study for cell in members} - {study.id}),
         off_percent=round(100 * (factor_of(off) - 1), 3),
         other_system=str(native.system),
         other_study=str(native.study),
@@ -144,6 +171,7 @@ def _pooled(ratios: Sequence[Ratio], least: float = MARGIN) -> float | None:
     "faster-than-native",
     "A virtual machine that is faster than its host",
     "implausible",
+    looks_beside=True,
 )
 def faster_than_native(study: StudyFacts) -> Iterator[Doubt]:
     """A guest beats its native baseline by more than 5 % and 3.3 standard errors: in
@@ -195,7 +223,12 @@ def faster_than_native(study: StudyFacts) -> Iterator[Doubt]:
         )
 
 
-@rule("baseline-too-slow", "A native value that all guests beat", "implausible")
+@rule(
+    "baseline-too-slow",
+    "A native value that all guests beat",
+    "implausible",
+    looks_beside=True,
+)
 def baseline_too_slow(study: StudyFacts) -> Iterator[Doubt]:
     """At least four guests are set against one native cell, three of four of them beat
     it, and their median lies more than 5 % above it: by 4 times the larger of their own

@@ -48,7 +48,12 @@ class CommonFactor:
     standard_error: float
 
 
-@rule("common-clock-factor", "A guest clock that runs slow", "impossible")
+@rule(
+    "common-clock-factor",
+    "A guest clock that runs slow",
+    "impossible",
+    looks_beside=True,
+)
 def common_clock_factor(study: StudyFacts) -> Iterator[Doubt]:
     """A guest that beats the native machine by nearly one factor in all cases of
     CPU and memory that its own clock timed (caches and RAM, read and write; of all

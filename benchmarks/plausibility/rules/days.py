@@ -37,7 +37,12 @@ OWN_SLOWER = template(
 )
 
 
-@rule("native-of-another-day", "A native machine of another day", "check")
+@rule(
+    "native-of-another-day",
+    "A native machine of another day",
+    "check",
+    looks_beside=True,
+)
 def native_of_another_day(study: StudyFacts) -> Iterator[Doubt]:
     """A native machine shares no session with its guests (more than six hours lie
     between them, or their sessions are named otherwise), and one factor of 3 to 25 %

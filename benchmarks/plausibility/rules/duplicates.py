@@ -41,7 +41,9 @@ Lines = Mapping[object, Mapping[object, CellFact]]
 Pair = tuple[CellFact, CellFact]
 
 
-@rule("pasted-values", "The same readings in two systems", "impossible")
+@rule(
+    "pasted-values", "The same readings in two systems", "impossible", looks_beside=True
+)
 def pasted_values(study: StudyFacts) -> Iterator[Doubt]:
     """Two systems (or two studies, or two slots) that read exactly the same in so
     many cases that chance is ruled out: less than 1 in 1,000 for the whole study.
@@ -92,6 +94,7 @@ def pasted_values(study: StudyFacts) -> Iterator[Doubt]:
             sentence,
             [cell for pair in equal for cell in pair if cell.study == study.id],
             severity="check" if same else None,
+            quotes=tuple({one.study, other.study} - {study.id}),
             equal=len(equal),
             shared=shared,
             other_study=str(other.study),

@@ -57,7 +57,12 @@ class Speed:
     at_most: float
 
 
-@rule("emulation-speed", "As slow as an imitated processor", "implausible")
+@rule(
+    "emulation-speed",
+    "As slow as an imitated processor",
+    "implausible",
+    looks_beside=True,
+)
 def emulation_speed(study: StudyFacts) -> Iterator[Doubt]:
     """A guest that is not said to be emulated, and whose CPU and memory cases run as
     slowly as if it were: the median of its CPU cases is a third of native or less, so
@@ -79,13 +84,7 @@ def emulation_speed(study: StudyFacts) -> Iterator[Doubt]:
     ``detect`` in the guest. If it was emulated, upload it as a system of QEMU TCG;
     dismiss the flag if the guest was given a part of a CPU only, and say how much.
     """
-    columns: dict[ColumnKey, list[Speed]] = defaultdict(list)
-    for cell in study.cells:
-        if (speed := _speed(cell, study)) is not None:
-            columns[cell.column].append(speed)
-    for speeds in columns.values():
-        if not _is_slow(speeds, [speed.ratio for speed in speeds]) or _slipped(speeds):
-            continue
+    for speeds in _imitated(study):
         is_sure = _is_slow(speeds, [speed.at_most for speed in speeds])
         ratios = sorted(speed.ratio for speed in speeds)
         cell = speeds[0].cell
@@ -114,6 +113,24 @@ def emulation_speed(study: StudyFacts) -> Iterator[Doubt]:
             limit=round(SLOW, 5),
             hypervisor=cell.hypervisor,
         )
+
+
+def imitated_cells(study: StudyFacts) -> Iterator[CellFact]:
+    """The cells of which emulation explains that they are slow."""
+    for speeds in _imitated(study):
+        yield from (speed.cell for speed in speeds if speed.ratio <= SLOW)
+
+
+def _imitated(study: StudyFacts) -> Iterator[list[Speed]]:
+    """The speeds of each system that computes as slowly as if it were emulated."""
+    columns: dict[ColumnKey, list[Speed]] = defaultdict(list)
+    for cell in study.cells:
+        if (speed := _speed(cell, study)) is not None:
+            columns[cell.column].append(speed)
+    for speeds in columns.values():
+        is_slow = _is_slow(speeds, [speed.ratio for speed in speeds])
+        if is_slow and not _slipped(speeds):
+            yield speeds
 
 
 def _is_slow(speeds: Sequence[Speed], ratios: Sequence[float]) -> bool:

@@ -227,11 +227,17 @@ def identity_violated(study: StudyFacts) -> Iterator[Doubt]:
     What to do: open the raw output; upload it instead of the typed numbers.
     """
     for run in study.runs:
-        for readings in grouped(run, least=2):
-            order = ORDERS.get(run.tool, IN_ORDER)
-            for identity in (*IDENTITIES.get(run.tool, ()), order):
-                for mismatch in identity(readings):
-                    yield _doubt(run, readings, mismatch)
+        for readings, mismatch in mismatches(run):
+            yield _doubt(run, readings, mismatch)
+
+
+def mismatches(run: RunFact) -> Iterator[tuple[Readings, Mismatch]]:
+    """What a run's numbers break, with those that stand beside each other."""
+    for readings in grouped(run, least=2):
+        order = ORDERS.get(run.tool, IN_ORDER)
+        for identity in (*IDENTITIES.get(run.tool, ()), order):
+            for mismatch in identity(readings):
+                yield readings, mismatch
 
 
 def _doubt(run: RunFact, readings: Readings, mismatch: Mismatch) -> Doubt:

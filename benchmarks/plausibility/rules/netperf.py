@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -50,7 +50,7 @@ def netperf_service_demand(study: StudyFacts) -> Iterator[Doubt]:
 
     What to do: correct the unit or the name of the end; look up the raw output.
     """
-    ends = list(_ends(study))
+    ends = list(_ends(study.runs))
     broken = [end for end in ends if end.whole() is None]
     mebi = [end for end in broken if end.whole(MEBI) is not None]
     if mebi:
@@ -92,9 +92,14 @@ def netperf_service_demand(study: StudyFacts) -> Iterator[Doubt]:
     yield from _other_machine(ends)
 
 
-def _ends(study: StudyFacts) -> Iterator[End]:
+def implies_no_cpus(run: RunFact) -> bool:
+    """Whether no whole number of CPUs follows from a run, in MB or in MiB."""
+    return any(end.whole() is None and end.whole(MEBI) is None for end in _ends([run]))
+
+
+def _ends(runs: Iterable[RunFact]) -> Iterator[End]:
     """CPUs = service demand x throughput / CPU share; a KB is 1024 B here."""
-    for run in study.runs:
+    for run in runs:
         for readings in grouped(run) if run.tool == "netperf" else ():
             for side, key in ENDS:
                 demand, share = f"service demand {side}", f"CPU utilization {side}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -13,18 +14,22 @@ from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.paths import INSIDE
 from benchmarks.plausibility.facts import CellFact, StudyFacts, factor_of
 from benchmarks.plausibility.findings import Doubt, about_cells, rule, subjects
+from benchmarks.plausibility.rules.emulation import imitated_cells
+from benchmarks.plausibility.rules.exchanges import inverted_cells
 from benchmarks.plausibility.rules.sums import adding_up
 from benchmarks.plausibility.slips import (
     CLEARLY,
     FARTHEST,
     LEAST,
     NEAR,
+    Companions,
     Starts,
     nearest_factor,
     runs_off,
 )
 from benchmarks.plausibility.tables import (
     SIBLINGS,
+    Speeds,
     Table,
     emulated_tables,
     nanmedian,
@@ -39,28 +44,39 @@ SLOWER: Final = math.log(40)
 """A whole system may be 20 times slower (emulated network cards are); not 40 times."""
 STEADY: Final = frozenset({"CPU", "memory", "power"})
 """Components in which no system is ten times slower than another one."""
+OTHERS: Final = 4
+"""Fewer cells than these do not say how far such cases lie from each other."""
 
 
 @rule("unit-slip", "A value in another unit than its siblings", "impossible")
 def unit_slip(study: StudyFacts) -> Iterator[Doubt]:
-    """A value that is off by a power of 10 or 1024, or by 8 (by 60 or 3600 for times):
-    from the other runs of its cell; from what the other systems and cases of the same
-    tool and metric predict (systems may be slower throughout, cases faster); from its
+    """A value that is off by a power of 10 (of data and their rates by one of 1024, or
+    by 8, too; of times by 60 or 3600): from the other runs of its cell; from what the
+    other systems and cases of the same tool and metric predict (systems may be slower
+    throughout, cases faster); where the systems share no other case, from what they
+    read in this one, each at its usual speed in the component's other tests; from its
     neighbours in a curve. The distance must be at least a factor 5 and 3 standard
-    deviations of how well such predictions work in this table, and come within 35 % or
-    2.5 of these deviations of the factor. A whole system is flagged where it is off by
-    such a factor from all others: by at least 40, or by 5 where a guest is more than
-    twice as fast as its host. A single run must come as near to the factor as its
-    cell's other runs lie to each other (3 standard deviations, 5 to 35 %).
+    deviations of how well such predictions work in this table, twice that of the other
+    systems in this case, and come within 35 %, 2.5 of these deviations, or what the
+    other systems are off by, of the factor. Without any prediction a cell is flagged
+    that is farther from all others of its tool, metric and host than these are from
+    each other (five at least), if each of its parameters has the value of another one.
+    A whole system is flagged where it is off by such a factor from all others: by at
+    least 40, or by 5 where a guest is more than twice as fast as its host. A single run
+    must come as near to the factor as its cell's other runs lie to each other (3
+    standard deviations, 5 to 35 %).
     Not doubted are: slots that give their printed sum, for one slip would spoil it; a
     run of a cell of which another run is about as far off by no such factor, or in
     whose start other cells moved as far (of other units, or some of its own), for then
-    the machine ran at another speed; a minimum, maximum or percentile beside the other
+    the machine ran at another speed; a cell beside which another metric of the same
+    test is off the same way, by at least half as much (as a log) and another factor; a
+    minimum, maximum or percentile beside the other
     runs of its cell, for one slow request makes it, or throughout a system, for so do
-    its interrupts; how long a system takes to start, beside other systems; a system on
-    an emulated processor beside a real one or one of other layers, for each instruction
-    costs it another factor (only single cells of it are set against those of other
-    layers, where there are four cases or more).
+    its interrupts; a system that computes as slowly as an imitated processor
+    (`emulation-speed`); a reciprocal (`rate-as-time`); how long a system takes to
+    start, beside other systems; a system on an emulated processor beside a real one or
+    one of other layers, for each instruction costs it another factor (only single cells
+    of it are set against those of other layers, where there are four cases or more).
 
     Why: kB for MB, bits for bytes, a lost decimal point. In the LMU study of ESXi the
     native RAM reads 3108035 MB/s; the study of Xen prints 3108.04 for the same machine.
@@ -72,7 +88,9 @@ def unit_slip(study: StudyFacts) -> Iterator[Doubt]:
     yield from within
     # What was said of a run is not said of its cell once more.
     silent = {subject for doubt in within for subject in doubt.subjects}
-    silent |= set(subjects("cell", (cell.id for cell in adding_up(study))))
+    # Nor what another cause explains.
+    explained = [*adding_up(study), *imitated_cells(study), *inverted_cells(study)]
+    silent |= set(subjects("cell", (cell.id for cell in explained)))
     for doubt in _across_systems(study):
         if not silent.issuperset(doubt.subjects):
             silent |= set(doubt.subjects)
@@ -80,14 +98,24 @@ def unit_slip(study: StudyFacts) -> Iterator[Doubt]:
 
 
 def _across_systems(study: StudyFacts) -> Iterator[Doubt]:
+    speeds, companions = Speeds(study), Companions(study)
+
+    def apart(pairs: Iterable[tuple[CellFact, float]]) -> Iterator[Doubt]:
+        off = [pair for pair in pairs if not companions.were_another_speed(*pair)]
+        yield from _told_apart(off)
+
     for table in tables(cell for cell in study.cells if not cell.is_start_up):
         yield from _columns_off(table)
         off = residuals(table.logs)
-        yield from _cells_off(table, off, study)
-        alone = [*off_the_curve(table, off, LEAST), *_off_the_row(table)]
-        yield from _told_apart([pair for pair in alone if nearest_factor(*pair, NEAR)])
+        for members in _cells_off(table, off, study):
+            yield from apart(members)
+        curve = off_the_curve(table, off, LEAST)
+        alone = [*curve, *_off_the_row(table, off, speeds)]
+        yield from apart(pair for pair in alone if nearest_factor(*pair, NEAR))
+        yield from apart(_off_them_all(table))
     for table in emulated_tables(study.cells):
-        yield from _cells_off(table, residuals(table.logs), study)
+        for members in _cells_off(table, residuals(table.logs), study):
+            yield from apart(members)
 
 
 def _columns_off(table: Table) -> Iterator[Doubt]:
@@ -131,7 +159,10 @@ def _columns_off(table: Table) -> Iterator[Doubt]:
             )
 
 
-def _cells_off(table: Table, off: Floats, study: StudyFacts) -> Iterator[Doubt]:
+def _cells_off(
+    table: Table, off: Floats, study: StudyFacts
+) -> Iterable[Sequence[tuple[CellFact, float]]]:
+    """Row by row the cells that are off from what all others predict, with by what."""
     sample = next(cell for row in table.cells for cell in row if cell)
     # Cell and prediction both scatter, so their distance does by sqrt(2) as much.
     floor = math.sqrt(2) * study.noise.of_kind(sample)
@@ -143,29 +174,76 @@ def _cells_off(table: Table, off: Floats, study: StudyFacts) -> Iterator[Doubt]:
         cell, distance = table.cells[row][column], float(off[row, column])
         if cell is None:
             continue
-        scale = spread_without(table.logs, off, (row, column), floor)
+        spread = spread_without(table.logs, off, (row, column), floor)
+        scale, width = spread.deviation, spread.in_row
         least = SLOWER if few and not _is_sure(cell, table.cells[row]) else LEAST
-        near = min(max(NEAR, 2.5 * scale), FARTHEST)
-        enough = max(CLEARLY * scale, least)
+        near = min(max(NEAR, 2.5 * scale, width), FARTHEST)
+        enough = max(CLEARLY * scale, least, 2 * width)
         if abs(distance) >= enough and nearest_factor(cell, distance, near):
             rows[row].append((cell, distance))
-    for members in rows.values():
-        yield from _told_apart(members)
+    return rows.values()
 
 
-def _off_the_row(table: Table) -> Iterator[tuple[CellFact, float]]:
-    """A single row: only how the systems lie beside each other can be judged."""
-    members = [cell for cell in table.cells[0] if cell]
-    if len(table.rows) > 1 or len(members) < 2 or members[0].is_extreme:
-        return
-    logs = np.log([cell.mean for cell in members])
-    for index, cell in enumerate(members):
-        others = np.delete(logs, index)
-        off = logs[index] - float(np.median(others))
-        width = float(np.quantile(np.abs(others - np.median(others)), 0.9))
-        least = LEAST if _is_sure(cell, members) else SLOWER
-        if abs(off) >= max(least, CLEARLY * width / 1.645):
-            yield cell, off
+def _off_the_row(
+    table: Table, off: Floats, speeds: Speeds
+) -> Iterator[tuple[CellFact, float]]:
+    """Cells of systems that share no other row with theirs: only how the systems lie
+    beside each other in this row, and in the other tables, can be judged."""
+    for row, distances in zip(table.cells, off, strict=True):
+        members = [cell for cell in row if cell]
+        if len(members) < 2 or members[0].is_extreme:
+            continue
+        logs = {cell.id: math.log(cell.mean) - speeds.usual(cell) for cell in members}
+        for cell, distance in zip(row, distances, strict=True):
+            if cell is None or not math.isnan(distance):
+                continue
+            near = (
+                logs[other.id]
+                for other in members
+                if other.host == cell.host and other.id != cell.id
+            )
+            others = list(islice(near, SIBLINGS))
+            if not others:
+                continue
+            middle = float(np.median(others))
+            away = logs[cell.id] - middle
+            width = float(np.quantile(np.abs(np.array(others) - middle), 0.9))
+            if abs(away) >= max(LEAST, CLEARLY * width / 1.645):
+                sure = _is_sure(cell, members) or speeds.is_known(cell)
+                if sure or abs(away) >= SLOWER:
+                    yield cell, away
+
+
+def _off_them_all(table: Table) -> Iterator[tuple[CellFact, float]]:
+    """A cell that is farther from all others of its tool, metric and host than these
+    are from each other, though each of its parameters has the value of others."""
+    hosts: dict[str, list[CellFact]] = defaultdict(list)
+    for row in table.cells:
+        for cell in row:
+            if cell is not None:
+                hosts[cell.host].append(cell)
+    for members in hosts.values():
+        if len(members) <= OTHERS or members[0].is_extreme:
+            continue
+        logs = np.log([cell.mean for cell in members])
+        order = np.argsort(logs)
+        for place, ends in ((0, (1, -1)), (-1, (0, -2))):
+            at = int(order[place])
+            low, high = (float(logs[order[end]]) for end in ends)
+            nearest = low if place == 0 else high
+            gap, cell = float(logs[at]) - nearest, members[at]
+            if abs(gap) < max(LEAST, high - low):
+                continue
+            rest = [other for other in members if other is not cell]
+            # Of the same case what other systems read, else of all.
+            alike = [one for one in rest if one.case == cell.case] or rest
+            away = float(logs[at]) - float(np.median(np.log([c.mean for c in alike])))
+            shared = all(
+                any(other.parameters.get(name) == value for other in rest)
+                for name, value in cell.parameters.items()
+            )
+            if shared and nearest_factor(cell, away, FARTHEST):
+                yield cell, away
 
 
 def _told_apart(members: Sequence[tuple[CellFact, float]]) -> Iterator[Doubt]:

@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -142,21 +143,30 @@ def _repeats(
     sizes = Counter(map(len, by_readings))
     times, usual = sizes.most_common(1)[0]
     pairs = [
-        pair for each in by_readings for pair in _pairs(each, -(-len(each) // times))
+        pair for each in by_readings for pair in _pairs(each, len(_once(each, times)))
     ]
     if 2 * usual > len(by_readings) and pairs:
-        surprise = sum(
-            _surprise(each[0], runs, cells)
-            for each in by_readings
-            if len(each) == times
-        )
         ways = math.log(math.comb(len(alike), len(by_readings)) * len(runs))
         places = {run.id: place for place, run in enumerate(runs)}
         pairs.sort(key=lambda pair: places[pair[0].id])
         order = [places[first.id] for _, first in pairs]
-        if order != sorted(order):  # not as they came the first time
+        turns = sum(one > other for one, other in pairwise(order))
+        read = list(runs)
+        if turns > times - 2:  # not, each time, as they came the first time
             ways += math.lgamma(len(order) + 1)
+        else:  # once each: a clock that reads few values reads them in no order
+            read = [one for each in alike.values() for one in _once(each, times)]
+        surprise = sum(
+            _surprise(each[0], read, cells)
+            for each in by_readings
+            if len(each) == times
+        )
         yield Repeats(len(runs), tuple(pairs), surprise * (times - 1) - ways)
+
+
+def _once(members: Sequence[RunFact], times: int) -> Sequence[RunFact]:
+    """Of runs that read the same as many as were made, if all came so many times."""
+    return members[: -(-len(members) // times)]
 
 
 def _pairs(members: Sequence[RunFact], several: int) -> list[Pair]:

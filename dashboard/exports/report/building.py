@@ -10,10 +10,11 @@ from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.evidence import printed_tables
+from benchmarks.comparing.cell_evidence import printed_tables
 from benchmarks.comparing.profile import judged_profile
 from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.verdicts import study_verdicts
+from benchmarks.evidence.replicated import reproduced_by
 from benchmarks.models import Report, Study
 from benchmarks.publishing.jobs import held
 from benchmarks.publishing.readiness import study_assessment
@@ -105,7 +106,9 @@ def _sections(viewer: Viewer, study: Study, detail: StudyDetail) -> Iterator[Sec
     yield _about(study, detail)
     yield method(study, {section.name for section in studied})
     tools = tools_table(rows, tool_versions(study))
-    yield disclosure(detail, study_assessment(study), tools)
+    yield disclosure(
+        detail, study_assessment(study).reproduced(reproduced_by(study)), tools
+    )
     costs, title = profile_section(profile), _("Cost of each system")
     tables = tuple(replace(table, caption=title) for table in costs.tables)
     yield replace(costs, tables=tables, charts=profile_chart(profile))

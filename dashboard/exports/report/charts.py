@@ -21,6 +21,7 @@ from dashboard.charts.profiles import (
     ratio_plot,
 )
 from dashboard.kit.document import Figure, Table, plain_table
+from dashboard.wording import verdicts
 
 MOST_ROWS = 40
 """More systems than a page takes are in the table alone."""
@@ -75,6 +76,8 @@ def ratio_chart(rows: Sequence[ComparisonRow]) -> tuple[Figure, ...]:
     with_interval = sum(ratio.has_interval for ratio in ratios)
     if with_interval:
         caption.append(_("A dot on a bar is a ratio with its 95 % interval."))
+    if notes := verdicts.strength_notes({ratio.strength for ratio in ratios}):
+        caption.append(notes)
     if with_interval < len(ratios):
         caption.append(_("A stroke is a plain value, without an interval."))
     if any(ratio.is_beyond for ratio in ratios):
@@ -100,7 +103,8 @@ def _ratio(row: ComparisonRow) -> Ratio:
     judged = row.shown.judgement
     if judged is None or judged.low is None:
         return Ratio(row.shown.ratio or 0.0)
-    return Ratio(row.shown.ratio or 0.0, judged.low, judged.high)
+    ratio = row.shown.ratio or 0.0
+    return Ratio(ratio, judged.low, judged.high, judged.strength)
 
 
 def drawn(drawing: Drawing, name: str, at: int) -> tuple[tuple[Figure, ...], Table]:

@@ -56,6 +56,13 @@ def findings(
             "(Benjamini-Hochberg, 5 %%)."
         )
         texts.append(corrected % {"tested": tested})
+    if scopes := verdicts.scopes_text(verdicts.judged_scopes(judgements)):
+        texts.append(scopes)
+    if any(judgement.is_weak and judgement.is_assessed for judgement in judgements):
+        texts.append(
+            _("A sign with a star (%(weak)s) is %(meaning)s.")
+            % {"weak": verdicts.WEAK, "meaning": verdicts.WEAK_MEANING}
+        )
     texts += _ranges(profile)
     reasons = Counter(
         wording.said(sentence)
@@ -144,7 +151,7 @@ def _loss_lines(
             slot = "" if is_alone or not row.slot else row.slot
             place = f" ({wording.slot_text(slot)})" if slot else ""
             case = f"{row.case.tool_title}: {row.case.label}{place}"
-            ratio = Entry(figures.ratio(row.shown.ratio or 0), is_number=True)
+            ratio = Entry(verdicts.ratio_text(row, ""), is_number=True)
             verdict = Entry(_verdict(row.shown.judgement))
             yield Line((Entry(names[row.system.id]), Entry(case), ratio, verdict))
 
@@ -154,7 +161,8 @@ def _verdict(judgement: Judgement | None) -> str:
         return ""
     interval = verdicts.interval_text(judgement)
     doubt = _("doubted by a flag") if verdicts.is_flagged(judgement) else ""
-    text = "; ".join(filter(None, (verdicts.verdict_words(judgement), doubt)))
+    weak = _("weak evidence") if judgement.is_weak and judgement.is_assessed else ""
+    text = "; ".join(filter(None, (verdicts.scoped_verdict(judgement), weak, doubt)))
     return f"{interval}: {text}" if interval else text
 
 

@@ -26,7 +26,7 @@ from dashboard.exports.table_texts import (
 )
 from dashboard.kit import figures
 from dashboard.kit.document import Entry, Line, Section, Table, heading
-from dashboard.kit.table_cells import SILENT, row_figure
+from dashboard.kit.table_cells import SILENT, row_decimals, row_figure
 from dashboard.wording import states, verdicts
 
 ALONE = "single"
@@ -47,8 +47,8 @@ def matrix(rows: Sequence[ComparisonRow]) -> Iterator[Section]:
         _(
             "Ratios to the baseline of the same case: 1 is its speed, more is better. "
             "Below a ratio its 95 % interval, or the value where there is none. Signs: "
-            "▼ slower, ▲ faster, = equivalent, ? undetermined, ⚑ doubted by a flag; a "
-            "ratio without a sign is not assessed."
+            "▼ slower, ▲ faster, = equivalent, ? undetermined, * weak evidence, ⚑ "
+            "doubted by a flag; a ratio without a sign is not assessed."
         )
     ]
     scenarios = sorted({row.scenario for row in rows}, key=lambda x: rank(SCENARIOS, x))
@@ -168,15 +168,16 @@ def _lines(
         if rows:
             yield heading(group_text(group, " · "), len(rows[0].cells[part]) + 1)
         for row in rows:
-            cells = (_entry(cell, silent) for cell in row.cells[part])
+            decimals = row_decimals(row.cells)
+            cells = (_entry(cell, silent, decimals) for cell in row.cells[part])
             yield Line((Entry(row_text(row, " · ")), *cells))
 
 
-def _entry(row: ComparisonRow | None, silent: Collection[str]) -> Entry:
+def _entry(row: ComparisonRow | None, silent: Collection[str], decimals: int) -> Entry:
     if row is None:
         return Entry("", is_number=True)
     ratio, judgement = row.shown.ratio, row.shown.judgement
-    value, state = row_figure(row.shown), row.shown.full_state
+    value, state = row_figure(row.shown, decimals=decimals), row.shown.full_state
     if ratio is None and row.shown.ratio_range is not None:
         sign = verdicts.paper_sign(judgement) if judgement else ""
         ratios = f"{verdicts.ratio_range_text(row, '')} {sign}".rstrip()
@@ -187,7 +188,7 @@ def _entry(row: ComparisonRow | None, silent: Collection[str]) -> Entry:
     interval = verdicts.interval_text(judgement) if judgement else ""
     sign = verdicts.paper_sign(judgement) if judgement else ""
     return Entry(
-        f"{figures.ratio(ratio)} {sign}".rstrip(),
+        f"{verdicts.ratio_text(row, '')} {sign}".rstrip(),
         sub=interval or value,
         shade=figures.heat(ratio),
         is_number=True,

@@ -42,12 +42,20 @@ EVERYWHERE: Final[tuple[Text, ...]] = (
         "5 runs a side on a verdict is given."
     ),
     gettext_lazy(
+        "Runs of one sitting, a session, say nothing of another. Where both sides ran "
+        "in three sessions or more, each session gives one ratio and the interval is "
+        "theirs; of sessions that are not shared their means are compared. In one "
+        "shared session the verdict holds for it alone. Sides in sessions of their own "
+        "that were never repeated are drawn hollow and get no verdict."
+    ),
+    gettext_lazy(
         "The verdict, with an equivalence margin of %(margin)s %%: slower if the "
         "interval lies wholly below %(low)s, faster if wholly above %(high)s, "
         "equivalent if wholly between them, else undetermined. A cell is not assessed, "
         "with its reason, where runs are too few, the baseline is missing, outdated, "
-        "one of several or too noisy, the readings are bimodal or have an order, or a "
-        "flag stands."
+        "one of several or too noisy, the readings are bimodal, their order moves the "
+        "ratio, or a flag stands. Where every run of one side lies beyond every run of "
+        "the other by more than the margin, that is said all the same."
     ),
     gettext_lazy(
         "Across cases the mean is geometric, only over cases that all compared systems "

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.evidence import PrintedTable, PrintedValue
+from benchmarks.comparing.cell_evidence import PrintedTable, PrintedValue
 from benchmarks.comparing.table import Fact
 from benchmarks.own_tools.lookup import find_tool
 from benchmarks.parsing.labels import case_details

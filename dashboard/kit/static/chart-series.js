@@ -36,7 +36,9 @@
     const symbols = [trace.marker?.symbol ?? "circle"].flat();
     if (/lines/.test(trace.mode)) svg.append(draw("line", false, trace.line?.dash));
     // A mark beyond the edge is an arrow: the series' own is another's.
-    const symbol = symbols.find((each) => MARKS[each.replace("-open", "")]) ?? "circle";
+    const known = symbols.filter((each) => MARKS[each.replace("-open", "")]);
+    // Single marks are open where they give no verdict: the button shows a full one.
+    const symbol = known.find((each) => !each.endsWith("-open")) ?? known[0] ?? "circle";
     if (/markers/.test(trace.mode)) svg.append(draw(symbol.replace("-open", ""), symbol.endsWith("-open")));
   };
 

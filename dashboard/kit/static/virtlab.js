@@ -93,6 +93,15 @@
     });
   }
 
+  /* Ctrl-K leads to the search, or to its box. */
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+    const box = document.getElementById("words");
+    event.preventDefault();
+    if (box) box.select();
+    else document.querySelector("a[data-find-all]")?.click();
+  });
+
   /* On a phone what is looked at comes first; a wider window has room for the choices. */
   const phone = matchMedia("(max-width: 40rem)");
   const fold = (isOpen) => {

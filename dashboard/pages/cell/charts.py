@@ -91,11 +91,17 @@ class Side:
     mean: MeanInterval | None = None
     mean_label: str = "mean"
     is_faint: bool = False
+    is_ordered: bool = True
 
     @property
     def is_of_run_means(self) -> bool:
         """Whether each point of the series is a run."""
         return len(self.series) == len(self.strands)
+
+    @property
+    def has_order(self) -> bool:
+        """Whether there is an order to draw, and it is known."""
+        return self.is_ordered and len(self.series) > 1
 
     @property
     def has_iterations(self) -> bool:
@@ -259,7 +265,7 @@ def order(
             notes=tuple(_order_notes(side, first_run)),
         )
         for side in sides
-        if len(side.series) > 1
+        if side.has_order
     ]
     return _chart(panels, ORDER_FRAME_PX + ORDER_PX * len(panels), gap=ORDER_GAP)
 

@@ -12,7 +12,7 @@ from typing import Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.comparing.evidence import CellEvidence, stated_differences
+from benchmarks.comparing.cell_evidence import CellEvidence, stated_differences
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import ROW_FACTS, Fact, row_facts
 from dashboard import wording
@@ -149,9 +149,9 @@ def claim(
     sentence %= {
         "host": row.system.host,
         "system": row.system.label,
-        "ratio": figures.ratio(ratio),
-        "low": figures.ratio(judged.low),
-        "high": figures.ratio(judged.high),
+        "ratio": figures.quoted_ratio(ratio),
+        "low": figures.quoted_ratio(judged.low),
+        "high": figures.quoted_ratio(judged.high),
         "what": f"{row.case.tool_title} ({' · '.join([row.case.label, *stated])})",
         "runs": wording.runs_text(row.shown.n),
         "baseline_runs": wording.runs_text(row.shown.baseline_n or 0),
@@ -185,7 +185,7 @@ def quoted_of(row: ComparisonRow) -> Quoted | None:
     with figures.for_files():
         written, low, high = (
             # As FORM reads them back, whatever the page's language: without groups.
-            figures.ratio(value).replace(",", "")
+            figures.quoted_ratio(value).replace(",", "")
             for value in (ratio, judged.low, judged.high)
         )
     counts = (row.shown.n, row.shown.baseline_n or 0)

@@ -13,7 +13,7 @@ from benchmarks.analysis.intervals import (
     mean_interval,
 )
 from benchmarks.analysis.speeds import MIN_RUNS
-from benchmarks.comparing.evidence import CellSamples
+from benchmarks.comparing.cell_evidence import CellSamples
 from benchmarks.models import Cell
 from dashboard import wording
 from dashboard.charts.chart import NOTHING
@@ -85,7 +85,8 @@ def cell_charts(
     unit = next((side.unit for side in sides if side.unit), "") or _("value")
     charts = [_strip(sides, cells, unit)]
     if any(len(side.strands) > 1 for side in sides):
-        charts += [_order(sides, unit)]
+        if any(side.has_order for side in sides):
+            charts += [_order(sides, unit)]
         if described(sides):
             charts += [_histogram(sides, unit), _ecdf(sides, unit)]
     return tuple(charts)
@@ -123,12 +124,20 @@ def _side(cell: Cell, samples: CellSamples, name: str, colour: str) -> Side:
         mean=mean,
         mean_label=_("mean"),
         is_faint=cell.n == FAINT_RUNS,
+        is_ordered=samples.is_ordered,
     )
 
 
 def _strip(sides: Sequence[Side], cells: Sequence[Cell], unit: str) -> Drawing:
     ringed = [side for side in sides if side.outliers]
     note = [_("Each dot is a sample, each line of dots a run, the first on top.")]
+    unordered = [side.name for side in sides if not side.is_ordered]
+    if unordered:
+        note = [
+            _("Each dot is a sample, each line of dots a run."),
+            _("Not known is the order of the runs: %(names)s.")
+            % {"names": ", ".join(unordered)},
+        ]
     if ringed:
         note.append(_("Rings are outliers: labelled, never deleted."))
     if any(side.is_of_run_means and side.has_iterations for side in ringed):
@@ -182,7 +191,7 @@ def _summary(side: Side, cell: Cell) -> dict[str, str]:
 
 
 def _order(sides: Sequence[Side], unit: str) -> Drawing:
-    drawn = [side for side in sides if len(side.series) > 1]
+    drawn = [side for side in sides if side.has_order]
     has_iterations = any(side.has_iterations for side in drawn)
     note = [_("Left to right as they were done.")]
     note += [

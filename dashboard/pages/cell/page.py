@@ -20,7 +20,7 @@ from benchmarks.analysis.designs import Design
 from benchmarks.analysis.intervals import LEAST_RUNS, WELCH_RUNS, hodges_lehmann_ratio
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.speeds import MIN_RUNS
-from benchmarks.comparing.evidence import (
+from benchmarks.comparing.cell_evidence import (
     CellEvidence,
     CellSamples,
     RunValue,
@@ -30,6 +30,7 @@ from benchmarks.comparing.evidence import (
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Cell, Run, Study, System
+from benchmarks.own_tools.declaration import BETWEEN
 from benchmarks.power.energy_per_work import cell_energies, energy_row
 from benchmarks.sentences import in_unit, kept_words
 from benchmarks.viewer import Viewer
@@ -95,6 +96,12 @@ class CellPage:
     """The query that names the baseline, where one was chosen."""
     back: str
     """The query of the comparison that shows the same of all cells."""
+
+    @property
+    def declared_by(self) -> tuple[str, str] | None:
+        """The lab that declared the tool, and its slug there; None: everybody's."""
+        lab, between, slug = self.evidence.cell.case.tool.partition(BETWEEN)
+        return (lab, slug) if between else None
 
     @property
     def has_ratio(self) -> bool:
@@ -233,6 +240,9 @@ def _side(
         if cell.n < MIN_RUNS:
             shape = _("of its samples: %(shape)s") % {"shape": shape}
         shape = f"{_capital(shape)}."
+        if not samples.is_ordered:
+            untold = _("When they began is not known: no order was looked for.")
+            shape = f"{shape} {untold}"
     elif samples.count < 2:
         shape = _("Single run: it has no shape yet.")
     else:
@@ -296,12 +306,12 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
     elif seen.efficiency is not None:
         answer = _("%(platform)s reaches %(ratio)s of native in %(case)s")
     else:
-        words["value"] = wording.quantity(seen.value, seen.unit)
+        words["value"] = wording.quantity(seen.value, seen.unit, within=seen.within)
         words["why"] = states.state_meaning(seen.state) or wording.said(seen.reason)
         if seen.state == "no_speed":  # the reason says which of them it is
             words["why"] = _uncapital(wording.said(seen.reason)).rstrip(".")
         return _capital(_("%(case)s on %(platform)s: %(value)s; %(why)s.") % words)
-    words["ratio"] = figures.ratio(seen.ratio or 0.0)
+    words["ratio"] = figures.ratio(seen.ratio or 0.0, seen.interval)
     return f"{answer % words}{_how_sure(seen.judgement)}."
 
 
@@ -430,5 +440,5 @@ def _energy(study: Study, row: ComparisonRow, reference: int | None) -> str:
     sentence, seen = verdicts.energy_sentence(metered), metered.shown
     if not (seen.judgement and seen.joules and seen.joules.has_interval):
         return sentence
-    verdict = verdicts.verdict_words(seen.judgement)
+    verdict = verdicts.scoped_verdict(seen.judgement)
     return _("%(sentence)s: %(verdict)s.") % {"sentence": sentence, "verdict": verdict}

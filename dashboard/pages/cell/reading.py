@@ -7,7 +7,7 @@ from typing import Final
 
 from django.http import Http404
 
-from benchmarks.comparing.evidence import samples_of_cell
+from benchmarks.comparing.cell_evidence import samples_of_cell
 from benchmarks.models import Cell, Run, Study
 from benchmarks.viewer import Viewer
 from dashboard.kit.upload_text import upload_text

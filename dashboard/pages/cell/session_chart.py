@@ -12,18 +12,18 @@ from dashboard.charts.chart import (
     Panel,
     Points,
     Rule,
+    marked,
     row_axis,
 )
 
 ROW_PX: Final = 30
-FAINT: Final = 0.45
 
 
 @dataclass(frozen=True)
 class RatioMark:
     """A ratio in a row of its own; its interval may be missing.
 
-    A hollow mark gives no verdict by its design, a faint one hardly any.
+    ``strength`` is that of its interval (`chart.marked`).
     """
 
     name: str
@@ -32,8 +32,7 @@ class RatioMark:
     high: float | None
     text: str
     is_whole: bool = False
-    is_hollow: bool = False
-    is_faint: bool = False
+    strength: str = ""
 
 
 def session_ratio_chart(
@@ -62,7 +61,7 @@ def session_ratio_chart(
 
 def _points(row: int, mark: RatioMark) -> Points:
     # No diamond: the sketch draws these hollow, which means something here.
-    symbol = "square" if mark.is_whole else "circle"
+    symbol, opacity = marked("square" if mark.is_whole else "circle", mark.strength)
     return Points(
         x=[mark.ratio],
         y=[row],
@@ -71,8 +70,8 @@ def _points(row: int, mark: RatioMark) -> Points:
         along="x",
         interval_width=2,
         colour="ink" if mark.is_whole else "series-2",
-        symbol=f"{symbol}-open" if mark.is_hollow else symbol,
+        symbol=symbol,
         size=12 if mark.is_whole else 9,
-        opacity=FAINT if mark.is_faint else 1,
+        opacity=opacity,
         texts=[mark.text],
     )

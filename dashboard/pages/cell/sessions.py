@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.analysis.designs import Design, SessionRatio
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.evidence import CellEvidence
+from benchmarks.comparing.cell_evidence import CellEvidence
 from benchmarks.comparing.sittings import Sitting, cell_sittings
 from dashboard import wording
 from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
@@ -17,7 +17,6 @@ from dashboard.wording import verdicts
 
 FEWEST = 2  # a single session is the whole
 MOST = 60
-NO_VERDICT = (Design.UNREPEATED.slug, Design.SINGLE_RUN.slug)
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,9 @@ def session_words(evidence: CellEvidence, *, is_figure: bool) -> SessionWords:
     note = ""
     if has_ratio and any(each.ratio and each.is_across_days for each in sittings):
         note = _(
-            "No session has both sides: a ratio is that of one session of this cell to "
-            "all runs of the baseline, with all that their days differ in."
+            "No session has both sides: each ratio sets one session of this cell "
+            "against all runs of the baseline, and what sessions differ by is part of "
+            "it."
         )
     lines = tuple(
         _line(
@@ -115,8 +115,8 @@ def _against(own: int, other: int | None) -> str:
 def _interval(sitting: Sitting, ratio: SessionRatio | None) -> str:
     if ratio is None or not sitting.has_interval:
         return NONE
-    ends = {"low": figures.ratio(ratio.low), "high": figures.ratio(ratio.high)}
-    return _("%(low)s to %(high)s") % ends
+    low, high = figures.ends((ratio.low, ratio.high))
+    return _("%(low)s to %(high)s") % {"low": low, "high": high}
 
 
 def _drawing(
@@ -145,7 +145,7 @@ def _drawing(
                 ratio.low if has_interval else None,
                 ratio.high if has_interval else None,
                 f"{text} ({interval}), {n}" if has_interval else f"{text}, {n}",
-                is_hollow=sitting.is_across_days or not has_interval,
+                strength="hollow" if sitting.is_across_days or not has_interval else "",
             )
         )
         rows.append((_name(sitting), shown_ratio(ratio.ratio), interval, n))
@@ -157,7 +157,7 @@ def _drawing(
     whole, has_interval = _("all of them"), judged.low is not None
     interval = verdicts.interval_text(judged) or NONE
     scope = wording.said(judged.scope)
-    ratio_text = figures.ratio(judged.ratio)
+    ratio_text = figures.ratio(judged.ratio, judged.interval)
     marks.append(
         RatioMark(
             whole,
@@ -166,16 +166,19 @@ def _drawing(
             judged.high,
             f"{ratio_text} ({interval}), {scope}" if has_interval else ratio_text,
             is_whole=True,
-            is_hollow=judged.design in NO_VERDICT,
-            is_faint=judged.design == Design.TWO_SHARED.slug,
+            strength="hollow"
+            if judged.design == Design.SINGLE_RUN.slug
+            else judged.strength,
         )
     )
     rows.append((whole, ratio_text, interval, n))
     told = [_("A dot is the ratio of one session, the square that of all of them.")]
-    if any(mark.is_hollow for mark in marks):
+    if any(mark.strength == "hollow" for mark in marks):
         told.append(_("Hollow marks give no verdict by themselves."))
-    if marks[-1].is_faint:
-        told.append(_("It is faint: two sessions say little of how days differ."))
+    if marks[-1].strength == "faint":
+        told.append(
+            _("It is faint: two sessions say little of how much sessions differ.")
+        )
     margin = evidence.cell.study.equivalence_margin_percent / 100
     return Drawing(
         slug="sessions",

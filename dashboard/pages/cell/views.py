@@ -10,7 +10,7 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from benchmarks.comparing.evidence import sample_lines
+from benchmarks.comparing.cell_evidence import sample_lines
 from benchmarks.models import Cell
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.records import csv_lines

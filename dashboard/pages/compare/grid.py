@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString, mark_safe
 from benchmarks.comparing.table import CaseGroup, Column
 from dashboard import wording
 from dashboard.kit.selections import is_found
-from dashboard.kit.table_cells import CellView, cell_view
+from dashboard.kit.table_cells import CellView, cell_view, row_decimals
 from dashboard.pages.compare.page import ComparisonPage
 from dashboard.wording import verdicts
 
@@ -66,10 +66,15 @@ def grid_rows(page: ComparisonPage) -> GridRows:
     is_n_told = table.runs is None
     views = {
         cell.id: cell_view(
-            cell, page.marks.get(cell.id), chosen.show, is_n_told=is_n_told
+            cell,
+            page.marks.get(cell.id),
+            chosen.show,
+            is_n_told=is_n_told,
+            decimals=decimals,
         )
         for group in table.groups
         for row in group.rows
+        for decimals in [row_decimals(row.cells)]
         for cell in row.cells
         if cell
     }
@@ -104,7 +109,8 @@ def _wanted_rem(view: CellView) -> float:
     # Two speeds or a range may stand in two lines.
     parts = view.main.split() if view.kind == "plain" else [view.main]
     large = LARGE * max(map(len, parts), default=0) + SMALL * beside
-    return max(large, SMALL * len(view.sub), SMALL * len(view.state))
+    small = max(map(len, (view.interval, view.sub, view.state)))
+    return max(large, SMALL * small)
 
 
 def _rows(
@@ -120,8 +126,10 @@ def _rows(
         heard = f'<span class="sign" role="img" aria-label="{escape(words)}">'
         signs[sign] = f"{heard}{sign}</span> "
     for row, is_shown in zip(group.rows, are_found, strict=True):
+        # The unit of all its numbers stands here, once.
+        unit = [unit] if (unit := row.unit or group.unit) else []
         better = [str(wording.BETTER[row.better])] if row.better else []
-        more = " · ".join([*map(wording.fact_text, row.facts), *better])
+        more = " · ".join([*unit, *map(wording.fact_text, row.facts), *better])
         case = f'<span class="case-name">{escape(row.label)}</span>'
         if more:
             case += f'<span class="case-more">{escape(more)}</span>'
@@ -141,7 +149,8 @@ def _cell(view: CellView, sign: str, place: Column, link: tuple[str, str]) -> st
     held = " withheld" if view.is_withheld else ""
     n = f' <span class="n">{view.n}</span>' if view.n else ""
     state = f'<span class="state">{escape(view.state)}</span>' if view.state else ""
-    lines = (f"<b>{sign}{escape(view.main)}</b>{n}", escape(view.sub), state)
+    first = f"<b>{sign}{escape(view.main)}</b>{n}"
+    lines = (first, view.interval, escape(view.sub), state)
     content = "\n".join(filter(None, lines))
     return (
         f'<td role="cell" class="cell {look}{held}{_edge(place)}">'

@@ -6,9 +6,16 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import Reference, comparison_rows
-from benchmarks.comparing.table import Column, ComparisonTable, Fact, HeadLevel
+from benchmarks.comparing.table import (
+    Column,
+    ComparisonTable,
+    Fact,
+    HeadLevel,
+    medians,
+)
 from benchmarks.comparing.verdicts import VerdictMark, study_verdicts
 from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_rows
@@ -16,12 +23,19 @@ from dashboard import wording
 from dashboard.charts.chart import Chart
 from dashboard.charts.dots import Dot, Series, dot_plot
 from dashboard.charts.outlines import Outline, outline
+from dashboard.kit import figures
 from dashboard.kit.addresses import address
 from dashboard.kit.judged_tables import table_of
 from dashboard.kit.selections import ENERGY, NATIVE, Chooser, pin_toggled, searched
 from dashboard.kit.table_cells import sentence
+from dashboard.wording import verdicts
 from dashboard.wording.comparability import LightWords, light_words
-from dashboard.wording.verdicts import written_ratio
+from dashboard.wording.verdicts import (
+    OVERHEAD,
+    VALUE,
+    written_interval,
+    written_ratio,
+)
 
 DRAWN_CELLS = 2_000
 RELATIVE = {"relative", "reference"}
@@ -49,6 +63,15 @@ class ColumnTools:
 
 
 @dataclass(frozen=True)
+class ColumnMedian:
+    """The median of a column's ratios, and of how many; empty where there is none."""
+
+    text: str
+    n: int
+    is_edge: bool
+
+
+@dataclass(frozen=True)
 class ComparisonPage:
     """Everything of the page that depends on what was chosen."""
 
@@ -57,6 +80,8 @@ class ComparisonPage:
     table: ComparisonTable
     marks: Mapping[int, VerdictMark]
     """What may be said of each cell, by the cell's id."""
+    scopes: str
+    """Of what the verdicts speak."""
 
     @property
     def tools(self) -> Iterator[ColumnTools]:
@@ -79,6 +104,21 @@ class ComparisonPage:
                 ),
                 is_edge=column.is_edge,
             )
+
+    @property
+    def medians(self) -> list[ColumnMedian]:
+        """The median of what is shown of each column; empty where there is no ratio."""
+        show, table = self.chooser.selection.show, self.table
+        if not table.ratio_count or show == VALUE:
+            return []
+        found = medians(searched(table, self.chooser.selection.q).cells)
+        write = figures.overhead if show == OVERHEAD else figures.ratio
+        return [
+            ColumnMedian(write(it.ratio), it.n, column.is_edge)
+            if (it := found.get(column.system_id))
+            else ColumnMedian("", 0, column.is_edge)
+            for column in table.head.columns
+        ]
 
     @property
     def in_common(self) -> list[str]:
@@ -142,13 +182,35 @@ class ComparisonPage:
         return light_words(cell.shown for row in rows for cell in row.cells if cell)
 
     @property
+    def _shown_marks(self) -> list[VerdictMark]:
+        """What may be said of the cells that have a ratio."""
+        rows = (row for group in self.table.groups for row in group.rows)
+        cells = (cell for row in rows for cell in row.cells if _has_ratio(cell))
+        return [self.marks[it.id] for it in cells if it and it.id in self.marks]
+
+    @property
+    def weak_count(self) -> int:
+        """How many verdicts rest on an assumption about when runs were made."""
+        return sum(
+            mark.is_weak and mark.verdict in verdicts.SIGNS
+            for mark in self._shown_marks
+        )
+
+    @property
+    def strengths(self) -> str:
+        """What hollow and faint marks of the chart mean, if it has any."""
+        return verdicts.strength_notes({mark.strength for mark in self._shown_marks})
+
+    @property
     def outline(self) -> Outline | None:
         """What the chart of the ratios takes of the page; None if it cannot be read."""
         if not 0 < self.table.ratio_count <= DRAWN_CELLS:
             return None
         table = searched(self.table, self.chooser.selection.q)
         # Only its height and its picture are wanted, over which nobody hovers.
-        chart = comparison_chart(table, is_energy=self.is_energy, is_told=False)
+        chart = comparison_chart(
+            table, is_energy=self.is_energy, is_told=False, marks=self.marks
+        )
         return outline(chart) if chart else None
 
     @property
@@ -165,32 +227,54 @@ def comparison_page(study: Study, choice: Chooser) -> ComparisonPage:
     """Return the page for what was chosen."""
     system, chosen = choice.baseline, choice.selection
     is_energy = chosen.show == ENERGY
-    verdicts = None if is_energy else study_verdicts(study, system)
+    judged = None if is_energy else study_verdicts(study, system)
     # Not judged in words, a sentence a cell: the table shows signs, cards the rest.
     rows = comparison_rows(
         study,
         systems=choice.facets.systems,
         filters=chosen.filters(),
         reference=Reference.of(study, system) if system else None,
-        told=verdicts.ratios() if verdicts else None,
+        told=judged.ratios() if judged else None,
     )
     if is_energy:
         # The signs below the table are those of speeds: these stand in their cards.
         rows = energy_rows(rows, cell_energies(study, system))
+    if judged:
+        marks = judged.marks()
+    else:
+        told = {row.id: it for row in rows if (it := row.shown.judgement)}
+        marks = {pk: _drawn_alone(it) for pk, it in told.items()}
+    table = table_of(rows, chosen, marks)
+    # Of the cells that are shown.
+    if judged:
+        scopes = judged.scopes(cell.id for cell in table.cells)
+    else:
+        scopes = verdicts.judged_scopes(cell.shown.judgement for cell in table.cells)
     return ComparisonPage(
         chooser=choice,
         reference=system or study.reference_system,
-        table=table_of(rows, chosen),
-        marks=verdicts.marks() if verdicts else {},
+        table=table,
+        marks=marks,
+        scopes=verdicts.scopes_text(scopes),
     )
 
 
+def _drawn_alone(judgement: Judgement) -> VerdictMark:
+    """Return how an energy is drawn: the table's signs are those of speeds."""
+    return VerdictMark("", is_flagged=False, strength=judgement.strength)
+
+
 def comparison_chart(
-    table: ComparisonTable, *, is_energy: bool, is_told: bool = True
+    table: ComparisonTable,
+    *,
+    is_energy: bool,
+    is_told: bool = True,
+    marks: Mapping[int, VerdictMark] | None = None,
 ) -> Chart | None:
     """Return the table's ratios as dots; None if it has none, or too many to read.
 
-    ``is_told``: each dot has the sentence that hovering tells.
+    ``is_told``: each dot has the sentence that hovering tells. ``marks`` say of cells
+    that are not judged in words how they are drawn.
     """
     if table.ratio_count > DRAWN_CELLS:
         return None
@@ -225,7 +309,15 @@ def comparison_chart(
 
     names = [wording.column_name(column) for column in columns]
     dots = [
-        Dot(line, place, ratio, names[place], sentence(cell) if is_told else "")
+        Dot(
+            line,
+            place,
+            ratio,
+            names[place],
+            sentence(cell) if is_told else "",
+            _strength(cell, marks or {}),
+            written_interval(cell),
+        )
         for line, (_group, row) in enumerate(rows)
         for place, cell in enumerate(row.cells)
         if cell is not None and _has_ratio(cell)
@@ -233,7 +325,10 @@ def comparison_chart(
     ]
     labels = [
         ", ".join(
-            [f"{group.tool}: {row.label}", *map(wording.fact_text, row.facts)],
+            [
+                f"{group.tool}: {row.label}" if group.tool else row.label,
+                *map(wording.fact_text, row.facts),
+            ],
         )
         for group, row in rows
     ]
@@ -252,6 +347,12 @@ def _axis_title(is_relative: bool, is_energy: bool) -> str:
     if is_relative:
         return _("Ratio to the reference system, 1 = as fast (log scale)")
     return _("Ratio to the baseline, 1 = as fast (log scale)")
+
+
+def _strength(cell: ComparisonRow, marks: Mapping[int, VerdictMark]) -> str:
+    if cell.shown.judgement:
+        return cell.shown.judgement.strength
+    return marks[cell.id].strength if cell.id in marks else ""
 
 
 def _has_ratio(cell: ComparisonRow | None) -> bool:

@@ -31,7 +31,10 @@ def show_comparison(request: HttpRequest, lab: str, slug: str) -> Answer:
         whole = reverse("dashboard:direct", args=[lab, slug])
         return redirect(f"{whole}?{request.GET.urlencode()}")
     page = comparison_page(study, choice)
-    is_part = request.headers.get("HX-Target") == "comparison"
+    target = request.headers.get("HX-Target")
+    if target == "medians":
+        return Content("compare/_medians.html", {"medians": page.medians})
+    is_part = target == "comparison"
     template = "_comparison.html" if is_part else "compare.html"
     context = {
         "study": study,

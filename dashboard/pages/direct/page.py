@@ -2,16 +2,16 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.lights import hosts_beside, systems_compared
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.table import CaseGroup, CaseRow, comparison_table
+from benchmarks.comparing.table import CaseGroup, CaseRow
 from benchmarks.models import Study, System
 from dashboard.kit import figures
 from dashboard.kit.addresses import address
-from dashboard.kit.judged_tables import judged_rows
+from dashboard.kit.judged_tables import judged_rows, table_of
 from dashboard.kit.selections import ENERGY, Chooser, is_found
 from dashboard.kit.table_cells import IntervalBar, interval_bar, reach
 from dashboard.wording.comparability import ComparabilityWords, comparability_words
@@ -21,6 +21,7 @@ from dashboard.wording.verdicts import (
     ratio_range_text,
     ratio_text,
     shown_interval,
+    strength_notes,
 )
 
 Reasons = tuple[str, ...]
@@ -104,6 +105,11 @@ class DirectPage:
         return any(row.bar for row in self.rows)
 
     @property
+    def strengths(self) -> str:
+        """What hollow and faint bars mean, if there are any."""
+        return strength_notes({row.bar.strength for row in self.rows if row.bar})
+
+    @property
     def columns(self) -> int:
         """How many columns the table has beside that of the cases."""
         return 5 if self.has_intervals else 4
@@ -168,7 +174,7 @@ def direct_page(study: Study, choice: Chooser) -> DirectPage:
                 _row(group, row, choice, margin=margin, axis=axis) for row in group.rows
             ),
         )
-        for group in comparison_table(rows).groups
+        for group in table_of(rows, replace(chosen, only="", order=""), {}).groups
     )
     return DirectPage(
         choice,

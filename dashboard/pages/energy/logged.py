@@ -172,7 +172,15 @@ def _answer(system: LoggedSystem, base: LoggedSystem, names: Mapping[int, str]) 
     if energy.low is None or energy.high is None:
         return f"{text}. {interval}"
     runs = _("%(n)s runs against %(base)s") % {"n": system.n, "base": base.n}
-    text = f"{text} ({figures.ratio(energy.ratio)} {interval}, {runs})."
+    told = [f"{figures.ratio(energy.ratio, energy.interval)} {interval}", runs]
+    if energy.scope:
+        told.append(wording.said(energy.scope))
+    text = f"{text} ({', '.join(told)})."
+    if energy.is_across_days:
+        return _(
+            "%(text)s Each side ran in sessions of its own: nobody knows how much "
+            "these differ."
+        ) % {"text": text}
     tie = _("That may be chance.") if energy.low <= 1 <= energy.high else ""
     return f"{text} {tie}".rstrip()
 

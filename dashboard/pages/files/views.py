@@ -4,18 +4,17 @@ import json
 from collections.abc import Callable
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import path, reverse
-from django.utils import timezone
+from django.urls import path
 from django.views.decorators.http import require_safe
 
-from dashboard import wording
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import Citation, bibtex, citation_of, csl_json
-from dashboard.exports.latex import Source, latex
+from dashboard.exports.latex import latex
 from dashboard.exports.records import ENERGY_FIELDS, FIELDS, records, table_csv
+from dashboard.exports.sources import Source, source_of
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.judged_tables import JudgedTable, judged_table
-from dashboard.kit.selections import ENERGY, SHOWN, SPEED
+from dashboard.kit.selections import ENERGY, SPEED
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 
 
@@ -65,23 +64,8 @@ def export_comparison(
         raise Http404("There is no such form.")
     study = study_or_404(viewer_of(request), lab, slug)
     judged = judged_table(study, query_of(request))
-    page, query = reverse("dashboard:compare", args=[lab, slug]), request.GET
-    against, of_what = wording.against_text(judged.reference, judged.names), ""
-    if judged.show != SPEED:
-        against = f"{str(SHOWN[judged.show]).lower()}, {against}"
-        of_what = f"-{judged.show}"
-    source = Source(
-        title=study.title,
-        slug=study.slug,
-        address=request.build_absolute_uri(
-            f"{page}?{query.urlencode()}" if query else page
-        ),
-        against=against,
-        made_on=timezone.now().date().isoformat(),
-        show=judged.show,
-        equivalence_margin_percent=study.equivalence_margin_percent,
-        tested=judged.tested,
-    )
+    source = source_of(request, study, judged)
+    of_what = "" if judged.show == SPEED else f"-{judged.show}"
     text = COMPARISONS[form](judged, source)
     return _file(text, f"{study.slug}{of_what}", form)
 

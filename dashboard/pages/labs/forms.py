@@ -8,6 +8,7 @@ from django.contrib.auth.forms import UserCreationForm
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.kit.forms import LineField, ShortNameField
 from dashboard.wording.labs import ROLES
 
 SCOPES = [
@@ -20,6 +21,13 @@ DAYS = [
     ("365", _("in a year")),
     ("", _("never (until revoked)")),
 ]
+
+
+class LabForm(forms.Form):
+    """What a new lab is called."""
+
+    name = LineField(label=_("Name"), max_length=200)
+    slug = ShortNameField(max_length=50)
 
 
 class InvitationForm(forms.Form):

@@ -15,6 +15,7 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.own_tools.declaration import (
     BETTER,
     COMPONENTS,
+    KINDS,
     MAX_DESCRIPTION,
     MAX_HOMEPAGE,
     MAX_METRICS,
@@ -25,7 +26,7 @@ from benchmarks.own_tools.declaration import (
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard import wording
 from dashboard.kit.forms import LineField
-from dashboard.wording.labs import work_class_name
+from dashboard.wording.labs import number_kind_name, work_class_name
 
 COUNT = "metrics"
 TRAITS = ("primary", "zero_allowed")
@@ -100,6 +101,11 @@ class MetricForm(forms.Form):
         required=False,
         help_text=gettext_lazy("Results of several tools are pooled by it."),
     )
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Kind of number"),
+        required=False,
+        help_text=gettext_lazy("Only speeds, energies and CPU time are compared."),
+    )
     fixed_by = LineField(
         label=gettext_lazy("Fixed by the parameter"),
         max_length=64,
@@ -122,6 +128,10 @@ class MetricForm(forms.Form):
             "better": [(it, wording.BETTER[it]) for it in BETTER],
             "component": [(it, wording.COMPONENTS[it]) for it in COMPONENTS],
             "work_class": [("", _("none of these")), *kinds],
+            "kind": [
+                ("", _("as its unit says")),
+                *((it, number_kind_name(it)) for it in KINDS),
+            ],
             "traits": [
                 ("primary", _("primary: profiles use it")),
                 ("zero_allowed", _("0 can be a reading")),

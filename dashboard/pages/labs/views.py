@@ -1,10 +1,14 @@
 """The pages of a lab: what everybody sees, and what its people see."""
 
-from django.http import HttpRequest, HttpResponse
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
-from django.views.decorators.http import require_safe
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
 
+from benchmarks.errors import BenchmarksError
+from benchmarks.labs.making import make_lab, may_make_labs
 from benchmarks.labs.pages import (
     lab_agents,
     lab_audit_log,
@@ -13,24 +17,61 @@ from benchmarks.labs.pages import (
     labs_with_counts,
 )
 from benchmarks.studies.lists import overview
+from dashboard import wording
 from dashboard.kit.addresses import LAB, MEMBER
-from dashboard.kit.viewers import signed_in, viewer_of
-from dashboard.pages.labs import members, own_tools, tokens
+from dashboard.kit.viewers import (
+    person_of,
+    signed_in,
+    signed_in_person,
+    viewer_of,
+)
+from dashboard.pages.labs import hosts, members, own_tools, tokens
+from dashboard.pages.labs.forms import LabForm
 from dashboard.pages.labs.places import kept_lab_or_404, lab_or_404
 
+HOST = f"{LAB}hosts/<slug:host>/"
 TOOL = f"{LAB}tools/<slug:tool>/"
 
 
 @require_safe
 def list_labs(request: HttpRequest) -> HttpResponse:
-    """Show the labs there are; lead a member of a single one to it."""
+    """Show the labs there are; lead a member of a single one to it.
+
+    Whoever may make labs stays: the way to a new one is here.
+    """
     viewer = viewer_of(request)
     labs = list(labs_with_counts(viewer))
     own = [lab for lab in labs if lab.pk in viewer.lab_ids]
-    if len(own) == 1:
+    person = person_of(request)
+    is_maker = person is not None and may_make_labs(person)
+    if len(own) == 1 and not is_maker:
         return redirect("dashboard:lab", own[0].slug)
     others = [lab for lab in labs if lab not in own]
-    return render(request, "labs/labs.html", {"own_labs": own, "labs": others})
+    context = {"own_labs": own, "labs": others, "may_make": is_maker}
+    return render(request, "labs/labs.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def new_lab(request: HttpRequest) -> HttpResponse:
+    """Show the form of a new lab; make it, with its maker as the first admin."""
+    person = signed_in_person(request)
+    if not may_make_labs(person):
+        raise Http404("This installation lets others make labs.")
+    form = LabForm(request.POST if request.method == "POST" else None)
+    status = 422 if form.is_bound else 200
+    if form.is_bound and form.is_valid():
+        try:
+            lab = make_lab(person=person, **form.cleaned_data)
+            messages.success(
+                request, _("%(lab)s is created. You are its admin.") % {"lab": lab}
+            )
+            return redirect("dashboard:members", lab.slug)
+        except BenchmarksError as error:
+            field = error.field if error.field in form.fields else None
+            form.add_error(field, wording.said(error.sentence))
+            status = error.status
+    return render(request, "labs/new_lab.html", {"form": form}, status=status)
 
 
 @require_safe
@@ -60,8 +101,12 @@ def show_audit_log(request: HttpRequest, lab: str) -> HttpResponse:
 
 urlpatterns = [
     path("labs/", list_labs, name="labs"),
+    path("new-lab/", new_lab, name="new-lab"),
     path(LAB, show_lab, name="lab"),
     path(f"{LAB}audit-log/", show_audit_log, name="audit-log"),
+    path(f"{LAB}new-host/", hosts.new_host, name="new-host"),
+    path(HOST, hosts.show_host, name="host"),
+    path(f"{HOST}facts/", hosts.change_host, name="change-host"),
     path(f"{LAB}members/", members.keep_members, name="members"),
     path(f"{MEMBER}role/", members.give_role, name="give-role"),
     path(f"{MEMBER}remove/", members.remove, name="remove-member"),

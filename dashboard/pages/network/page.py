@@ -246,7 +246,9 @@ def metric_sentences(metric: NetworkMetric) -> Iterator[str]:
                 "The wire carries %(rate)s: %(best)s has %(most)d %% of it, %(worst)s "
                 "%(least)d %%."
             ) % {
-                "rate": wording.quantity(paths[best].line_rate, metric.unit),
+                "rate": wording.quantity(
+                    paths[best].line_rate, metric.unit, whole=True
+                ),
                 "best": ends_text(best),
                 "most": round(100 * shares[best]),
                 "worst": ends_text(worst),

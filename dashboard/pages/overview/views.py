@@ -5,10 +5,12 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 
 from benchmarks.comparing.profile import spectrum
+from benchmarks.evidence.pools import evidence_matrix
 from benchmarks.studies.examples import examples
 from benchmarks.studies.lists import overview
+from dashboard.kit.evidence_matrix import matrix_of
 from dashboard.kit.kept import Content, kept_page
-from dashboard.kit.viewers import person_of, viewer_of
+from dashboard.kit.viewers import keeps_any, person_of, viewer_of
 from dashboard.pages.overview.page import strips, totals
 from dashboard.pages.overview.tour import tour_links
 
@@ -24,7 +26,9 @@ def show_overview(request: HttpRequest) -> Content:
         "cards": cards,
         "totals": totals(cards),
         "strips": bands,
+        "matrix": matrix_of(evidence_matrix(viewer)),
         "is_first_visit": person_of(request) is None,
+        "may_make": keeps_any(request),
         "links": tour_links(examples(card.study for card in cards)),
     }
     return Content("overview/overview.html", context)

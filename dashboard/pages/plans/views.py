@@ -79,9 +79,10 @@ def make_plan(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
             return redirect("dashboard:plan", plan.pk)
         except BenchmarksError as error:
             problem, wrong = wording.said(error.sentence), error.field
-    # What was filled in; for the first time there is nothing in a POST.
-    chosen = request.POST
-    filled = chosen.dict() if request.method == "POST" else dict(FIRST)
+    # What was filled in; at first what the address asks for (`pages.across`).
+    is_sent = request.method == "POST"
+    chosen = request.POST if is_sent else request.GET
+    filled = chosen.dict() if is_sent else {**FIRST, **query_of(request)}
     tools, options = CHOICES["tools"], CHOICES["options"]
     context = {
         "study": study,

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.analysis.publishing import Assessment
 from benchmarks.comparing.profile import study_profile
+from benchmarks.evidence.replicated import reproduced_by, study_replications
 from benchmarks.models import Study
 from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.versions import unfinished_publishing_job, visible_versions
@@ -29,6 +30,7 @@ from dashboard.kit.viewers import (
     study_or_404,
     viewer_of,
 )
+from dashboard.pages.study.replications import replication_lines
 from dashboard.wording import system_names
 
 
@@ -69,7 +71,8 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
         "failed": trouble_of(study) if is_member else (),
         "names": system_names(systems),
         "profile": summary.profile,
-        "assessment": summary.assessment,
+        "assessment": summary.assessment.reproduced(reproduced_by(study)),
+        "replications": replication_lines(study_replications(viewer, study)),
         "versions": visible_versions(viewer, study),
         "citation": bibtex(citation_of(request, study)),
         "may_keep": may_keep,

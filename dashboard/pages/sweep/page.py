@@ -238,17 +238,17 @@ class SweepPage:
         if self.is_ratio and ratio is None:
             return None
         low, high = self._interval(point)
+        within = None
         under = wording.runs_text(shown.n)
         if low is not None and high is not None:
-            if not self.is_ratio:
-                # As many digits as the interval has.
-                value, low, high = (float(f"{it:.4g}") for it in (value, low, high))
-            write = figures.ratio if self.is_ratio else figures.exact
-            under = _("%(low)s to %(high)s") % {"low": write(low), "high": write(high)}
+            within = low, high
+            write = figures.ratio if self.is_ratio else figures.brief
+            words = {"low": write(low, within), "high": write(high, within)}
+            under = _("%(low)s to %(high)s") % words
         return TableCell(
-            main=figures.ratio(ratio)
+            main=figures.ratio(ratio, within)
             if self.is_ratio and ratio is not None
-            else wording.quantity(value, shown.unit),
+            else wording.quantity(value, shown.unit, within=within),
             sub=under,
             shade=figures.heat(ratio) if ratio is not None else "",
             sentence=verdicts.judgement_sentence(shown.judgement),
@@ -305,7 +305,7 @@ def level_text(level: Quantity) -> str:
     """Return a level as people write it: ``4 KiB``, ``2,000``, ``0.5 s``."""
     if level.unit == "B" and level.amount.is_integer() and level.amount >= 0:
         return figures.amount_of_memory(int(level.amount))
-    return wording.quantity(level.amount, level.unit)
+    return wording.quantity(level.amount, level.unit, whole=True)
 
 
 def line_name(line: SweepLine, family: Family) -> str:

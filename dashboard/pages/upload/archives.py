@@ -1,13 +1,18 @@
-"""The files in what a person sends: a file itself, or what a zip holds. PURE.
+"""The files in what a person sends: a file itself, or what a zip or a tar holds. PURE.
 
-Nothing of a zip is trusted: not its names, which are only shown, and not its sizes. Its
-members are read one after the other, each up to the limit, and never written.
+Nothing of an archive is trusted: not its names, which are only shown, and not its
+sizes. Its members are read one after the other, each up to the limit, and never
+written.
 """
 
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from gzip import GzipFile
+from tarfile import TarError, TarFile, TarInfo
 from typing import IO, Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
@@ -26,6 +31,11 @@ SHOWN_NAME: Final = 200
 
 # A zip of no files begins with its end record.
 _BEGINS_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
+_BEGINS_GZIP: Final = b"\x1f\x8b"
+_TAR_MARK: Final = b"ustar"
+_TAR_MARK_AT: Final = 257
+# So much the headers and the padding of its files take beside them.
+_TAR_MARGIN: Final = MAX_ENTRIES * 2048 + MIB
 _ENTRY: Final = b"PK\x01\x02"
 _CHUNK: Final = 64 * 1024
 _ENCRYPTED: Final = 0x1
@@ -39,6 +49,8 @@ _DAMAGE: Final = (
     ValueError,
     struct.error,
     zlib.error,
+    TarError,
+    UnicodeError,
 )
 
 
@@ -57,12 +69,17 @@ class FileTooLargeError(FileRefusedError):
 
 @dataclass(frozen=True)
 class Member:
-    """A file, alone or the ``index``-th of a zip; without bytes if it was refused."""
+    """A file, alone or the ``index``-th of an archive; without bytes if it was refused.
+
+    ``modified`` is when it was last written, as an archive has it: the clock of a zip
+    has no time zone, and tells two seconds apart.
+    """
 
     index: int
     name: str
     data: bytes = b""
     refusal: FileRefusedError | None = None
+    modified: datetime | None = None
 
 
 def members(
@@ -73,12 +90,16 @@ def members(
 ) -> Iterator[Member]:
     """Yield what a file holds, one after the other; what is refused with the reason.
 
-    Only the files of a zip whose place is ``wanted`` are unpacked.
+    Only the files of an archive whose place is ``wanted`` are unpacked.
     """
-    head = file.read(4)
+    head = file.read(512)
     file.seek(0)
+    is_tar = head[_TAR_MARK_AT:].startswith(_TAR_MARK)
     try:
-        if head not in _BEGINS_ZIP:
+        if is_tar or head.startswith(_BEGINS_GZIP):
+            yield from _of_tar(name, file, limit_bytes, wanted, is_packed=not is_tar)
+            return
+        if not head.startswith(_BEGINS_ZIP):
             yield Member(0, shorten(name, SHOWN_NAME), _read(file, limit_bytes))
             return
         archive, infos = _opened(file)
@@ -89,10 +110,106 @@ def members(
         if not wanted(index):
             continue
         shown = shorten(f"{name}/{info.filename}", SHOWN_NAME)
+        modified = None
+        # A month of 0 is written where no time is known.
+        with suppress(ValueError):
+            modified = datetime(*info.date_time)  # noqa: DTZ001 (it has no zone)
         try:
-            yield Member(index, shown, _unpacked(archive, info, limit_bytes))
+            data = _unpacked(archive, info, limit_bytes)
+            yield Member(index, shown, data, modified=modified)
         except FileRefusedError as error:
             yield Member(index, shown, refusal=error)
+
+
+class _Bounded:
+    """A stream of which no more than so many bytes are read, whoever asks for them."""
+
+    def __init__(self, stream: IO[bytes] | GzipFile, most: int) -> None:
+        self.stream, self.most = stream, most
+
+    def read(self, size: int = -1) -> bytes:
+        # Asked before it is read: a header may claim to be as long as a memory.
+        if size < 0 or self.stream.tell() + size > self.most:
+            raise FileTooLargeError(
+                Sentence(
+                    "The archive unpacks to more than {most} MiB. Split it.",
+                    most=MAX_TOTAL_BYTES // MIB,
+                )
+            )
+        return self.stream.read(size)
+
+    def seek(self, place: int, whence: int = 0) -> int:
+        return self.stream.seek(place, whence)
+
+    def tell(self) -> int:
+        return self.stream.tell()
+
+
+def _of_tar(
+    name: str,
+    file: IO[bytes],
+    limit_bytes: int,
+    wanted: Callable[[int], bool],
+    *,
+    is_packed: bool,
+) -> Iterator[Member]:
+    packed = file.seek(0, 2)
+    file.seek(0)
+    most = MAX_TOTAL_BYTES
+    if is_packed:
+        most = min(most, max(RATIO_COUNTS_FROM_BYTES, MAX_RATIO * packed))
+    stream = _Bounded(GzipFile(fileobj=file) if is_packed else file, most + _TAR_MARGIN)
+    try:
+        # It asks for no more of a stream than these three.
+        archive = TarFile(fileobj=stream)  # type: ignore[arg-type]
+        infos = []
+        for info in archive:
+            infos.append(info)
+            if len(infos) > MAX_ENTRIES:
+                raise _too_many(len(infos))
+    except _DAMAGE:
+        raise FileRefusedError(
+            Sentence(
+                "This is no tar that can be opened: it is damaged, or packed "
+                "otherwise. Make it again, or upload its files as they are."
+            )
+        ) from None
+    infos = [info for info in infos if not info.isdir() and not _hides(info.name)]
+    if not infos:
+        raise FileRefusedError(Sentence("The archive holds no file."))
+    if len(infos) > MAX_MEMBERS:
+        raise _too_many(len(infos))
+    for index, info in enumerate(infos):
+        if not wanted(index):
+            continue
+        shown = shorten(f"{name}/{info.name.removeprefix('./')}", SHOWN_NAME)
+        try:
+            data = _of_tar_file(archive, info, limit_bytes)
+            modified = None
+            with suppress(OverflowError, OSError, ValueError):
+                modified = datetime.fromtimestamp(info.mtime, UTC)
+            yield Member(index, shown, data, modified=modified)
+        except FileRefusedError as error:
+            yield Member(index, shown, refusal=error)
+
+
+def _of_tar_file(archive: TarFile, info: TarInfo, limit_bytes: int) -> bytes:
+    if not info.isreg() or info.sparse is not None:
+        raise FileRefusedError(
+            Sentence("This is a link or a device, no file. Put the file itself there.")
+        )
+    try:
+        file = archive.extractfile(info)
+        data = _read(file, limit_bytes) if file else b""
+    except _DAMAGE:
+        raise FileRefusedError(
+            Sentence("This file of the archive is damaged. Make the archive again.")
+        ) from None
+    if data.startswith((*_BEGINS_ZIP, _BEGINS_GZIP)):
+        raise FileRefusedError(
+            Sentence("An archive within an archive is not opened. Upload it by itself.")
+        )
+    return data
 
 
 def _read(file: IO[bytes], limit_bytes: int) -> bytes:
@@ -126,7 +243,11 @@ def _opened(file: IO[bytes]) -> tuple[ZipFile, list[ZipInfo]]:
         raise FileRefusedError(
             Sentence("The zip is damaged: it cannot be opened. Make it again.")
         ) from None
-    infos = [info for info in archive.infolist() if not _is_hidden(info)]
+    infos = [
+        info
+        for info in archive.infolist()
+        if not info.is_dir() and not _hides(info.filename)
+    ]
     if not infos:
         raise FileRefusedError(Sentence("The zip holds no file."))
     if len(infos) > MAX_MEMBERS:
@@ -156,18 +277,18 @@ def _opened(file: IO[bytes]) -> tuple[ZipFile, list[ZipInfo]]:
 def _too_many(count: int) -> FileTooLargeError:
     return FileTooLargeError(
         Sentence(
-            "The zip holds {n:,} files; {most} are the most. Split it.",
+            "The archive holds {n:,} files; {most} are the most. Split it.",
             n=count,
             most=MAX_MEMBERS,
         )
     )
 
 
-def _is_hidden(info: ZipInfo) -> bool:
-    """Folders, and what an operating system puts beside the files of a person."""
-    parts = info.filename.split("/")
+def _hides(name: str) -> bool:
+    """Whether it is what an operating system puts beside the files of a person."""
+    parts = name.split("/")
     hidden = parts[-1].startswith(".") or parts[-1] == "Thumbs.db"
-    return info.is_dir() or hidden or parts[0] == "__MACOSX"
+    return hidden or parts[0] == "__MACOSX"
 
 
 def _unpacked(archive: ZipFile, info: ZipInfo, limit_bytes: int) -> bytes:
@@ -189,7 +310,7 @@ def _unpacked(archive: ZipFile, info: ZipInfo, limit_bytes: int) -> bytes:
         raise FileRefusedError(
             Sentence("This file of the zip is damaged. Make the zip again.")
         ) from None
-    if data.startswith(_BEGINS_ZIP):
+    if data.startswith((*_BEGINS_ZIP, _BEGINS_GZIP)):
         raise FileRefusedError(
             Sentence("A zip within a zip is not opened. Upload it by itself.")
         )

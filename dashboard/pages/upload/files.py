@@ -4,7 +4,9 @@ One file is in memory at a time, and an answer holds no more than a page can sho
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from http import HTTPStatus
 from itertools import islice
 from time import monotonic
@@ -21,12 +23,15 @@ from benchmarks.fingerprints import display_parameters
 from benchmarks.models import Agent, Lab
 from benchmarks.own_tools.lookup import DeclaredTool, declared_tools, known_tool
 from benchmarks.own_tools.samples import read_runs
-from benchmarks.parsing import reading
+from benchmarks.parsing import folders, reading
 from benchmarks.parsing.decoding import decode
 from benchmarks.parsing.drafts import Parameter
+from benchmarks.parsing.folders import Guess, folder_of, with_files
 from benchmarks.parsing.reading import ReadRun
 from benchmarks.parsing.scanning import LineError
+from benchmarks.parsing.starts import placed, prints_clock
 from benchmarks.uploads.intake import Submission, submit_runs
+from benchmarks.uploads.results import FILE_DATE, ZONE
 from dashboard import wording
 from dashboard.pages.upload.archives import Member, members
 
@@ -40,6 +45,8 @@ ROWS_SHOWN = 4_000
 READING_S = 10
 """After so long an answer begins with what was read; the rest is asked for again."""
 NAME_LIMIT = 500
+LARGEST_TOLD_BYTES = 64 * 1024
+"""Programs that say what a machine is say no more than this."""
 UPLOADS = UUID("c252e1a7-7ede-4e53-a0df-450ce392b6d9")
 """Keys of files that are stored here follow from it: it is never changed."""
 
@@ -72,6 +79,25 @@ class Named:
 
     tool: str = ""
     locale: str = ""
+
+
+@dataclass(frozen=True)
+class Times:
+    """What a person says of when files were written: the zone of the clocks that they
+    print, and whether a file's own date stands where it prints none."""
+
+    zone: str = ""
+    takes_dates: bool = False
+
+    def facts(self, text: str, modified: datetime | None) -> dict[str, str]:
+        """Return what is stated of a file beside its text; nothing it needs not."""
+        facts = {}
+        if self.zone and prints_clock(text):
+            facts[ZONE] = self.zone
+        written = placed(modified, self.zone) if self.takes_dates else None
+        if written:
+            facts[FILE_DATE] = written.isoformat()
+        return facts
 
 
 @dataclass(frozen=True)
@@ -143,7 +169,12 @@ class PreviewResult:
 
 @dataclass(frozen=True)
 class Preview:
-    """A file with everything that was read in it, or the trouble with all of it."""
+    """A file with everything that was read in it, or the trouble with all of it.
+
+    ``tells_system``: it is no result, but says what its system is (``lscpu``).
+    ``starts`` of its results print when they began, ``clocks`` of these without a time
+    zone.
+    """
 
     index: int
     name: str
@@ -155,6 +186,15 @@ class Preview:
     trouble: Trouble | None = None
     status: int = HTTPStatus.OK
     is_later: bool = False
+    modified: datetime | None = None
+    tells_system: bool = False
+    starts: int = 0
+    clocks: int = 0
+
+    @property
+    def folder(self) -> str:
+        """The folder that stands for its system; empty for a file of none."""
+        return folder_of(self.name)
 
     @property
     def is_read(self) -> bool:
@@ -222,7 +262,9 @@ def preview(
     member: Member, named: Named, room: Room, own: Mapping[str, DeclaredTool]
 ) -> Preview:
     """Read a file without storing anything of it; ``own`` are its lab's own tools."""
-    blank = Preview(member.index, member.name, len(member.data), named)
+    blank = Preview(
+        member.index, member.name, len(member.data), named, modified=member.modified
+    )
     if refusal := member.refusal:
         return replace(blank, trouble=Trouble.of(refusal), status=refusal.status)
     try:
@@ -233,13 +275,35 @@ def preview(
         else:
             runs = reading.read(member.data, named.tool or None, locale)
     except BenchmarksError as error:
-        return replace(blank, trouble=Trouble.of(error))
+        is_told = bool(system_text(member.data))
+        return replace(blank, trouble=Trouble.of(error), tells_system=is_told)
+    printed = [run.printed_start for run in runs if run.printed_start]
     return replace(
         blank,
+        starts=len(printed),
+        clocks=sum(moment.tzinfo is None for moment in printed),
         results=tuple(_results(runs[:RESULTS_SHOWN], room)),
         result_count=len(runs),
         sample_count=sum(len(run.readings) for run in runs),
     )
+
+
+def system_text(data: bytes) -> str:
+    """Return the text of a file that says what its system is; else nothing."""
+    if len(data) > LARGEST_TOLD_BYTES:
+        return ""
+    with suppress(BenchmarksError):
+        text = decode(data)
+        if with_files(Guess(), [text]) != Guess():
+            return text
+    return ""
+
+
+def guess(request: HttpRequest, folder: str) -> Guess:
+    """Return what a folder's name, and the files that came with it, say of a system."""
+    files = [member for member, _named in _members(request)]
+    texts = [text for file in files if (text := system_text(file.data))]
+    return with_files(folders.named(folder.rpartition("/")[2]), texts)
 
 
 def _results(runs: Iterable[ReadRun], room: Room) -> Iterator[PreviewResult]:
@@ -277,15 +341,35 @@ def _results(runs: Iterable[ReadRun], room: Room) -> Iterator[PreviewResult]:
 
 
 def stored(
-    request: HttpRequest, agent: Agent, target: dict[str, Any]
+    request: HttpRequest, agent: Agent, target: dict[str, Any], times: Times
 ) -> Iterator[Outcome]:
     """Store each file that came, and yield what became of it."""
+    written = _written(request.POST.get("modified", ""))
     for member, named in _members(request):
-        yield store(agent=agent, member=member, named=named, target=target)
+        yield store(
+            agent=agent,
+            member=replace(member, modified=member.modified or written),
+            named=named,
+            target=target,
+            times=times,
+        )
+
+
+def _written(milliseconds: str) -> datetime | None:
+    """Return a file's date as a browser tells it; None where it tells none."""
+    with suppress(OverflowError, OSError, ValueError):
+        if milliseconds.isascii() and milliseconds.isdigit():
+            return datetime.fromtimestamp(int(milliseconds[:16]) / 1000, UTC)
+    return None
 
 
 def store(
-    *, agent: Agent, member: Member, named: Named, target: dict[str, Any]
+    *,
+    agent: Agent,
+    member: Member,
+    named: Named,
+    target: dict[str, Any],
+    times: Times = Times(),
 ) -> Outcome:
     """Keep one file as runs of a target; the same for the same is stored once.
 
@@ -297,11 +381,13 @@ def store(
     try:
         if member.refusal:
             raise member.refusal
-        stated = {"tool": named.tool, "locale": named.locale}
+        text = decode(member.data)
+        facts = times.facts(text, member.modified)
+        stated = {"tool": named.tool, "locale": named.locale, "facts": facts}
         document = {
             **target,
-            **{name: text for name, text in stated.items() if text},
-            "output": decode(member.data),
+            **{name: value for name, value in stated.items() if value},
+            "output": text,
             "note": member.name,
         }
         content = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)

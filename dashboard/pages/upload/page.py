@@ -16,12 +16,14 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.comparing.table import Fact
 from benchmarks.models import Cell, Host, Lab, Membership, Study, System
+from benchmarks.parsing.folders import Guess
+from benchmarks.parsing.starts import time_zone
 from benchmarks.platforms import HYPERVISORS, VIRTUALIZATIONS
 from dashboard import wording
 from dashboard.kit.addresses import id_in
 from dashboard.kit.forms import LineField, NotChosenError, cleaned
 from dashboard.pages.upload.archives import MAX_TOTAL_BYTES
-from dashboard.pages.upload.files import LOCALES, readers
+from dashboard.pages.upload.files import LOCALES, Times, readers
 from dashboard.wording import Text
 
 GIB = 1024**3
@@ -55,6 +57,28 @@ class CircumstancesForm(forms.Form):
         max_length=200,
     )
     session = LineField(label=gettext_lazy("Session"), required=False, max_length=200)
+
+
+class TimesForm(forms.Form):
+    """What is said of when files were written; empty: nothing."""
+
+    zone = LineField(
+        label=gettext_lazy("Time zone of the machines' clocks"),
+        required=False,
+        max_length=100,
+    )
+    dates = forms.BooleanField(
+        label=gettext_lazy("Take the files' dates"), required=False
+    )
+
+    def clean_zone(self) -> str:
+        """Return the zone if there is one of that name."""
+        zone: str = self.cleaned_data["zone"]
+        if zone and time_zone(zone) is None:
+            raise forms.ValidationError(
+                _("No time zone has this name. They are called like Europe/Berlin.")
+            )
+        return zone
 
 
 class SystemForm(forms.Form):
@@ -146,7 +170,9 @@ def place_of(user: User, wanted: str) -> Place | None:
 
 def upload_page(lab: Lab, chosen: Mapping[str, str]) -> UploadPage:
     """Return what the form offers; a single study needs no choosing."""
-    studies = tuple(Study.objects.filter(lab=lab).order_by("-pk"))
+    studies = tuple(
+        Study.objects.filter(lab=lab, archived_at=None, deleted_at=None).order_by("-pk")
+    )
     only = studies[0].slug if len(studies) == 1 else ""
     return UploadPage(
         studies=studies,
@@ -208,6 +234,53 @@ def target(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
         "system": _of_lab(System, lab, pk=id_in(chosen["system"])).pk,
         **{name: value for name, value in stated.items() if value not in ("", None)},
     }
+
+
+def times(chosen: Mapping[str, str]) -> Times:
+    """Return what is said of when files were written."""
+    stated = cleaned(TimesForm(chosen))
+    return Times(zone=stated["zone"], takes_dates=stated["dates"])
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder that is to be a system: what is known of it, and what may be chosen.
+
+    ``system`` is the one that fits, if exactly one of the lab does. ``place`` tells it
+    from others of the page.
+    """
+
+    name: str
+    place: str
+    guess: Guess
+    hosts: tuple[Host, ...]
+    systems: tuple[tuple[Host, tuple[SystemChoice, ...]], ...]
+    system: str
+
+    @property
+    def memory_gib(self) -> str:
+        """The memory as its field takes it."""
+        return f"{self.guess.memory_bytes / GIB:g}" if self.guess.memory_bytes else ""
+
+
+def folder(lab: Lab, name: str, place: str, guess: Guess) -> Folder:
+    """Return what the form asks of a folder."""
+    known = {
+        field: value
+        for field, value in vars(guess).items()
+        if field != "said" and value not in ("", None)
+    }
+    # A name that says nothing fits everything.
+    fitting = System.objects.filter(lab=lab, **known) if "hypervisor" in known else ()
+    ids = [str(system.pk) for system in fitting[:2]]
+    return Folder(
+        name=name,
+        place=place if place.isdigit() and len(place) < 5 else "0",
+        guess=guess,
+        hosts=tuple(Host.objects.filter(lab=lab).order_by("slug")),
+        systems=system_choices(lab),
+        system=ids[0] if len(ids) == 1 else "",
+    )
 
 
 def description(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from django.core.exceptions import (
     TooManyFieldsSent,
     TooManyFilesSent,
 )
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
 from django.utils.translation import gettext as _
@@ -23,19 +23,25 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchmarks.errors import BenchmarksError
+from benchmarks.comparing.missing import standings
+from benchmarks.errors import BenchmarksError, TooFastError
 from benchmarks.labs.people import person_agent
+from benchmarks.labs.quotas import admit_lab_previews
+from benchmarks.models import Study
 from benchmarks.studies.saving import register_system
 from dashboard import wording
+from dashboard.kit.addresses import id_in
 from dashboard.kit.viewers import query_of, signed_in, signed_in_person
 from dashboard.pages.upload.archives import MAX_TOTAL_BYTES, MIB
-from dashboard.pages.upload.files import previews, stored
+from dashboard.pages.upload.files import NAME_LIMIT, guess, previews, stored
 from dashboard.pages.upload.page import (
     Place,
     description,
+    folder,
     place_of,
     system_choices,
     target,
+    times,
     upload_page,
 )
 
@@ -44,6 +50,7 @@ PlaceView = Callable[[HttpRequest, Place], HttpResponse]
 
 # What a form adds to its files.
 MARGIN_BYTES = MIB
+MOST_SYSTEMS = 50
 
 
 def bounded(view: View) -> View:
@@ -133,20 +140,57 @@ def upload(request: HttpRequest, place: Place) -> HttpResponse:
     """
     if request.method != "POST":
         return _answer(request, place, 200)
+    if request.POST.get("do") == "standing":
+        return _standing(request, place)
     if request.POST.get("do") != "store":
+        files = request.FILES.getlist("file")
+        size = sum(file.size or 0 for file in files)
+        try:
+            admit_lab_previews(place.lab.pk, files=len(files), size=size)
+        except TooFastError as error:
+            return _wait(request, place, error)
+        if request.POST.get("do") == "folder":
+            return _folder(request, place)
         read = list(previews(request, place.lab))
         # One file that can be read is an answer; the page says what each came to.
         status = min((preview.status for preview in read), default=200)
         return _answer(request, place, status, previews=read)
     try:
         chosen = target(place.lab, request.POST.dict())
+        when = times(request.POST.dict())
     except BenchmarksError as error:
         problem = wording.said(error.sentence)
         return _answer(request, place, error.status, problem=problem)
     agent = person_agent(lab=place.lab, user=signed_in_person(request))
-    outcomes = list(stored(request, agent, chosen))
+    outcomes = list(stored(request, agent, chosen, when))
     status = min((outcome.status for outcome in outcomes), default=200)
     return _answer(request, place, status, outcomes=outcomes)
+
+
+def _folder(request: HttpRequest, place: Place) -> HttpResponse:
+    """Ask for the system of a folder, with what its name and its files say."""
+    name = request.POST.get("name", "").replace("\0", "")[:NAME_LIMIT]
+    asked = folder(place.lab, name, request.POST.get("place", ""), guess(request, name))
+    return render(request, "upload/_folder.html", {"folder": asked})
+
+
+def _standing(request: HttpRequest, place: Place) -> HttpResponse:
+    """Say what the tests of the systems that were uploaded need for a verdict."""
+    study = Study.objects.filter(
+        lab=place.lab, slug=request.POST.get("study", ""), deleted_at=None
+    ).first()
+    if study is None:
+        raise Http404("There is no such study.")
+    ids = [id_in(text) for text in request.POST.getlist("systems")[:MOST_SYSTEMS]]
+    context = {"study": study, "standings": standings(study, ids)}
+    return render(request, "upload/_standing.html", context)
+
+
+def _wait(request: HttpRequest, place: Place, error: TooFastError) -> HttpResponse:
+    """Say that the lab previews too much at this moment, and when to go on."""
+    answer = _answer(request, place, error.status, problem=wording.said(error.sentence))
+    answer["Retry-After"] = str(error.wait_s)
+    return answer
 
 
 def _answer(

@@ -23,10 +23,11 @@ from benchmarks.publishing.versions import publish_version
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, bibtex, citation_at
-from dashboard.exports.latex import Source, latex
+from dashboard.exports.latex import latex
 from dashboard.exports.records import records, table_csv
 from dashboard.exports.report.building import Imprint, report
 from dashboard.exports.report.typesetting import pdf
+from dashboard.exports.sources import Source
 from dashboard.kit.document import Document
 from dashboard.wording import against_text, system_names
 
@@ -131,6 +132,7 @@ def _json(version: Version, table: ComparisonTable, source: Source) -> str:
         "rule_set": version.rule_set,
         "level": version.judged,
         "undisclosed": version.undisclosed,
+        "declarations": version.declarations,
         "author": study.author,
         "institution": study.institution,
         "note": study.note,

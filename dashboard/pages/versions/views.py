@@ -18,6 +18,7 @@ from django.views.decorators.http import (
 from django_htmx.http import HttpResponseClientRedirect
 
 from benchmarks.errors import BenchmarksError, NotFoundError, VersionError
+from benchmarks.evidence.replicated import reproduced_by
 from benchmarks.models import Lab, Membership, PublishingJob, Study, Version
 from benchmarks.publishing.jobs import check_settled, request_version
 from benchmarks.publishing.readiness import study_assessment
@@ -115,7 +116,7 @@ def _form(
     failed = last if last and last.stage == PublishingJob.Stage.FAILED else None
     context = {
         "study": study,
-        "assessment": study_assessment(study),
+        "assessment": study_assessment(study).reproduced(reproduced_by(study)),
         "versions": visible_versions(viewer_of(request), study),
         "problem": problem,
         "answers": request.POST or failed,
@@ -129,7 +130,9 @@ def show(request: HttpRequest, version_id: int) -> HttpResponse:
     version = _version_or_404(request, version_id)
     signed = {version.lab_id}
     signed |= {signature.lab_id for signature in version.signatures.all()}
-    labs = [] if version.withdrawn_at else _labs_of(request)
+    viewer = viewer_of(request)
+    is_own = version.lab_id in viewer.lab_ids
+    labs = [] if version.withdrawn_at or is_own else _labs_of(request)
     context = {
         "version": version,
         "study": version.study,

@@ -7,7 +7,7 @@ import pytest
 
 from agents.commands import doctor as checkup
 from agents.home import Enrolment, open_spool, save_enrolment
-from bench.stage import TOKEN
+from bench.stage import TOKEN, problem
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def doctor(call):
 
 
 def test_all_is_well(doctor, enrolled, server):
-    server.faults = [(400, {}, {"code": "invalid"})]
+    server.faults = [(400, {}, problem("invalid", "Send a key."))]
 
     code, found = doctor()
 
@@ -53,7 +53,7 @@ def test_a_server_that_is_away_is_wrong(doctor, home):
 
 
 def test_a_token_that_may_not_upload_is_wrong(doctor, enrolled, server):
-    server.faults = [(403, {}, {"code": "x", "detail": "May read only."})]
+    server.faults = [(403, {}, problem("x", "May read only."))]
 
     code, found = doctor()
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from bench.stage import TOKEN
+from bench.stage import TOKEN, problem
 
 
 @pytest.fixture
@@ -34,7 +34,8 @@ def test_it_keeps_the_token_for_its_owner_alone(enroll, home, server):
 def test_a_token_on_standard_input_stands_in_no_list_of_processes(
     enroll, home, monkeypatch
 ):
-    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{TOKEN}\n"))
+    given = io.TextIOWrapper(io.BytesIO(f"{TOKEN}\n".encode()))
+    monkeypatch.setattr(sys, "stdin", given)
 
     code, _, _ = enroll(token="-")
 
@@ -79,7 +80,10 @@ def test_what_is_no_address_is_a_wrong_use(call, home, server):
 
 def test_a_native_machine_is_registered_with_its_facts(enroll, server, machine):
     machine(microcode="0x1")
-    server.faults = [(400, {}, {"code": "invalid"}), (201, {}, {"slug": "alpha"})]
+    server.faults = [
+        (400, {}, problem("invalid", "Send a key.")),
+        (201, {}, {"slug": "alpha"}),
+    ]
 
     code, _, _ = enroll("--host", "alpha")
 
@@ -91,7 +95,10 @@ def test_a_native_machine_is_registered_with_its_facts(enroll, server, machine):
 
 
 def test_a_guest_says_nothing_of_its_machine(enroll, server):
-    server.faults = [(400, {}, {"code": "invalid"}), (201, {}, {"slug": "alpha"})]
+    server.faults = [
+        (400, {}, problem("invalid", "Send a key.")),
+        (201, {}, {"slug": "alpha"}),
+    ]
 
     enroll("--host", "alpha")
 
@@ -99,8 +106,8 @@ def test_a_guest_says_nothing_of_its_machine(enroll, server):
 
 
 def test_a_machine_that_is_registered_already_stays_as_it_is(enroll, server, home):
-    taken = {"code": "host_exists", "detail": "There is one."}
-    server.faults = [(400, {}, {"code": "invalid"}), (409, {}, taken)]
+    taken = problem("host_exists", "There is one.")
+    server.faults = [(400, {}, problem("invalid", "Send a key.")), (409, {}, taken)]
 
     code, _, said = enroll("--host", "alpha")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents.home import open_spool, spool_folder
-from bench.stage import TOKEN
+from bench.stage import TOKEN, problem
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_later_sends_nothing_now(push, server, output):
 
 
 def test_a_refused_run_is_laid_aside_and_said(push, server, output):
-    server.faults = [(422, {}, {"code": "unknown_host", "detail": "No such host."})]
+    server.faults = [(422, {}, problem("unknown_host", "No such host."))]
 
     code, _, said = push()
 
@@ -234,7 +234,7 @@ def test_an_address_without_a_scheme_in_the_environment_is_said(
 
 
 def test_a_full_spool_is_loud(push, enrolled, monkeypatch, output):
-    monkeypatch.setattr("agents.spool.Spool.bytes_held", lambda self: self.most_bytes)
+    monkeypatch.setattr("agents.spool.Spool.__init__.__defaults__", (10,))
 
     code, _, said = push()
 
@@ -242,9 +242,9 @@ def test_a_full_spool_is_loud(push, enrolled, monkeypatch, output):
 
 
 def test_evidence_that_cannot_be_printed_is_escaped(push, server, machine):
-    from agents.platform_facts import printable
+    from agents.platform_facts import printable_all
 
-    shown = printable({"leaves": {"0x40000100": ["0x21f", "\x88\n\0\0"]}, "n": 1})
+    shown = printable_all({"leaves": {"0x40000100": ["0x21f", "\x88\n\0\0"]}, "n": 1})
 
     assert shown == {"leaves": {"0x40000100": ["0x21f", "\\x88\n"]}, "n": 1}
     assert json.loads(json.dumps(shown)) == shown

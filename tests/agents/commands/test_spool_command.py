@@ -5,6 +5,7 @@ import uuid
 import pytest
 
 from agents.home import open_spool
+from bench.stage import problem
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def test_it_sends(call, waiting, server):
 
 
 def test_a_refused_token_is_its_own_exit_code(call, waiting, server):
-    server.faults = [(403, {}, {"code": "permission_denied", "detail": "May not."})]
+    server.faults = [(403, {}, problem("permission_denied", "May not."))]
 
     code, _, said = call("spool", "send")
 

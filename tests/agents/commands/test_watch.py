@@ -78,15 +78,18 @@ def test_a_full_spool_is_loud(spool, said):
     assert "THE SPOOL IS FULL TO 100 %" in said[0]
 
 
-def test_it_looks_once_more_and_ends_when_told(watch, spool, server):
-    key = save(spool)
+def test_told_to_stop_it_ends_after_what_is_being_sent(watch, spool, server, said):
+    for _ in range(20):
+        save(spool)
     stop = Stop()
-    stop.set()
+    told = watch.report
+    watch.report = lambda sentence: (told(sentence), stop.set())
 
     watch.go_on_until(stop)
 
     stop.close()
-    assert list(server.stored) == [key]
+    assert (len(server.stored), len(said)) == (1, 1)
+    assert len(spool.waiting()) == 19
 
 
 def test_as_a_service_it_sends_and_ends_by_sigterm(home, server):

@@ -11,9 +11,11 @@ import types
 
 import pytest
 
+from agents import platform_facts
 from agents.detection import cpuid, facts, windows
 from agents.detection.evidence import gather_evidence
 from agents.detection.layers import judge
+from benchmarks.plausibility.rules import beneath
 
 REGISTRY = {
     windows.BIOS: {
@@ -22,6 +24,8 @@ REGISTRY = {
         "BIOSVendor": "American Megatrends Inc.",
     },
     windows.CPU: {"ProcessorNameString": "AMD EPYC 7763", "~MHz": 2445},
+    windows.DEVICE_GUARD: {"EnableVirtualizationBasedSecurity": 1},
+    windows.ROLE: {"Start": 2},
     windows.WINDOWS: {"ProductName": "Windows Server 2022", "BuildLabEx": "20348.1"},
 }
 
@@ -32,6 +36,8 @@ class MadeUpRegistry(types.ModuleType):
     @staticmethod
     def OpenKey(root, key):  # noqa: N802
         assert root == "HKLM"
+        if key not in REGISTRY:
+            raise FileNotFoundError(2, "no such key")
         return contextlib.nullcontext(REGISTRY[key])
 
     @staticmethod
@@ -94,12 +100,27 @@ def test_the_registry_tells_firmware_and_cpu(registry):
     assert judge(evidence).layers == ("hyper-v",)
 
 
+def test_the_registry_tells_what_runs_beneath(registry):
+    evidence = windows.evidence_of_windows()
+
+    assert evidence["windows"] == {"vbs": 1, "code integrity": None, "role": 2}
+
+
 def test_facts_of_windows(registry, kernel):
     found = windows.facts_of_windows()
 
     assert found["distribution"] == "Windows Server 2022"
     assert found["memory bytes"] == 8 * 1024**3
     assert found["cpu nominal MHz"] == 2445
+
+
+def test_what_runs_beneath_is_sent_by_the_name_the_flag_asks_for(
+    registry, kernel, monkeypatch
+):
+    made_up = windows.evidence_of_windows()
+    monkeypatch.setattr(platform_facts, "gather_evidence", lambda: made_up)
+
+    assert platform_facts.gather_platform()[beneath.FACT] == "set, not running"
 
 
 def test_on_windows_these_are_asked(registry, kernel, monkeypatch):

@@ -57,7 +57,7 @@ def test_a_piece_goes_into_the_spool_and_is_forgotten_here(folder, spool, log):
     key, document = only(spool)
     assert key == document["key"] + POWER
     assert document["samples"] == [[1_000_000, 97.2], [2_000_000, 97.4]]
-    assert document["stamps"] == [dict(STAMP._asdict())]
+    assert document["stamps"] == [STAMP.with_steps()]
     assert document["meter"] == {
         "name": "meter 1",
         "kind": "watts-up",

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from agents.timing.asking import Asking, NoTimeError, Stamp, take_stamp
-from agents.timing.clocks import Clocks
+from agents.timing.clocks import Clocks, step_us
 from agents.timing.intervals import (
     ClocksDifferError,
     clock_report,
@@ -19,20 +19,33 @@ from agents.timing.protocol import ServerTime
 class World:
     """True time, a guest's clock that lies about it, and a path with queues.
 
-    ``rate`` is guest seconds a true second; ``offset_us`` what its wall clock is ahead.
+    ``rate`` is guest seconds a true second; ``offset_us`` what its wall clock is ahead;
+    its clocks and the server's move in steps of ``step_us`` and ``server_step_us``.
     """
 
-    def __init__(self, rate=1.0, offset_us=0, floor_us=200, queue_us=300, seed=1):
+    def __init__(
+        self,
+        rate=1.0,
+        offset_us=0,
+        floor_us=200,
+        queue_us=300,
+        seed=1,
+        step_us=1,
+        server_step_us=1,
+    ):
         self.true_us = 10_000_000.0
         self.began_us = self.true_us
         self.rate, self.offset_us = rate, offset_us
         self.floor_us, self.queue_us = floor_us, queue_us
         self.random = random.Random(seed)
-        self.local = Clocks("guest", self._wall_us, self._guest_us)
+        self.step_us, self.server_step_us = step_us, server_step_us
+        steps = (step_us, step_us)
+        self.local = Clocks("guest", self._wall_us, self._guest_us, *steps)
         self.asking = Asking(self._ask, lambda: None)
 
     def _guest_us(self):
-        return int((self.true_us - self.began_us) * self.rate)
+        shown_us = int((self.true_us - self.began_us) * self.rate)
+        return shown_us // self.step_us * self.step_us
 
     def _wall_us(self):
         return 1_700_000_000_000_000 + self._guest_us() + self.offset_us
@@ -43,8 +56,11 @@ class World:
 
     def _ask(self, _nonce):
         self._travel()
-        wall_us = 1_700_000_000_000_000 + int(self.true_us - self.began_us)
-        answer = ServerTime("truth", wall_us, int(self.true_us))
+        step_us = self.server_step_us
+        since_us = int(self.true_us - self.began_us) // step_us * step_us
+        told_us = int(self.true_us) // step_us * step_us
+        wall_us = 1_700_000_000_000_000 + since_us
+        answer = ServerTime("truth", wall_us, told_us, step_us)
         self._travel()
         return answer
 
@@ -92,6 +108,58 @@ def test_the_bound_holds_though_the_round_trips_are_timed_by_the_liar(rate, seed
     asked_us = (world.true_us - ended_us) + 8 * (world.floor_us + 2 * world.queue_us)
     assert ended_us - began_us <= interval.external_us + interval.bound_us
     assert interval.external_us <= ended_us - began_us + asked_us
+
+
+# 15.6 ms: Windows before `perf_counter`; 4 ms: a kernel that counts 250 ticks a second.
+@pytest.mark.parametrize("steps", [(15_625, 1), (4_000, 1), (1, 4_000), (7, 15_625)])
+@pytest.mark.parametrize("seed", range(20))
+def test_a_clock_in_steps_is_within_its_bounds(steps, seed):
+    world = World(seed=seed, step_us=steps[0], server_step_us=steps[1])
+    world.true_us += seed * 997
+    start = world.stamp()
+    began_us = world.true_us
+    world.true_us += 1_000_000
+    ended_us = world.true_us
+    end = world.stamp()
+
+    interval = interval_of(start, end, shortest_us=world.floor_us)
+    least_us = ended_us - began_us
+    most_us = least_us + 16 * (world.floor_us + 2 * world.queue_us)
+    assert least_us - interval.bound_us <= interval.external_us
+    assert interval.external_us <= most_us + interval.bound_us
+    assert interval.bound_us >= 4 * steps[0] + steps[1]
+    assert abs(interval.drift_ppm) <= interval.drift_bound_ppm
+    assert abs(offset_of(start).us) <= offset_of(start).bound_us
+    assert suspicions(start, end) == []
+
+
+@pytest.mark.parametrize("step", [1, 7, 1000, 15_625])
+def test_the_steps_of_a_clock_are_seen(step):
+    # A reading takes less than a microsecond, as on any machine of today.
+    shown = iter(range(0, 10**9))
+
+    assert step_us(lambda: next(shown) // 3 // step * step) == step
+
+
+def test_steps_of_no_whole_length_are_between_those_seen():
+    shown = iter(range(10**9))
+
+    assert step_us(lambda: next(shown) // 156_25 * 156) == 156
+
+
+def test_a_clock_that_stands_still_is_no_clock(monkeypatch):
+    monkeypatch.setattr("agents.timing.clocks._MOST_READINGS", 1000)
+
+    assert step_us(lambda: 5) == 86_400_000_000
+
+
+def test_who_knows_no_steps_is_told_the_longest_round_trip():
+    stamp = Stamp("c", 0, 0, 0, 0, 500, 8, 15_625, 1, 4_000)
+
+    told = stamp.with_steps()
+
+    assert told["round_trip_us"] == 500 + 2 * 15_625 + 4_000
+    assert "resolution_us" not in told
 
 
 @pytest.mark.parametrize("offset_us", [-3_600_000_000, -60_000, 0, 40_000, 60_000])
@@ -147,9 +215,9 @@ def test_the_bound_is_what_the_round_trips_took_beyond_the_shortest():
     start = Stamp("c", 0, 0, 0, 0, 500, 8)
     end = Stamp("c", 0, 1_000_000, 0, 1_000_000, 300, 8)
 
-    assert interval_of(start, end).bound_us == 200 + 2
-    assert interval_of(start, end).hard_bound_us == 400 + 2
-    assert interval_of(start, end, shortest_us=100).bound_us == 400 + 200 + 2
+    assert interval_of(start, end).bound_us == 200 + 4 + 1
+    assert interval_of(start, end).hard_bound_us == 400 + 2 + 1
+    assert interval_of(start, end, shortest_us=100).bound_us == 400 + 200 + 4 + 1
 
 
 def test_round_trips_timed_by_a_slow_clock_are_lengthened():
@@ -157,7 +225,7 @@ def test_round_trips_timed_by_a_slow_clock_are_lengthened():
     end = Stamp("c", 0, 1_000_000, 0, 500_000, 300, 8)
 
     interval = interval_of(start, end, shortest_us=100)
-    assert (interval.bound_us, interval.hard_bound_us) == (1200 + 2, 800 + 2)
+    assert (interval.bound_us, interval.hard_bound_us) == (1200 + 8 + 1, 800 + 4 + 1)
 
 
 def test_stamps_of_two_clocks_are_not_subtracted():

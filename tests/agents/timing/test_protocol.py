@@ -100,13 +100,23 @@ def test_a_stamp_tells_both_clocks(session):
     )
 
 
+def test_a_server_says_by_how_much_its_clock_moves(ticking):
+    coarse = Session(ticking.clocks._replace(resolution_us=15_625))
+
+    reply = coarse.answer(stamp_request("a1"))
+
+    assert reply.endswith(b" 5000000 15625\n")
+    assert read_reply(reply, "a1").resolution_us == 15_625
+
+
 @pytest.mark.parametrize(
     "reply",
     [
         b"stamp other c10c 1 2\n",
         b"stamp a1 c10c 1\n",
         b"stamp a1 c10c 1 -2\n",
-        b"stamp a1 c10c 1 2 3\n",
+        b"stamp a1 c10c 1 2 x\n",
+        b"stamp a1 c10c 1 2 3 4\n",
         b"",
         UNKNOWN,
     ],
@@ -123,6 +133,8 @@ def boots(home, monkeypatch):
     def name_of(booted_us, up_us):
         monkeypatch.setattr(clocks, "wall_us", lambda: booted_us + up_us)
         monkeypatch.setattr(clocks, "monotonic_us", lambda: up_us)
+        monkeypatch.setattr(clocks, "_OWN", {})  # each time as another process
+        monkeypatch.setattr(clocks, "step_us", lambda _: 1)
         return clocks.own_clocks().name
 
     return name_of
@@ -138,6 +150,62 @@ def test_a_boot_without_a_name_keeps_ours_though_two_readings_jitter(boots, boot
     }
 
     assert len(names) == 1
+
+
+def test_a_boot_keeps_its_name_for_a_year_of_two_clocks_that_drift_apart(boots):
+    day_us = 24 * HOUR_US
+    booted_us = 1_700_000_000_000_000
+
+    # 100 ppm are 8.6 s a day, and the agent is asked every week.
+    names = {
+        boots(booted_us + week * 7 * 8_640_000, HOUR_US + week * 7 * day_us)
+        for week in range(52)
+    }
+
+    assert len(names) == 1
+
+
+def test_a_boot_after_a_short_one_is_another_though_it_lasts_long(boots):
+    before = boots(1_700_000_000_000_000, MINUTE_US)
+
+    assert boots(1_700_000_080_000_000, 1000 * HOUR_US) != before
+
+
+def test_a_clock_that_is_set_keeps_its_name_in_a_process(boots, monkeypatch):
+    before = boots(1_700_000_000_000_000, HOUR_US)
+
+    monkeypatch.setattr(clocks, "wall_us", lambda: 1_800_000_000_000_000)
+
+    assert clocks.own_clocks().name == before
+
+
+def test_windows_numbers_its_boots(monkeypatch, home):
+    known = {"BootId": 17, "MachineGuid": "f00d"}
+    monkeypatch.setattr(clocks, "_BOOT", str(home / "nowhere"))
+    monkeypatch.setattr(clocks.os, "name", "nt")
+    monkeypatch.setattr(
+        "agents.detection.windows.value_of", lambda _, name: known.get(name)
+    )
+    before = clocks.boot_name()
+
+    known["BootId"] = 18
+    after = clocks.boot_name()
+    del known["BootId"]
+
+    assert len({before, after}) == 2
+    assert clocks.boot_name() is None
+
+
+@pytest.mark.parametrize(("coarse_s", "name"), [(0.0156, "perf_counter"), (1e-9, "")])
+def test_the_finer_of_two_clocks_is_taken(monkeypatch, coarse_s, name):
+    class Known:
+        def __init__(self, resolution):
+            self.resolution = resolution
+
+    steps = {"monotonic": Known(coarse_s), "perf_counter": Known(1e-7)}
+    monkeypatch.setattr(clocks.time, "get_clock_info", steps.get)
+
+    assert clocks.finest() == (name or "monotonic")
 
 
 def test_the_next_boot_has_another_name(boots):

@@ -196,3 +196,19 @@ def test_a_reply_given_up_before_does_not_spoil_the_next(server):
         server.datagrams.sendto(early, sock.getsockname())
 
         assert take_stamp(asking, exchanges=2).exchanges == 2
+
+
+def test_who_connects_and_says_no_whole_line_is_hung_up_on(monkeypatch):
+    monkeypatch.setattr("agents.timing.server.SILENT_S", 0.3)
+    with telling_time() as server:
+        place = ("127.0.0.1", server.port)
+        mute, half, honest = (socket.create_connection(place, 5) for _ in range(3))
+        half.sendall(b"sta")
+        honest.sendall(b"start\n")
+
+        assert honest.recv(100) == b"start"
+        assert (mute.recv(100), half.recv(100)) == (b"", b"")
+        honest.sendall(b"time\n")
+        assert honest.recv(100).strip().isdigit()
+        for sock in (mute, half, honest):
+            sock.close()

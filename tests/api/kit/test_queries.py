@@ -83,8 +83,7 @@ def test_it_says_that_there_are_none():
     assert refusal("x=1", Query) == {"x": ["This address takes no query parameters."]}
 
 
-def test_a_reference_system_needs_its_study():
-    assert list(refusal("baseline=7", ComparisonQuery)) == ["study"]
+def test_a_reference_system_takes_no_state_beside_it():
     assert list(refusal("baseline=7&study=c&state=paired", ComparisonQuery)) == [
         "state"
     ]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from benchmarks.analysis.designs import SessionRollups
 from benchmarks.analysis.intervals import Rollups
+from benchmarks.analysis.session_rollups import SessionRollups
 
 UNKNOWN = float("nan")
 
@@ -18,7 +18,7 @@ def rolled(*cells):
     )
 
 
-def in_sessions(*cells, rho=UNKNOWN, resolution=UNKNOWN):
+def in_sessions(*cells, rho=UNKNOWN, resolution=UNKNOWN, first=UNKNOWN):
     rows = [
         (row, session, np.asarray(runs, dtype=float))
         for row, cell in enumerate(cells)
@@ -34,6 +34,7 @@ def in_sessions(*cells, rho=UNKNOWN, resolution=UNKNOWN):
         [runs.max() for *_, runs in rows],
         rho,
         resolution,
+        first,
     )
 
 

@@ -426,28 +426,6 @@ def test_a_fact_that_one_side_does_not_state_differs():
     assert compared.sentence.endswith("guest tools: on / not stated.")
 
 
-def test_other_parameters_of_the_case_are_red_whatever_is_studied():
-    compared = compare(
-        XEN,
-        {**XEN, "vcpus": "2"},
-        ("block_size", "vcpus"),
-        one_case={"block_size": "4 KiB", "unit": "MB/s"},
-        other_case={"block_size": "1 MiB", "unit": "MB/s"},
-    )
-
-    assert compared.light == "red"
-    assert compared.unwanted == (Difference("block_size", "4 KiB", "1 MiB"),)
-    assert compared.sentence == (
-        "Not comparable, the case itself differs: block size: 4 KiB / 1 MiB."
-    )
-
-
-def test_another_unit_is_another_measurement():
-    light = compare(XEN, ESXI, one_case={"unit": "MB/s"}, other_case={"unit": "MiB/s"})
-
-    assert light.light == "red"
-
-
 @pytest.mark.parametrize("other", [ESXI, {**ESXI, "vcpus": "2"}])
 def test_the_light_does_not_depend_on_who_comes_first(other):
     assert compare(XEN, other).light == compare(other, XEN).light

@@ -224,6 +224,52 @@ def test_a_clock_that_gained_more_than_all_the_time_is_suspect():
     assert trust(**report).state == "suspect"
 
 
+COARSE_US = 15_625
+STAMPED = {"round_trip_us": 0}
+
+
+def test_a_clock_coarser_than_half_the_margin_is_not_trusted():
+    report = {**GOOD, "local_us": S, "external_us": S, "resolution_us": COARSE_US}
+
+    judged = trust(**{**report, "interval_bound_us": 4 * COARSE_US})
+    assert judged.state == "suspect"
+    assert "moves in steps of 15.6 ms (1.6 % of the run)" in judged.sentence
+    assert trust(**report).state == "corrected"
+    assert trust(**{**report, "local_us": 10 * S}).state == "trusted"
+
+
+def test_no_clock_is_said_to_have_kept_closer_than_its_steps():
+    judged = trust(**{**GOOD, "resolution_us": COARSE_US})
+
+    assert judged.sentence == (
+        "The guest's clock kept within 15.6 ms and 10 ppm of the time server's."
+    )
+
+
+@pytest.mark.parametrize("clock", ["guest", "local", "external"])
+def test_an_older_agents_clock_that_timed_no_question_is_not_trusted(clock):
+    report = {**GOOD, "interval_bound_us": 2, "start": STAMPED, "end": STAMPED}
+
+    judged = trust(clock, is_virtual=False, **report)
+
+    assert judged.state == "suspect"
+    assert "read the same before and after a question" in judged.sentence
+    assert figures_trust(clock, {"clock": report}, is_virtual=False) == "suspect"
+
+
+@pytest.mark.parametrize(
+    ("local_us", "state"), [(S, "suspect"), (10 * S, "trusted"), (None, "trusted")]
+)
+def test_a_coarse_clock_is_known_without_a_time_server_too(local_us, state):
+    facts = {
+        "clock": {"unknown": "nobody answered", "resolution_us": COARSE_US},
+        "execution": {"local_us": local_us},
+    }
+
+    assert run_trust("local", facts, is_virtual=False).state == state
+    assert run_trust("client", facts, is_virtual=False).state == "trusted"
+
+
 def test_the_worst_run_decides():
     assert worst(["trusted", "suspect", "unchecked"]) == "suspect"
     assert worst([]) == ""

@@ -5,13 +5,18 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchmarks.analysis.designs import (
-    UNKNOWN_TIME,
     Design,
-    SessionRollups,
     designed_intervals,
     session_ratios,
+    without_firsts,
 )
 from benchmarks.analysis.intervals import Method, Rollups, log_ratio_intervals
+from benchmarks.analysis.session_rollups import (
+    ALLOWED,
+    UNKNOWN_TIME,
+    SessionRollups,
+    dependent,
+)
 from tests.benchmarks.analysis.sittings import (
     UNKNOWN,
     A,
@@ -202,10 +207,115 @@ def test_dependent_runs_count_as_fewer():
 
     judged = designed_intervals(rolled(own), rolled(native), sides, [True])
 
-    assert judged.cell.worth[0] == pytest.approx(10)
+    # Of 30 runs in a chain: 3 for the chain without end, less what its ends spare.
+    widening = 3 - 4 / 30 * (1 - 0.5**30)
+    assert judged.cell.worth[0] == pytest.approx(30 / widening**0.75)
     assert judged.baseline.worth[0] == 30
     independent = designed(own, native).intervals
     assert judged.intervals.log_half_width[0] > independent.log_half_width[0]
+
+
+@pytest.mark.parametrize(("rho", "n"), [(0.5, 10), (0.8, 10), (0.8, 30)])
+def test_the_variance_of_a_mean_of_dependent_runs_is_right_on_average(rho, n):
+    rng = np.random.default_rng(n)
+    chains = rng.normal(size=(4_000, n))
+    for run in range(1, n):
+        chains[:, run] *= np.sqrt(1 - rho**2)
+        chains[:, run] += rho * chains[:, run - 1]
+    cells = [{A: 1000 + chain} for chain in chains]
+
+    sessions = in_sessions(*cells, rho=rho)
+
+    told = (sessions.scatter / sessions.independent).mean()
+    assert told == pytest.approx(chains.mean(axis=1).var(), rel=0.1)
+
+
+def test_a_chain_that_stands_still_leaves_a_finite_width():
+    side = in_sessions({A: runs(95, 8)}, rho=1.0)
+
+    assert side.independent.tolist() == [3]
+    assert np.isfinite(side.scatter).all()
+
+
+def counted(own, other, *rhos):
+    """The autocorrelation that counts for two sides of one session."""
+    sides = [
+        in_sessions({A: v}, rho=r) for v, r in zip((own, other), rhos, strict=True)
+    ]
+    return [side.rho[0] for side in dependent(*sides, 1)]
+
+
+def test_both_sides_together_say_how_much_runs_depend_on_each_other():
+    own, other = counted(runs(100, 10), runs(100, 10), 0.6, 0.2)
+
+    # Their mean, and an allowance for the twenty runs that it rests on.
+    assert own == other == pytest.approx(0.4 + ALLOWED / 20)
+
+
+def test_the_side_that_varies_more_counts_for_more():
+    calm, wild = runs(100, 10), [100 + 10 * (each - 100) for each in runs(100, 10)]
+
+    assert counted(calm, wild, 0.0, 0.6)[0] > 0.6
+    assert counted(calm, wild, 0.6, -0.6)[0] == 0
+
+
+def test_a_dependence_that_five_runs_hardly_show_is_not_counted():
+    assert counted(runs(100, 5), runs(100, 5), 0.25, 0.25) == [0, 0]
+    assert counted(runs(100, 5), runs(100, 5), 0.7, 0.7)[0] > 0.7
+    assert counted(runs(100, 10), runs(100, 10), 0.1, 0.1)[0] > 0.1
+
+
+def test_a_side_of_unknown_order_has_no_dependence_of_its_own():
+    own, other = counted(runs(100, 10), runs(100, 10), 0.6, UNKNOWN)
+
+    assert own == pytest.approx(0.6 + ALLOWED / 10)
+    assert np.isnan(other)
+    assert np.isnan(counted([100.0] * 10, [100.0] * 10, UNKNOWN, UNKNOWN)).all()
+
+
+def test_all_sessions_of_both_sides_say_it_together():
+    own = in_sessions({A: runs(100, 10), B: runs(90, 10)}, rho=[0.6, 0.0])
+    native = in_sessions({A: runs(100, 10)}, rho=0.0)
+
+    mine, theirs = dependent(own, native, 1)
+
+    expected = [pytest.approx(0.2 + ALLOWED / 30, abs=1e-3)]
+    assert [*mine.rho] == expected * 2
+    assert [*theirs.rho] == expected
+
+
+# --- First runs that lie apart.
+
+
+def cold(level, n=10, first=60.0):
+    return [first, *runs(level, n - 1)]
+
+
+def test_a_first_run_apart_leaves_the_others_as_they_are():
+    left = in_sessions({A: cold(100)}, first=60.0).without_firsts()
+
+    others = in_sessions({A: runs(100, 9)})
+    assert left.n.tolist() == [9]
+    assert left.mean == pytest.approx(others.mean)
+    assert left.variance == pytest.approx(others.variance)
+
+
+def test_whole_cells_lose_the_first_runs_of_all_their_sessions():
+    cell = {A: cold(100), B: runs(101, 6), C: cold(102, first=70.0)}
+    side = in_sessions(cell, first=[60.0, UNKNOWN, 70.0])
+
+    left = without_firsts(rolled(cell), side)
+
+    others = rolled({A: runs(100, 9), B: runs(101, 6), C: runs(102, 9)})
+    assert left.n.tolist() == others.n.tolist() == [24]
+    assert left.mean == pytest.approx(others.mean)
+    assert left.variance == pytest.approx(others.variance)
+
+
+def test_of_five_runs_none_is_left_out():
+    side = in_sessions({A: cold(100, n=5)}, first=60.0)
+
+    assert side.without_firsts().n.tolist() == [5]
 
 
 def test_a_sign_against_dependence_adds_no_runs():

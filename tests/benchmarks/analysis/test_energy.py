@@ -14,8 +14,8 @@ from benchmarks.analysis.energy import (
     is_lost_in_gain,
     per_work,
     work_cost,
-    work_energy,
 )
+from benchmarks.analysis.power_trace import work_energy
 from benchmarks.reference.rows import read_rows
 
 SECONDS = list(range(11))

@@ -3,11 +3,11 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
-from benchmarks.analysis.designs import UNKNOWN_TIME
 from benchmarks.analysis.energy import MeterFacts, energy_ratio
 from benchmarks.analysis.gates import Gate
 from benchmarks.analysis.intervals import Rollups
 from benchmarks.analysis.judgement import EnergyPair, energy_judgements, judgement_of
+from benchmarks.analysis.session_rollups import UNKNOWN_TIME
 from benchmarks.analysis.verdicts import correct, judge
 from tests.benchmarks.analysis.sittings import (
     A,
@@ -164,9 +164,9 @@ UNTIMED = {UNKNOWN_TIME: runs(90)}
             days(A),
             days(D, E, F),
             "borrowed",
-            "assuming that the days of one side vary as those of the other",
+            "assuming that one side's sessions vary as the other's do",
         ),
-        (days(A), days(B), "unrepeated", "on different days"),
+        (days(A), days(B), "unrepeated", "in different sessions"),
         (
             UNTIMED,
             UNTIMED,
@@ -214,7 +214,7 @@ def test_different_days_are_refused_with_what_would_help():
     judgement = of_sessions(days(A, level=90), days(B))
 
     assert judgement.codes == ("unrepeated",)
-    assert "nobody knows how much days differ" in judgement.sentences[0]
+    assert "nobody knows how much these differ" in judgement.sentences[0]
     assert "same session" in judgement.advice
     assert judgement.ratio == pytest.approx(90 / 101)
 
@@ -255,10 +255,10 @@ def test_a_word_in_spite_of_an_order_says_what_was_counted_against_it():
 
 
 def test_dependent_runs_say_what_they_are_worth():
-    judgement = of_sessions({A: runs(96, 10)}, {A: runs(100, 10)}, rho=0.5)
+    judgement = of_sessions({A: runs(97.2, 10)}, {A: runs(100, 10)}, rho=0.5)
 
     assert judgement.codes == ("few_independent",)
-    assert "10 runs are worth 3.3" in judgement.sentences[0]
+    assert "10 runs are worth 3.0" in judgement.sentences[0]
 
 
 ONE = MeterFacts("meter 1", 0.015)
@@ -315,6 +315,62 @@ def test_what_stands_against_the_cells_stands_against_their_energy():
     judgement = said(times(1.2), gates=int(Gate.FLAGGED))
 
     assert (judgement.verdict, judgement.codes) == ("not_assessed", ("flagged",))
+
+
+def by_sessions(own, base, gates=0):
+    """Judge energies of runs in sessions: {session: joules} of both sides."""
+    values, places = zip(
+        *(
+            (
+                tuple(joule for joules in side.values() for joule in joules),
+                tuple(at for at, joules in side.items() for _joule in joules),
+            )
+            for side in (own, base)
+        ),
+        strict=True,
+    )
+    pair = EnergyPair(*values, (ONE, ONE), int(gates), places)
+    (judgement,) = energy_judgements([pair], MARGIN, {A: "2026-11-20"})
+    ratio = energy_ratio(*values, (ONE, ONE), places, {A: "2026-11-20"})
+    return judgement, ratio
+
+
+def test_energies_of_one_session_speak_of_that_day():
+    judgement, ratio = by_sessions({A: times(1.2)}, {A: BASE})
+
+    assert (judgement.verdict, judgement.design) == ("more", "one_shared")
+    assert judgement.scope == ratio.scope == "in this session of 2026-11-20"
+
+
+def test_energies_of_different_days_get_no_word_and_the_same_interval():
+    """Joules follow the temperature of a room as times follow a day."""
+    judgement, ratio = by_sessions({A: times(1.05)}, {B: BASE})
+
+    assert (judgement.verdict, judgement.codes) == ("not_assessed", ("unrepeated",))
+    assert ratio.is_across_days
+    assert (ratio.low, ratio.high) == (
+        pytest.approx(judgement.low),
+        pytest.approx(judgement.high),
+    )
+
+
+def test_energies_of_shared_sessions_are_compared_session_by_session():
+    own = {at: times(1.1 + 0.01 * at) for at in (A, B, C)}
+    base = {at: times(1 + 0.01 * at) for at in (A, B, C)}
+
+    judgement, ratio = by_sessions(own, base)
+
+    assert (judgement.verdict, judgement.design) == ("more", "shared")
+    assert ratio.scope == "across 3 sessions"
+    assert ratio.ratio == pytest.approx((1.1 * 1.11 / 1.01 * 1.12 / 1.02) ** (1 / 3))
+
+
+def test_energies_apart_are_said_in_joules():
+    own = {A: (60.0, 95.0, 61.0, 96.0, 60.5)}
+    judgement, _ratio = by_sessions(own, {A: BASE}, Gate.DRIFT)
+
+    assert judgement.verdict == "more"
+    assert judgement.sentences == ("Every run takes more energy: 1.19 to 1.93.",)
 
 
 def test_many_are_corrected_together():

@@ -118,6 +118,22 @@ def test_another_metric_in_another_unit_is_another_measurement():
     assert nearest(FIO, [latency]) is None
 
 
+def test_a_latency_is_not_the_whole_time_in_another_unit():
+    """sysbench prints 0.00 ms where a machine is fast: it has no latency there."""
+    latency = MeasuredCase(
+        tool="sysbench",
+        metric="request latency mean",
+        unit="ms",
+        better="lower",
+        component="application",
+        parameters={},
+        same_work=frozenset({"total time"}),
+    )
+    whole = replace(latency, metric="total time", unit="s", same_work=frozenset())
+
+    assert nearest(latency, [whole]) is None
+
+
 def test_one_metric_that_a_lab_declares_anew_in_another_unit_is_near():
     declared = replace(FIO, tool="own")
 

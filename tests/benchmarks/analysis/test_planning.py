@@ -205,7 +205,7 @@ GOOD = {
 
 def test_it_takes_what_the_runners_take():
     assert checked_options(GOOD) == GOOD
-    assert set(KNOWN) == set(Wishes._fields) - {"time_server"}
+    assert set(KNOWN) == set(Wishes._fields) - {"time_server", "probe"}
 
 
 @pytest.mark.parametrize(

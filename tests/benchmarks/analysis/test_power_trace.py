@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.analysis.energy import energy_within
 from benchmarks.analysis.power_trace import (
+    energy_within,
     joined_traces,
     quietest_w,
     trace_of_counter,

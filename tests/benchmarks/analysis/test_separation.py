@@ -3,13 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.analysis.designs import (
-    UNKNOWN_TIME,
-    SessionRollups,
-    designed_intervals,
-)
+from benchmarks.analysis.designs import designed_intervals
 from benchmarks.analysis.intervals import Rollups
 from benchmarks.analysis.separation import ends_of
+from benchmarks.analysis.session_rollups import UNKNOWN_TIME, SessionRollups
 from tests.benchmarks.analysis.sittings import (
     A,
     B,

@@ -6,6 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from benchmarks.analysis.sessions import lag_one
 from benchmarks.analysis.shape import shape_of
 from benchmarks.analysis.speeds import bimodal_cutoff
 from benchmarks.reference.rows import read_rows
@@ -202,13 +203,22 @@ def drifting(percent, n=40):
     return 100 * (1 + percent / 100 * np.linspace(0, 1, n) + noise)
 
 
-def test_what_counts_of_an_order_adds_up_and_the_rest_is_left_out():
-    cold = shape_of([90.0, *(100 + 0.1 * (k % 3) for k in range(11))])
-    calm = shape_of([99.0, *(100 + 0.1 * (k % 3) for k in range(11))])
+def test_what_a_drift_moves_is_told_and_what_does_not_count_is_left_out():
+    rising, level = shape_of(drifting(4)), shape_of(drifting(0.3))
 
-    assert cold.order_moves == cold.moves["first_run"] > 0.005
-    assert calm.moves["first_run"] > 0
-    assert calm.order_moves == 0
+    assert rising.order_moves == rising.moves["drift"] > 0.005
+    assert level.moves["drift"] > 0
+    assert level.order_moves == 0
+
+
+def test_a_first_run_is_told_by_itself_where_it_counts():
+    values = [90.0, *(100 + 0.1 * (k % 3) for k in range(11))]
+    calm = [99.0, *values[1:]]
+
+    assert shape_of(values).apart(values)[0] == 90.0
+    assert shape_of(values).order_moves == 0
+    assert shape_of(calm).moves["first_run"] > 0
+    assert shape_of(calm).apart(calm)[0] is None
 
 
 def test_a_drift_that_hardly_moves_the_mean_leaves_the_figure():
@@ -298,14 +308,81 @@ def test_runs_that_depend_on_the_one_before_leave_the_figure():
 
 
 def test_a_dependence_that_no_interval_counts_still_moves_the_mean():
+    """On the run before the last: intervals count fewer runs for that on the last."""
+    found = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        values = np.column_stack([wandering(rng, 14, 0.95) for _ in range(2)]).ravel()
+        shape = shape_of(values)
+        is_such = shape.lag == 2 and not (shape.period or shape.order.slope)
+        found += [shape.moves] if is_such else []
+
+    assert found
+    assert all(moves["drift"] > 0 for moves in found)
+
+
+@pytest.mark.parametrize("n", [7, 20])
+def test_a_dependence_on_the_run_before_is_left_to_the_interval(n):
+    found = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        values = np.concatenate([wandering(rng, n, 0.95) for _ in range(2)])
+        shape = shape_of(values, sessions=np.repeat([0, 1], n))
+        found += [shape.moves] if shape.lag == 1 and not shape.order.slope else []
+
+    assert found
+    assert not any("drift" in moves for moves in found)
+
+
+def test_a_dependence_within_several_sessions_is_part_of_what_they_differ_by():
     rng = np.random.default_rng(4)
     days = np.repeat(np.arange(12), 7)
     values = np.concatenate([wandering(rng, 7, 0.95) for _ in range(12)])
 
     shape = shape_of(values, sessions=days)
 
-    assert shape.lag == 1
-    assert shape.moves["drift"] > 0
+    assert (shape.lag, shape.moves) == (1, {})
+
+
+def lines(*slopes, n=10):
+    rng = np.random.default_rng(len(slopes))
+    parts = [100 + slope * np.arange(n) + rng.normal(0, 0.1, n) for slope in slopes]
+    return shape_of(np.concatenate(parts), sessions=np.repeat(range(len(slopes)), n))
+
+
+@pytest.mark.parametrize(
+    ("slopes", "drifts"),
+    [
+        ((0.5, 0.5, 0.5), True),  # every session rises
+        ((0.5, 0.5, -0.5), False),  # some do, others fall
+        ((0.5, 0.5, -0.3, 0.1, 0.4), False),
+        ((0.5, 0.4), True),  # of two nobody knows how much they differ
+    ],
+)
+def test_a_drift_is_one_of_sessions_or_of_none(slopes, drifts):
+    assert ("drift" in lines(*slopes).doubts) == drifts
+
+
+@pytest.mark.parametrize(
+    ("colds", "counts"), [((90, 90, 91, 90), True), ((60, 100, 100, 101), False)]
+)
+def test_first_runs_count_where_those_of_all_sessions_lie_apart(colds, counts):
+    rng = np.random.default_rng(2)
+    values = [[cold, *(100 + rng.normal(0, 0.3, 7))] for cold in colds]
+
+    shape = shape_of(np.concatenate(values), sessions=np.repeat(range(4), 8))
+
+    assert ("first_run" in shape.doubts) == counts
+
+
+def test_what_is_counted_by_itself_is_not_counted_as_dependence():
+    rng = np.random.default_rng(3)
+    values = [70.0, *(100 + rng.normal(0, 0.3, 19))]
+
+    first, rho = shape_of(values).apart(values)
+
+    assert first == 70.0
+    assert rho == lag_one(values[1:])
 
 
 DAYS = np.repeat([0, 1, 2, 3], 8)

@@ -5,10 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.analysis.designs import UNKNOWN_TIME
+from benchmarks.analysis.designs import Design
 from benchmarks.analysis.gates import Gate
+from benchmarks.analysis.session_rollups import UNKNOWN_TIME
 from benchmarks.analysis.verdicts import (
     EvidenceLevel,
+    Strength,
     Verdict,
     compare_directly,
     correct,
@@ -168,15 +170,14 @@ def test_one_overlapping_session_takes_separation_back():
 NEAR, TEN = {A: runs(95.5, 10)}, {A: runs(100, 10)}
 
 
-@pytest.mark.parametrize("gate", [Gate.DRIFT, Gate.FIRST_RUN])
-def test_what_an_order_moves_is_counted_against_both_ends(gate):
+def test_what_an_order_moves_is_counted_against_both_ends():
     plain = judged(NEAR, TEN)
-    said = judged(NEAR, TEN, gates=gate, moves=([0.004], [0.006]))
+    said = judged(NEAR, TEN, gates=Gate.DRIFT, moves=([0.004], [0.006]))
 
     assert said.verdict[0] == Verdict.SLOWER
     assert not said.is_separated[0]
     assert said.stretch[0] == pytest.approx(0.01, rel=0.01)
-    assert said.shapeless[0] == gate
+    assert said.shapeless[0] == Gate.DRIFT
     assert plain.p_values()[0] < said.p_values()[0] < 0.05
 
 
@@ -251,7 +252,7 @@ def test_of_few_runs_it_is_indicative():
 
 
 def test_dependent_runs_that_are_worth_few_decide_nothing_near():
-    own, native = {A: runs(96, 10)}, {A: runs(100, 10)}
+    own, native = {A: runs(96.6, 10)}, {A: runs(100, 10)}
 
     assert verdict_of(own, native) == Verdict.SLOWER
     said = judged(own, native, rho=0.5)
@@ -329,3 +330,97 @@ def test_another_session_of_unknown_time_stays_one():
     said = judged(own, native, gates=Gate.OTHER_SESSION)
 
     assert said.gates[0] == Gate.OTHER_SESSION
+
+
+def test_how_an_interval_is_drawn_follows_from_what_was_repeated():
+    drawn = {
+        design: Strength.of(design, EvidenceLevel.VERDICT).slug for design in Design
+    }
+
+    assert drawn.pop(Design.UNREPEATED) == "hollow"
+    assert drawn.pop(Design.TWO_SHARED) == "faint"
+    assert set(drawn.values()) == {""}
+    assert Strength.of(Design.ONE_SHARED, EvidenceLevel.FAINT) == Strength.FAINT
+    # Two runs a side on days of their own: what forbids a word goes first.
+    assert Strength.of(Design.UNREPEATED, EvidenceLevel.FAINT) == Strength.HOLLOW
+
+
+# --- First runs that lie apart.
+
+
+def test_a_cold_first_run_is_counted_once():
+    """Its move of the mean is counted against the ratio, not its scatter as well."""
+    own, native = {A: [50.0, *runs(95, 9)]}, {A: runs(100, 10)}
+    sides = in_sessions(own, first=50.0), in_sessions(native)
+    counting_twice = in_sessions(own), in_sessions(native)
+
+    def verdict(sessions):
+        judgements = judge(
+            *(rolled(own), rolled(native), [True]),
+            gates=[int(Gate.FIRST_RUN)],
+            sessions=sessions,
+        )
+        return Verdict(judgements.verdict[0])
+
+    assert verdict(sides) == Verdict.SLOWER
+    assert verdict(counting_twice) == Verdict.NOT_ASSESSED
+
+
+# --- Separation, and what sessions say of days.
+
+
+def test_a_separation_that_sessions_confirm_overcomes_two_speeds():
+    own, native = days(A, B, C, level=90), days(D, E, F)
+
+    confirmed = judged(own, native, gates=Gate.BIMODAL)
+
+    # Whole sessions are exchanged in 2 of 20 cases: alone that would be chance.
+    assert not confirmed.ends.decides[0]
+    assert confirmed.is_separated[0]
+    assert confirmed.verdict[0] == Verdict.SLOWER
+    assert confirmed.p_values()[0] <= 0.05
+
+
+def test_a_separation_that_sessions_leave_open_overcomes_nothing():
+    own = {A: runs(80), B: runs(88), C: runs(95)}
+    native = {D: runs(100), E: runs(101), F: runs(102)}
+
+    left = judged(own, native, gates=Gate.BIMODAL)
+
+    assert left.ends.side(0.02)[0] == -1
+    assert left.verdict[0] == Verdict.NOT_ASSESSED
+
+
+def test_runs_that_depend_on_each_other_are_separated_by_chance_more_often():
+    own, native = {A: runs(93, 10)}, {A: runs(100, 10)}
+
+    def chance(rho):
+        return judged(own, native, rho=rho).ends.chance[0]
+
+    assert chance(0.8) > 100 * chance(float("nan"))
+
+
+# --- Advice asks for more than there is.
+
+
+@given(
+    st.lists(st.floats(95, 105), min_size=3, max_size=6),
+    st.lists(st.floats(95, 105), min_size=3, max_size=6),
+    st.booleans(),
+)
+def test_more_sessions_are_wanted_than_there_are(own, native, is_shared):
+    mine = {place: runs(level) for place, level in enumerate(own)}
+    apart = 0 if is_shared else 100
+    theirs = {apart + place: runs(level) for place, level in enumerate(native)}
+
+    found = judged(mine, theirs)
+
+    there = min(len(own), len(native))
+    assert found.wanted_sessions[0] == 0 or found.wanted_sessions[0] > there
+
+
+@given(st.integers(2, 12), st.integers(2, 12), st.floats(0.9, 1.1), st.floats(0.1, 0.9))
+def test_more_runs_are_wanted_than_there_are(n, native_n, ratio, rho):
+    found = judged({A: runs(100 * ratio, n)}, {A: runs(100, native_n)}, rho=rho)
+
+    assert found.wanted_runs[0] == 0 or found.wanted_runs[0] > min(n, native_n)

@@ -5,7 +5,7 @@ import pytest
 from benchmarks.comparing.lights import hosts_beside
 from benchmarks.comparing.rows import Reference, comparison_rows, facets
 from benchmarks.comparing.verdicts import study_verdicts
-from benchmarks.models import Cell, Host, System
+from benchmarks.models import Cell, Host, Study, System
 
 CALM = (100.0, 100.4, 99.7, 100.1, 99.9, 100.2)
 FAST = tuple(value * 3.4 for value in CALM)
@@ -74,21 +74,56 @@ def test_another_os_than_the_hosts_is_amber_and_judged(
     assert (guest.state, guest.judgement.verdict) == ("paired", "faster")
 
 
+def test_a_guest_is_not_unlike_its_machine_by_what_a_machine_has_not(
+    submit, run_document, xen, rows
+):
+    """Of 337 cells of a study 160 were amber, for native has no vCPUs to state."""
+    guest = {**xen, "vcpus": 4, "memory_bytes": 2**30, "options": {"layers": "xen-pv"}}
+    submit(run_document(50.0), run_document(25.0, system=guest))
+
+    assert rows()["Xen", "alpha"].light == "green"
+    native = System.objects.get(hypervisor="native")
+    assert rows(native)["Xen", "alpha"].light == "green"
+
+
+def test_a_machine_that_was_limited_is_unlike_a_larger_guest(
+    submit, run_document, xen, rows
+):
+    submit(run_document(50.0, system={"vcpus": 1}))
+    submit(run_document(25.0, system={**xen, "vcpus": 4}))
+
+    guest = rows()["Xen", "alpha"]
+
+    assert guest.light == "amber"
+    assert "vcpus: 4 / 1" in guest.light_sentence
+
+
+def test_two_guests_differ_in_what_one_of_them_does_not_state(
+    submit, run_document, xen, rows
+):
+    submit(run_document(50.0, system=xen))
+    submit(run_document(25.0, system={**xen, "hypervisor": "KVM", "vcpus": 4}))
+
+    guest = rows(System.objects.get(hypervisor="Xen"))["KVM", "alpha"]
+
+    assert guest.light == "amber"
+    assert "vcpus: 4 / not stated" in guest.light_sentence
+
+
 def test_what_else_differs_is_said_beside_another_os(submit, run_document, xen, rows):
-    submit(run_document(50.0))
+    submit(run_document(50.0, system={"vcpus": 2}))
     submit(run_document(25.0, system={**xen, "guest_os": "Debian 12", "vcpus": 4}))
 
     guest = rows()["Xen", "alpha"]
 
     assert guest.light == "amber"
     assert guest.light_sentence.startswith("Another operating system: guest Debian 12")
-    assert "vcpus: 4 / not stated" in guest.light_sentence
+    assert "vcpus: 4 / 2" in guest.light_sentence
 
 
-def test_a_baseline_of_another_study_has_a_light(
-    submit, run_document, xen, rows, private_study
-):
-    submit(run_document(50.0, study=private_study.slug))
+def test_a_baseline_of_another_study_has_a_light(submit, run_document, xen, rows, lab):
+    Study.objects.create(lab=lab, slug="before", title="Before", visibility="public")
+    submit(run_document(50.0, study="before", system={"vcpus": 2}))
     submit(run_document(25.0, system={**xen, "vcpus": 4}))
 
     assert rows()["Xen", "alpha"].light == "amber"

@@ -157,6 +157,36 @@ def test_it_has_a_band_for_each_component_and_hypervisor(submit, run_document, x
     assert band.lines == (pytest.approx(13.08 / 52.97, rel=0.02),)
 
 
+def test_what_another_metric_implies_is_no_second_pair(submit, run_document, xen):
+    """Operations/s and MB/s of one test are one finding, printed twice."""
+
+    def samples(factor, *metrics):
+        stated = {"parameters": {"operation": "write"}}
+        units = {"disk throughput": "MB/s", "IOps": "1/s"}
+        return [
+            {"metric": name, "value": 50.0 * factor, "unit": units[name], **stated}
+            for name in metrics
+        ]
+
+    both = ("disk throughput", "IOps")
+    submit(run_document(samples=samples(1, *both)))
+    submit(run_document(samples=samples(0.5, *both), system=xen))
+
+    (band,) = spectrum(ANYONE)
+
+    assert (band.component, band.pairs) == ("disk", 1)
+
+
+def test_what_nothing_implies_is_a_pair(submit, run_document, xen):
+    sample = {"metric": "IOps", "parameters": {}, "unit": "1/s"}
+    submit(run_document(samples=[{**sample, "value": 50.0}]))
+    submit(run_document(samples=[{**sample, "value": 40.0}], system=xen))
+
+    (band,) = spectrum(ANYONE)
+
+    assert (band.pairs, band.lowest) == (1, pytest.approx(0.8))
+
+
 def test_ratios_that_nearly_agree_are_one_line(submit, run_document, xen):
     others = [
         run_document(value, system={**xen, "options": {"swap": str(value)}})
@@ -238,10 +268,10 @@ def test_it_keeps_the_bands_with_the_most_pairs(submit, run_document, xen):
     assert [band.hypervisor for band in spectrum(ANYONE, limit=1)] == ["Xen 3.3"]
 
 
-def test_it_asks_twice(submit, run_document, xen, django_assert_num_queries):
+def test_it_asks_four_times(submit, run_document, xen, django_assert_num_queries):
     submit(run_document(), run_document(13.08, system=xen))
 
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(4):
         spectrum(ANYONE)
 
 

@@ -6,6 +6,7 @@ from benchmarks.comparing.rows import (
     Reference,
     compared_cells,
     comparison_row,
+    comparison_rows,
     facets,
 )
 from benchmarks.models import Efficiency, System
@@ -122,3 +123,15 @@ def test_a_published_study_has_no_efficiency_of_shares_or_slots(load_study):
     assert {row.shown.efficiency for row in slots} == {None}
     assert {row.shown.state for row in slots} <= {"slowdown", "missing", "no_speed"}
     assert any(row.shown.slowdown for row in slots)
+
+
+def test_cells_of_a_system_that_was_stored_meanwhile_are_left_to_the_next_look(
+    submit, run_document, xen, study
+):
+    submit(run_document(52.97))
+    read_before = list(System.objects.select_related("host"))
+    submit(run_document(13.08, system=xen))
+
+    rows = comparison_rows(study, systems=read_before, filters={})
+
+    assert [row.system.id for row in rows] == [read_before[0].pk]

@@ -5,8 +5,10 @@ from datetime import timedelta
 import pytest
 
 from benchmarks.comparing.verdicts import study_verdicts
-from benchmarks.models import Cell, Flag, Run, System
+from benchmarks.models import Cell, CellSession, Flag, Run, Session, System
 from benchmarks.studies import checking
+from benchmarks.studies.session_corrections import correct_sessions
+from tests.documents import in_turn
 
 NATIVE = (100.0, 100.4, 99.7, 100.1, 99.9, 100.2)
 SLOW = (80.0, 80.3, 79.9, 80.1, 79.8, 80.2)
@@ -16,11 +18,12 @@ SLOW = (80.0, 80.3, 79.9, 80.1, 79.8, 80.2)
 def pair_of(submit, run_document, xen, study):
     """Measure a native and a Xen system; return the judgement of the Xen cell."""
 
-    def measure(native=NATIVE, vm=SLOW, **changes):
-        submit(
+    def measure(native=NATIVE, vm=SLOW, is_in_turn=False, **changes):
+        runs = [
             *(run_document(value, **changes) for value in native),
             *(run_document(value, system=xen, **changes) for value in vm),
-        )
+        ]
+        submit(*(in_turn(runs) if is_in_turn else runs))
         return judged(study)
 
     return measure
@@ -135,6 +138,39 @@ def test_choosing_the_native_system_as_baseline_hides_nothing(
 
     assert judged(study).codes == (code,)
     assert judged(study, reference=chosen).codes == (code,)
+
+
+def test_against_a_chosen_system_it_is_the_sitting_that_counts(
+    submit, run_document, xen, study
+):
+    """Not what each agent called its own start of an afternoon."""
+    for name, values, side in (
+        ("agent-0123456789ab", NATIVE, {}),
+        ("agent-ba9876543210", SLOW, {"system": xen}),
+    ):
+        submit(*(run_document(value, session=name, **side) for value in values))
+    chosen = System.objects.get(hypervisor="native")
+
+    assert judged(study, reference=chosen).codes == judged(study).codes == ()
+    checking.check_due_studies(timedelta(0))
+    assert judged(study, reference=chosen).codes == judged(study).codes
+
+
+def test_a_sitting_that_two_names_share_is_one_session(
+    submit, run_document, xen, study
+):
+    submit(*(run_document(value, session="Monday") for value in NATIVE))
+    submit(*(run_document(value, session="Friday", system=xen) for value in SLOW))
+    checking.check_due_studies(timedelta(0))
+    chosen = System.objects.get(hypervisor="native")
+    assert "unrepeated" in judged(study, reference=chosen).codes
+
+    friday = Run.objects.filter(session__name="Friday").values_list("pk", flat=True)
+    monday = Session.objects.get(name="Monday")
+    correct_sessions(study=study, name=monday.name, who="carol", runs=list(friday))
+    checking.check_due_studies(timedelta(0))
+
+    assert judged(study, reference=chosen).codes == ()
 
 
 def test_two_hypervisors_may_run_on_kernels_of_their_own(
@@ -312,7 +348,7 @@ def test_a_cold_first_run_is_counted_against_the_interval(pair_of, study, is_cel
     # The first run of one side reaches into the other: nothing separates them.
     own = COLD if is_cell else COLD[1:]
     native = NATIVE if is_cell else (91.0, *NATIVE)
-    pair_of(native=native, vm=own)
+    pair_of(native=native, vm=own, is_in_turn=True)
     checking.check_due_studies(timedelta(0))
 
     judgement = judged(study)
@@ -324,9 +360,11 @@ def test_a_cold_first_run_is_counted_against_the_interval(pair_of, study, is_cel
 def test_an_order_that_nobody_looked_at_since_the_upgrade_stays_a_reason(
     pair_of, study
 ):
-    pair_of(vm=COLD)
+    pair_of(vm=COLD, is_in_turn=True)
     checking.check_due_studies(timedelta(0))
+    # As an upgrade leaves them: sessions know of no first run that lies apart.
     Cell.objects.update(shape_moves=None)
+    CellSession.objects.update(first=None)
 
     assert judged(study).codes == ("first_run",)
 

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from benchmarks.errors import PlaceError
-from benchmarks.labs.people import change_role, remove_member
+from benchmarks.labs.people import change_role, place_person, remove_member
 from benchmarks.models import AuditEntry, Membership
 
 ROLES = Membership.Role
@@ -91,3 +91,14 @@ def test_of_two_admins_one_may_go(lab, member):
     remove_member(lab=lab, by=anna, member=bert)
 
     assert [each.user for each in lab.memberships.all()] == [anna]
+
+
+def test_a_role_given_on_the_command_line_is_in_the_audit_log_too(lab):
+    for role in ("viewer", "admin", "admin"):
+        place_person(lab=lab, username="dora", role=role)
+
+    entries = AuditEntry.objects.order_by("pk").values_list("who", "about")
+    assert list(entries) == [
+        ("manage.py", "dora: none → viewer"),
+        ("manage.py", "dora: viewer → admin"),
+    ]

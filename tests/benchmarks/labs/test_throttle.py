@@ -8,7 +8,14 @@ import redis
 from benchmarks.broker import connection
 from benchmarks.errors import TooManyAttemptsError
 from benchmarks.labs import throttle
-from benchmarks.labs.throttle import ANYWHERE, HERE, Attempt
+from benchmarks.labs.throttle import (
+    ATTACK,
+    HERE,
+    UNDER_ATTACK,
+    Attempt,
+    known_browser,
+    network_of,
+)
 
 pytestmark = pytest.mark.usefixtures("valkey")
 
@@ -60,12 +67,57 @@ def test_others_are_not_held_up(name, address):
     assert not is_held_up(name, f"{address}-elsewhere")
 
 
-def test_many_addresses_do_not_help(name, address):
-    for number in range(ANYWHERE):
+def test_nobody_locks_the_owner_out(name, address):
+    """110 tries from 10 addresses did."""
+    for number in range(11 * ATTACK // 10):
+        is_held_up(name, f"{address}-{number % 10}")
+
+    assert not is_held_up(name, f"{address}-of-the-owner")
+
+
+def test_many_addresses_help_little(name, address):
+    for number in range(ATTACK):
         Attempt(name, f"{address}-{number}").count()
 
+    try_often(UNDER_ATTACK, name, f"{address}-fresh")
+    assert is_held_up(name, f"{address}-fresh")
+
+
+def test_a_browser_that_was_signed_in_has_tries_of_its_own(name, address):
+    try_often(HERE, name, address)
+    known = known_browser(name)
+
+    for _ in range(HERE):
+        Attempt(name, address, known).count()
     with pytest.raises(TooManyAttemptsError):
-        Attempt(name, f"{address}-fresh").count()
+        Attempt(name, address, known).count()
+
+
+@pytest.mark.parametrize("known", ["", "made up", "somebody else's"])
+def test_no_other_browser_has(name, address, known):
+    try_often(HERE, name, address)
+    if known == "somebody else's":
+        known = known_browser(f"{name}-friend")
+
+    with pytest.raises(TooManyAttemptsError):
+        Attempt(name, address, known).count()
+
+
+def test_refused_tries_do_not_count(name, address):
+    try_often(HERE, name, address)
+    for _ in range(5 * ATTACK):
+        assert is_held_up(name, address)
+
+    # All of them would be an attack, under which a network has three.
+    elsewhere = f"{address}-elsewhere"
+    try_often(HERE, name, elsewhere)
+    assert is_held_up(name, elsewhere)
+
+
+def test_addresses_of_one_network_are_one():
+    assert network_of("2001:db8:1:2::1") == network_of("2001:db8:1:2:ffff::9")
+    assert network_of("2001:db8:1:2::1") != network_of("2001:db8:1:3::1")
+    assert network_of("::ffff:192.0.2.1") == network_of("192.0.2.1") == "192.0.2.1"
 
 
 def test_right_passwords_do_not_count(name, address):

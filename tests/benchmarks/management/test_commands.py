@@ -21,6 +21,7 @@ from benchmarks.models import (
     OutboxItem,
     Run,
     RunOutput,
+    Study,
     Token,
 )
 from benchmarks.uploads import rereading
@@ -86,6 +87,18 @@ def test_it_makes_a_person_and_prints_the_password_once(lab):
 def test_it_refuses_what_cannot_be_a_person(lab, lab_slug, name, role, sentence):
     with pytest.raises(CommandError, match=sentence):
         printed("create_person", lab_slug, name, "--role", role)
+
+
+def test_it_makes_a_lab_with_its_first_admin(db):
+    password = printed("create_lab", "rack-lab", "The rack lab", admin="dora")
+
+    dora = sign_in(username="dora", password=password)
+    place = Membership.objects.get(user=dora)
+    assert (place.lab.name, place.role) == ("The rack lab", "admin")
+    with pytest.raises(CommandError, match="is taken"):
+        printed("create_lab", "rack-lab", "Another", admin="dora")
+    with pytest.raises(CommandError, match="slug"):
+        printed("create_lab", "rack lab", "Another", admin="dora")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -179,3 +192,40 @@ def test_reparse_says_what_changed(submit, run_document):
 def test_reparse_refuses_unknown_names(db, which, sentence):
     with pytest.raises(CommandError, match=sentence):
         printed("reparse", **which)
+
+
+def said_by(*words: str) -> str:
+    said = StringIO()
+    call_command(*words, stdout=said)
+    return said.getvalue()
+
+
+def test_a_deletion_without_yes_only_says_what_would_go(submit, run_document, study):
+    submit(run_document())
+    name = f"{study.lab.slug}/{study.slug}"
+
+    said = said_by("delete", "study", name, "--reason", "a test")
+
+    assert "1 runs, 1 samples, 1 cells" in said
+    assert "Nothing was deleted" in said
+    assert Study.objects.exists()
+    assert "Nothing" not in said_by("delete", "study", name, "--reason", "a", "--yes")
+    assert not Study.objects.exists()
+
+
+def test_runs_are_deleted_of_one_lab_only(submit, run_document, lab, other_lab):
+    [run] = submit(run_document())
+
+    with pytest.raises(CommandError, match="has no run"):
+        said_by("delete", "runs", other_lab.slug, str(run.run_id), "--reason", "a")
+    said_by("delete", "runs", lab.slug, str(run.run_id), "--reason", "a", "--yes")
+
+    assert not Run.objects.exists()
+
+
+def test_an_account_that_must_stay_is_told_of(person):
+    with pytest.raises(CommandError, match="last who may change"):
+        said_by("delete", "account", "carol", "--yes")
+    with pytest.raises(CommandError, match="There is no account"):
+        said_by("delete", "account", "nobody")
+    assert "carol, of alpha-lab" in said_by("delete", "account", "carol")

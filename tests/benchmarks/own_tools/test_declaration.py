@@ -8,6 +8,7 @@ from benchmarks.own_tools.declaration import (
     stored_declaration,
     tool_of,
 )
+from benchmarks.parsing.speedless import Extremes, no_speed
 from benchmarks.tools import TOOLS
 from tests.own_tools import declaration, metric
 
@@ -71,6 +72,28 @@ def test_its_primary_metrics_name_their_class_of_work():
     assert tool.work_of("kernel time", {}) == tool.work_of("boots", {}) == ""
 
 
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [("setting", "set before"), ("share", "share"), ("count", "count"), ("", None)],
+)
+def test_a_kind_says_what_has_no_speed(kind, word):
+    """A soak test that always lasts an hour is no slower where it lasts an hour."""
+    tool = tool_of("alpha-lab:soak", declared(declaration(metrics=[metric(kind=kind)])))
+
+    said = no_speed(tool.metric("boot time"), {}, Extremes(3599.0, 3601.5))
+
+    assert (word in said) if word else (said is None)
+
+
+def test_what_was_declared_before_kinds_is_as_its_unit_says():
+    stored = declared(declaration()).stored
+    del stored["metrics"][0]["kind"]
+
+    (found,) = stored_declaration(stored).metrics
+
+    assert found.kind == ""
+
+
 @pytest.mark.parametrize("name", ["fio", "FIO", "Iometer", "netperf"])
 def test_no_tool_is_called_like_one_that_everybody_has(name):
     field, sentence = refused(title=name)
@@ -105,6 +128,7 @@ def test_a_slug_fits_an_address_and_never_names_a_lab(slug):
         ({"metrics": [metric(better="best")]}, "metrics[0].better"),
         ({"metrics": [metric(component="soul")]}, "metrics[0].component"),
         ({"metrics": [metric(work_class="gaming")]}, "metrics[0].work_class"),
+        ({"metrics": [metric(kind="pace")]}, "metrics[0].kind"),
         ({"metrics": [metric(name="")]}, "metrics[0].name"),
         ({"metrics": [metric(), metric(name="Boot  Time")]}, "metrics[1].name"),
         ({"metrics": [metric(name=f"m{n}") for n in range(51)]}, "metrics"),
@@ -129,6 +153,7 @@ def refusal(old, new, measured):
         ({"unit": "ms"}, "its unit cannot change"),
         ({"better": "higher"}, "its direction cannot change"),
         ({"fixed_by": "seconds"}, "its parameter that fixes it cannot change"),
+        ({"kind": "setting"}, "its kind of number cannot change"),
         ({"name": "boot duration"}, "it stays, under this name"),
     ],
 )

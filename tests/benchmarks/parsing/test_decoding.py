@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from benchmarks.errors import ParseError
@@ -114,3 +116,22 @@ def test_it_turns_decimal_commas_into_points_and_leaves_lists(text, read):
 def test_it_finds_the_first_comma():
     assert first_comma("a,b 1,2,3 x 4,5") == 12
     assert first_comma("1,2,3") is None
+
+
+def test_backspaces_take_time_in_proportion_to_the_text():
+    """7 MB of random bytes took 21.8 s; one long line was worse."""
+    noise = ("x" * 200 + "\x08" * 3) * 35_000
+    begun = time.process_time()
+
+    decode(noise)
+    decode(("x" * 7_000_000) + "\x08" * 100_000)
+
+    assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize(
+    ("struck", "left"),
+    [("ab\x08c", "ac"), ("\x08ab", "ab"), ("a\x08\x08cd", "cd"), ("ab\x08\x08", "")],
+)
+def test_a_backspace_takes_the_character_before_it(struck, left):
+    assert decode(f"1\n{struck}\n2") == f"1\n{left}\n2"

@@ -3,8 +3,11 @@
 import pytest
 
 from benchmarks.parsing.contract import Metric
+from benchmarks.parsing.reading import read
 from benchmarks.parsing.speedless import Extremes, no_speed
 from benchmarks.tools import TOOLS
+from benchmarks.units import convert
+from tests.data.rebuild import DATA
 
 SIDES = (Extremes(9.2, 9.9), Extremes(13.1, 13.4))
 
@@ -126,6 +129,104 @@ def test_a_rate_that_was_asked_for_and_reached_is_no_speed():
         of("httperf", "reply rate", asked, Extremes(99.2, 100.1), Extremes(61, 70))
         is None
     )
+
+
+@pytest.mark.parametrize("tool", ["iperf", "iperf3"])
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"bitrate": "100 Mbit/s"},
+        {"bitrate": "100M"},
+        {"bitrate": "100000000"},
+        {"bitrate": "50M", "streams": "2"},
+        {"args": "-u --bitrate 100M"},
+        {"args": "-u -b 100M"},
+    ],
+)
+def test_datagrams_at_a_set_rate_are_no_speed_until_they_are_lost(tool, stated):
+    native, guest = Extremes(99.4, 100.2), Extremes(71.0, 74.5)
+    assert "asks for" in of(tool, "throughput", stated, native, native)
+    assert of(tool, "throughput", stated, native, guest) is None
+    assert of(tool, "throughput", {"bitrate": "0"}, native) is None
+
+
+@pytest.mark.parametrize(
+    ("stated", "reached"),
+    [
+        ({"rate": "10m"}, 10.49),
+        ({"rate": "10m", "jobs": "4"}, 41.95),
+        ({"rate": "10m,5m", "operation": "write"}, 5.25),
+        ({"rate": "10485760"}, 10.49),
+    ],
+)
+def test_a_disk_at_a_set_rate_is_no_speed_until_it_is_too_slow(stated, reached):
+    """fio's M are 2^20 B, its throughput is told in MB/s of 10^6 B."""
+    held, slow = Extremes(reached * 0.99, reached), Extremes(reached / 3, reached / 2)
+
+    assert "rate" in of("fio", "throughput", stated, held)
+    assert of("fio", "throughput", stated, held, slow) is None
+
+
+def test_operations_at_a_set_rate_are_no_speed():
+    asked = {"rate_iops": "500,200", "operation": "read", "jobs": "2"}
+
+    assert "rate_iops" in of("fio", "IOPS", asked, Extremes(998, 1001))
+    assert of("fio", "IOPS", asked, Extremes(700, 1001)) is None
+
+
+@pytest.mark.parametrize(
+    ("stated", "asked"),
+    [({"rate": "100", "calls": "10"}, 1000), ({"rate": "10", "wsess": "50,4,2"}, 40)],
+)
+def test_a_rate_of_connections_asks_for_all_their_calls(stated, asked):
+    """600 replies a second are not the 100 connections that were asked for."""
+    reached, missed = Extremes(0.99 * asked, asked), Extremes(0.5 * asked, 0.6 * asked)
+
+    assert of("httperf", "reply rate", stated, reached)
+    assert of("httperf", "reply rate", stated, reached, missed) is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "metric", "option"),
+    [
+        ("wrk", "transfer rate", "R"),
+        ("httperf", "network throughput", "rate"),
+        ("sysbench", "query rate", "rate"),
+        ("sysbench", "file throughput", "rate"),
+    ],
+)
+def test_what_follows_from_a_rate_that_was_asked_for_is_no_speed(tool, metric, option):
+    assert option in of(tool, metric, {option: "100"}, *SIDES)
+    assert of(tool, metric, {}, *SIDES) is None
+
+
+def test_the_target_of_dbench_is_no_speed():
+    assert "target_rate" in of(
+        "dbench", "throughput", {"target_rate": "50"}, Extremes(49.8, 50.1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool", "saved", "metric", "rate"),
+    [
+        ("iperf", "2.1.8-udp", "sent throughput", 10.0),
+        ("iperf3", "udp-json", "sent throughput", 200.0),
+        ("httperf", "rate100", "request rate", 100.3),
+    ],
+)
+def test_saved_outputs_tell_the_rate_that_they_were_run_at(tool, saved, metric, rate):
+    output = (DATA / tool / f"{saved}.txt").read_bytes()
+    sent = next(
+        reading
+        for run in read(output)
+        for reading in run.readings
+        if reading.metric == metric
+    )
+    stated = {name: str(value) for name, value in sent.parameters.items()}
+    told = convert(sent.value, sent.unit, TOOLS[tool].metric(metric).unit)
+    streams = float(stated.get("streams", 1))
+    assert told == pytest.approx(rate * streams, rel=0.01)
+    assert of(tool, metric, stated, Extremes(told, told))
 
 
 def test_a_kind_follows_from_the_unit_unless_it_is_said():

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.plausibility.checking import check
+from benchmarks.plausibility.checking import RULES, check
 from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, StudyFacts
 from benchmarks.plausibility.rules.clocks import common_factor
 from benchmarks.sentences import Sentence
@@ -183,3 +183,35 @@ def test_a_common_factor_is_finite_or_none(logs, error):
     common = common_factor(logs, [error] * len(logs))
 
     assert common is None or math.isfinite(common.factor)
+
+
+@settings(max_examples=40, deadline=None)
+@given(members=cells(), executions=runs())
+def test_rules_read_of_others_and_of_runs_what_they_say(members, executions):
+    """What a check beside others leaves as it was rests on this."""
+    whole = StudyFacts(
+        id="here", cells=members, runs=executions, others=elsewhere(members)
+    )
+    unbased = tuple(
+        replace(
+            one,
+            baseline=None,
+            baseline_study=None,
+            baseline_mean=None,
+            baseline_n=None,
+            baseline_variance=None,
+            efficiency=None,
+        )
+        for one in members
+    )
+    beside = [rule for rule in RULES.values() if rule.looks_beside]
+    alone = [rule for rule in RULES.values() if not rule.looks_beside]
+
+    runless = replace(whole, runs=())
+    lonely = StudyFacts(id="here", cells=unbased, runs=executions)
+
+    assert check(runless, beside) == check(whole, beside)
+    found = [rule.check(lonely) for rule in alone]
+    assert [list(doubts) for doubts in found] == [
+        list(rule.check(whole)) for rule in alone
+    ]

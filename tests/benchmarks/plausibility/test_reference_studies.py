@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from bench.published import published as reference_studies
 from benchmarks.plausibility.checking import check
-from tests.benchmarks.plausibility.studies import reference_studies
 
 ESXI, XEN = "lmu-2010-esxi", "lmu-2010-xen"
 HEIDELBERG, UOC, INQBUS = "heidelberg-2007-xen", "uoc-2012-kvm", "inqbus-2008-io"
@@ -228,6 +228,12 @@ def test_the_lists_are_complete(flagged):
             "parameters-differ": 3,
         },
         INQBUS: {},
+        "ufcg-2026-power9": {"faster-than-native": 4},
+        "oulu-2021-microvm": {"faster-than-native": 2, "parameters-differ": 3},
+        "ibm-2014-docker-kvm": {},
+        "memfault-2024-wsl2": {},
+        "poliquin-2023-wsl2": {},
+        "friedman-2018-hyperv": {"corun-reference": 2},
     }
 
 

@@ -60,8 +60,8 @@ def test_without_the_cell_the_table_is_clean():
     logs = additive(3, 4)
     logs[1, 2] += 7
 
-    assert spread_without(logs, residuals(logs), (1, 2), 0.01) == 0.01
-    assert spread_without(logs, residuals(logs), (0, 0), 0.01) > 1
+    assert spread_without(logs, residuals(logs), (1, 2), 0.01).deviation == 0.01
+    assert spread_without(logs, residuals(logs), (0, 0), 0.01).deviation > 1
 
 
 def test_what_no_other_column_shares_cannot_be_predicted():

@@ -5,6 +5,7 @@ import pytest
 from benchmarks.models import System
 from benchmarks.power.logged_energy import metered_run
 from benchmarks.power.meters import study_energy
+from benchmarks.studies.checking import check_study
 
 LOG = "timestamp,watts\n" + "".join(
     f"2026-11-20T21:00:{second:02}Z,{120 if 10 <= second < 40 else 80}.0\n"
@@ -109,6 +110,34 @@ def test_repeated_readings_are_computed_each_then_averaged(submit, run_document,
     (system,) = table.systems
     assert system.energy_j == pytest.approx((100 * 5 + 150 * 10) / 2)
     assert system.printed_j == 2000
+
+
+def test_a_meter_that_was_uploaded_twice_counts_once(submit, run_document, study):
+    def uploads():
+        session, start = "one evening", "2026-11-20T21:00:10Z"
+        shared = {"session": session, "started_at": start}
+        meter = run_document(
+            tool="watts-up",
+            samples=[
+                {"metric": "energy", "value": 4321.5, "unit": "J"},
+                {"metric": "meter time", "value": 36.2, "unit": "s"},
+            ],
+            **shared,
+        )
+        work = {"metric": "transactions", "value": 600, "unit": ""}
+        facts = {"elapsed_s": 30}
+        return meter, run_document(
+            tool="sysbench", samples=[work], facts=facts, **shared
+        )
+
+    submit(*uploads())
+    submit(*uploads())
+    assert len(study_energy(study).metered) == 2
+
+    check_study(study)
+
+    (reading,) = study_energy(study).metered
+    assert (reading.meter_j, reading.work.operations) == (4321.5, 600)
 
 
 def test_a_log_is_integrated_over_the_window_of_its_work_only(metered):

@@ -7,16 +7,20 @@ import pytest
 from benchmarks.errors import KeyReusedError, MeterExistsError, UnknownHostError
 from benchmarks.models import (
     DueEnergy,
+    Flag,
     Host,
     PowerChunk,
     Run,
     RunEnergy,
+    Study,
     UnfinishedWork,
 )
 from benchmarks.power import integration
 from benchmarks.power.logged_energy import run_energies
 from benchmarks.power.logs import keep_power
 from benchmarks.sentences import Sentence
+from benchmarks.studies.checking import check_study
+from benchmarks.studies.flags import decide_flag
 from benchmarks.uploads import processing
 from tests.power_logs import WALL, clock_of, piece, power, stamp
 
@@ -249,6 +253,29 @@ def test_runs_that_overlap_share_one_energy(upload, work):
     assert {row.lead_id for row in rows} == {first}
     assert {row.together for row in rows} == {2}
     assert {figures(row) for row in rows} == {(30.0, 30.0, 3600.0)}
+
+
+def test_a_run_that_was_uploaded_twice_has_its_energy_once(upload, work, person):
+    upload(piece(power(range(200))))
+    run_id = work(started_at="2026-05-01T12:00:00Z")
+    again = work(started_at="2026-05-01T12:00:00Z")
+    integrate()
+    assert {row.together for row in RunEnergy.objects.all()} == {2}
+
+    check_study(Study.objects.get())
+    integrate()
+
+    row = RunEnergy.objects.get()
+    assert (row.run_id, row.together) == (run_id, 1)
+    assert figures(row) == (30.0, 30.0, 3600.0)
+
+    flag = Flag.objects.get(rule="uploaded-twice")
+    decide_flag(flag=flag, status="dismissed", note="Two.", who="c", person=person)
+    check_study(Study.objects.get())
+    integrate()
+
+    together = dict(RunEnergy.objects.values_list("run", "together"))
+    assert together == {run_id: 2, again: 2}
 
 
 def test_a_run_that_comes_later_takes_its_share(upload, work):

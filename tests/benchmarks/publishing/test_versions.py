@@ -10,6 +10,8 @@ from django.db.models import ProtectedError
 
 from benchmarks.errors import VersionError
 from benchmarks.models import Study, Version, VersionFile
+from benchmarks.own_tools.declaration import declared
+from benchmarks.own_tools.declaring import change_tool
 from benchmarks.publishing.jobs import note_stage, take_publishing_job
 from benchmarks.publishing.versions import (
     digest_of,
@@ -20,6 +22,7 @@ from benchmarks.publishing.versions import (
 from benchmarks.studies import checking
 from benchmarks.uploads import intake
 from tests import publishing
+from tests.own_tools import boot_sample, declaration, declare, metric
 
 
 @pytest.fixture
@@ -210,3 +213,40 @@ def test_a_signature_that_means_nothing_is_refused(
     refused("already")
     withdraw_version(version=version, who="carol", reason="Wrong disk.")
     refused("withdrawn")
+
+
+@pytest.fixture
+def stopwatch(study, submit, run_document, lab):
+    """A study that measured with a tool of its lab."""
+    tool = declare(lab)
+    submit(run_document(tool="boot-time", samples=[boot_sample()]))
+    checking.check_due_studies(timedelta(0))
+    return tool
+
+
+def test_it_keeps_the_declarations_that_it_was_judged_by(
+    study, stopwatch, publish, agent
+):
+    version = publish(study)
+
+    metrics = [metric(title="Time to the prompt")]
+    change_tool(
+        tool=stopwatch, declaration=declared(declaration(metrics=metrics)), by=agent
+    )
+
+    version.refresh_from_db()
+    (kept,) = version.declarations
+    assert (kept["name"], kept["version"]) == ("alpha-lab:boot-time", 1)
+    assert kept["metrics"][0]["title"] == ""
+    assert stopwatch.versions.count() == 2
+
+
+def test_the_database_refuses_to_change_a_declaration_of_it(study, stopwatch, publish):
+    publish(study)
+
+    with transaction.atomic(), pytest.raises(ProgrammingError, match="never change"):
+        Version.objects.update(declarations=[])
+
+
+def test_a_study_without_own_tools_keeps_none(measured, publish):
+    assert publish(measured).declarations == []

@@ -1,6 +1,7 @@
 """The pure chain from the printed rows to the efficiencies, without a database."""
 
 from collections import Counter
+from itertools import islice
 
 import pytest
 
@@ -56,9 +57,9 @@ def facts_of(key, run, sample, values):
 
 @pytest.fixture(scope="module")
 def cells():
-    """Every cell of the five studies with the run and the sample it came from."""
+    """Every cell of the printed studies with the run and the sample it came from."""
     grouped = {}
-    for study in reference_studies():
+    for study in islice(reference_studies(), 5):
         for run in study.runs:
             for sample in run["samples"]:
                 grouped.setdefault(identity(run, sample), []).append((run, sample))

@@ -17,11 +17,12 @@ from benchmarks.platforms import canonical_hypervisor, canonical_virtualization
 from benchmarks.reference.documents import reference_studies, reference_study
 from benchmarks.reference.rows import DATA, read_rows, studies
 
-SLUGS = list(studies()["studies"])
 STUDIES = {each.document["slug"]: each for each in reference_studies()}
-RUNS = [run for each in STUDIES.values() for run in each.runs]
+# Printed in documents, in our own words; the others are raw logs of other labs.
+SLUGS = list(studies()["studies"])[:5]
+RUNS = [run for slug in SLUGS for run in STUDIES[slug].runs]
 SAMPLES = [(run, sample) for run in RUNS for sample in run["samples"]]
-every_study = pytest.mark.parametrize("slug", SLUGS)
+every_study = pytest.mark.parametrize("slug", STUDIES)
 
 RUN_FIELDS = {
     *("key", "study", "system", "tool", "scenario", "vms", "slot", "load"),
@@ -85,7 +86,7 @@ def as_multiset(rows):
     )
 
 
-@every_study
+@pytest.mark.parametrize("slug", SLUGS)
 def test_every_printed_row_is_found_again(slug):
     uploaded = []
     for run in STUDIES[slug].runs:
@@ -248,7 +249,7 @@ def test_the_uoc_study_is_set_against_hdd_and_swap_on_hdd():
     assert study.reference_system["options"] == {"storage": "HDD", "swap": "HDD"}
     assert study.reference_system in [run["system"] for run in study.runs]
     others = [each for slug, each in STUDIES.items() if slug != "uoc-2012-kvm"]
-    assert [each.reference_system for each in others] == [None] * 4
+    assert {each.reference_system for each in others} == {None}
 
 
 @every_study

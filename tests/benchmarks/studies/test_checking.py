@@ -12,6 +12,7 @@ from django.utils import timezone
 from benchmarks.errors import DecisionError
 from benchmarks.models import (
     Cell,
+    CellSession,
     Decision,
     DueCheck,
     Efficiency,
@@ -24,6 +25,7 @@ from benchmarks.studies import checking
 from benchmarks.studies.flags import decide_flag
 from benchmarks.studies.saving import update_study
 from benchmarks.studies.session_corrections import correct_sessions
+from tests.documents import in_turn
 
 upgrade = import_module("benchmarks.migrations.0034_shapes_say_what_order_moves")
 
@@ -279,7 +281,7 @@ def test_two_speeds_are_seen_in_runs_and_in_iterations(
         ]
         submit(run_document(samples=samples))
     else:
-        submit(*(run_document(value) for value in values))
+        submit(*in_turn(run_document(value) for value in values))
 
     checking.check_due_studies(AT_ONCE)
 
@@ -331,9 +333,47 @@ def test_iterations_are_of_their_runs_sessions(submit, run_document):
     assert (shape["n"], shape["sessions"], len(shape["modes"])) == (12, 2, 1)
 
 
+def test_runs_of_unknown_order_have_none(submit, run_document):
+    # Read in another order than they ran: this is no decline.
+    falling = [109.0, 107.9, 107.1, 106.0, 104.9, 104.1, 103.0, 102.1, 101.0, 100.1]
+    submit(*(run_document(value) for value in falling))
+    checking.check_due_studies(AT_ONCE)
+
+    cell = Cell.objects.get()
+    assert (cell.shape_codes, cell.shape["is_ordered"]) == ("", False)
+    (session,) = CellSession.objects.all()
+    assert (session.rho, session.first) == (None, None)
+
+
+def test_runs_that_were_numbered_through_have_that_order(submit, run_document):
+    falling = [109.0, 107.9, 107.1, 106.0, 104.9, 104.1, 103.0, 102.1, 101.0, 100.1]
+    documents = [run_document(value) for value in falling]
+    for number, document in enumerate(documents, start=1):
+        document["samples"][0]["repetition"] = number
+    submit(*documents)
+    checking.check_due_studies(AT_ONCE)
+
+    cell = Cell.objects.get()
+    assert (cell.shape_codes, cell.shape["is_ordered"]) == ("drift", True)
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_runs_of_one_moment_have_no_order_either(submit, run_document, is_told):
+    falling = [109.0, 107.9, 107.1, 106.0, 104.9, 104.1, 103.0, 102.1, 101.0, 100.1]
+    told = in_turn(run_document(value) for value in falling)
+    if not is_told:
+        told[3]["started_at"] = told[2]["started_at"]
+    submit(*told)
+    checking.check_due_studies(AT_ONCE)
+
+    codes = "drift" if is_told else ""
+    cell = Cell.objects.get()
+    assert (cell.shape_codes, cell.shape["is_ordered"]) == (codes, is_told)
+
+
 def test_a_wider_margin_lets_a_shape_count_no_more(submit, run_document, study):
     values = [100.0, 104.1, 100.1, 104.0, 99.9, 104.2, 100.2, 103.9, 100.0, 104.1]
-    submit(*(run_document(value) for value in values))
+    submit(*in_turn(run_document(value) for value in values))
     checking.check_due_studies(AT_ONCE)
     assert Cell.objects.get().shape_codes == "bimodal"
 

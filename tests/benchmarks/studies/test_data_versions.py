@@ -9,7 +9,15 @@ import psycopg
 import pytest
 from django.db import connection, transaction
 
-from benchmarks.models import Decision, Flag, Meter, OutboxItem, Run, RunEnergy
+from benchmarks.models import (
+    Decision,
+    Flag,
+    Meter,
+    OutboxItem,
+    Run,
+    RunEnergy,
+    Study,
+)
 from benchmarks.studies import data_versions
 from benchmarks.studies.data_versions import database_version, study_version
 from benchmarks.uploads import processing
@@ -35,6 +43,7 @@ def measured(study, submit, run_document, xen):
         fingerprint="f" * 64,
     )
     flag.cells.add(*study.cells.all())
+    flag.quotes.add(Study.objects.create(lab=study.lab, slug="quoted", title="Quoted"))
     Decision.objects.create(flag=flag, status="confirmed", who="carol")
     run = study.runs.order_by("pk")[0]
     meter = Meter.objects.create(

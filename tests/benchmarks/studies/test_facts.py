@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from benchmarks.comparing.evidence import cell_samples
+from benchmarks.comparing.cell_evidence import cell_samples
 from benchmarks.models import Cell
 from benchmarks.studies import facts as module
 from benchmarks.studies.checking import shape_cells

@@ -2,9 +2,16 @@
 
 import pytest
 
-from benchmarks.errors import StudyExistsError, UnknownSystemError
-from benchmarks.models import Efficiency, Study, System
+from benchmarks.errors import (
+    StudyExistsError,
+    UncheckedStudyError,
+    UnknownSystemError,
+)
+from benchmarks.models import AuditEntry, DueCheck, Efficiency, Flag, Study, System
+from benchmarks.studies import saving
+from benchmarks.studies.checking import check_study
 from benchmarks.studies.saving import save_study, update_study
+from benchmarks.viewer import ANYONE, Viewer
 
 
 def test_saying_the_same_twice_is_one_study(lab):
@@ -50,3 +57,99 @@ def test_a_wider_margin_settles_what_was_ambiguous(study, submit, run_document, 
     update_study(study=study, equivalence_margin_percent=5.0)
 
     assert Efficiency.objects.filter(state="paired").count() == 1
+
+
+@pytest.fixture
+def beside(study, private_study, submit, run_document, xen):
+    """A public study whose guest has its native run in a private one."""
+    submit(run_document(50.0, study=private_study.slug), run_document(25.0, system=xen))
+    return private_study
+
+
+def test_a_study_is_checked_again_when_other_things_were_varied(study):
+    assert not DueCheck.objects.exists()
+
+    update_study(study=study, factors=["hypervisor"])
+
+    assert DueCheck.objects.get().study == study
+
+
+def test_a_public_study_is_set_against_a_study_once_that_is_public(beside, study):
+    against = Efficiency.objects.filter(cell__study=study)
+    assert against.get().state == "missing"
+
+    update_study(study=beside, visibility="public")
+    assert against.get().baseline_mean == 50.0
+
+    update_study(study=beside, visibility="private")
+    assert (against.get().state, against.get().baseline_mean) == ("missing", None)
+
+
+def test_a_private_study_is_set_against_all_of_its_lab(beside, study):
+    update_study(study=study, visibility="private")
+
+    assert Efficiency.objects.get(cell__study=study).baseline_mean == 50.0
+
+
+def test_a_study_is_checked_before_it_is_seen(study, submit, run_document):
+    update_study(study=study, visibility="private")
+    submit(run_document(50.0), run_document(60.0, system={"options": {"a": "b"}}))
+    assert not Flag.objects.exists()
+
+    update_study(study=study, visibility="public")
+
+    assert Flag.objects.visible_to(ANYONE).get().rule == "baselines-disagree"
+
+
+def test_a_study_whose_check_fails_stays_private(private_study, monkeypatch):
+    def fail(study):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(saving, "check_study", fail)
+
+    with pytest.raises(UncheckedStudyError, match="stays private"):
+        update_study(study=private_study, visibility="public")
+    assert not Study.objects.get(pk=private_study.pk).is_public
+
+
+def test_a_study_whose_check_fails_is_hidden_all_the_same(study, monkeypatch):
+    def fail(study):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(saving, "check_study", fail)
+
+    update_study(study=study, visibility="private")
+
+    assert not Study.objects.get(pk=study.pk).is_public
+    assert DueCheck.objects.filter(study=study).exists()
+
+
+@pytest.mark.parametrize("status", ["open", "confirmed", "gone"])
+def test_a_flag_is_seen_by_who_sees_what_it_quotes(
+    lab, study, submit, run_document, status
+):
+    earlier = Study.objects.create(
+        lab=lab, slug="earlier", title="Earlier", visibility="public"
+    )
+    submit(run_document(50.0, study="earlier"), run_document(60.0))
+    check_study(study)
+    flags = Flag.objects.filter(study=study, rule="baselines-disagree")
+    if status != "open":
+        flags.update(status="confirmed")
+    if status == "gone":
+        flags.update(gone_at=earlier.created_at)
+    assert flags.visible_to(ANYONE).count() == 1
+
+    update_study(study=earlier, visibility="private")
+
+    assert not flags.visible_to(ANYONE).exists()
+    assert flags.visible_to(Viewer(frozenset({lab.pk}))).count() == 1
+
+
+def test_who_lets_others_see_a_study_is_in_the_audit_log(private_study):
+    update_study(study=private_study, who="alice", title="Another title")
+    update_study(study=private_study, who="alice", visibility="public")
+    update_study(study=private_study, who="alice", visibility="public")
+
+    entry = AuditEntry.objects.get()
+    assert (entry.who, entry.about) == ("alice", "secret-study: private → public")

@@ -38,7 +38,11 @@ def test_it_has_every_tool_of_the_studies():
     }
 
 
-@pytest.mark.parametrize("study", studies()["studies"])
+# The others are raw logs with words of their own (`test_replicated_studies.py`).
+PRINTED = list(studies()["studies"])[:5]
+
+
+@pytest.mark.parametrize("study", PRINTED)
 def test_it_knows_every_metric_of_the_studies_with_its_very_unit(study):
     for row in read_rows(study):
         tool = tools.get(row.tool)

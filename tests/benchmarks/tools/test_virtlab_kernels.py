@@ -4,10 +4,13 @@ import pytest
 
 from benchmarks.errors import ParseError
 from benchmarks.parsing import reading
+from benchmarks.tools import TOOLS
 from tests.data.rebuild import DATA
 
 LINPACK = (DATA / "virtlab-linpack" / "gcc-time-server.txt").read_text()
 MEMORY = (DATA / "virtlab-memory" / "gcc-time-server.txt").read_text()
+SYSTEM = (DATA / "virtlab-system" / "musl-time-server-and-peer.txt").read_text()
+ARM = (DATA / "virtlab-system" / "arm64-in-qemu-user.txt").read_text()
 BUDGET = (DATA / "virtlab-linpack" / "tcc-budget.txt").read_text()
 FAILED = (DATA / "virtlab-linpack" / "failed-residual.txt").read_text()
 
@@ -72,6 +75,26 @@ def test_a_size_that_the_time_server_missed_is_by_the_machines_clock():
     assert "time_server" in codes(run)
 
 
+@pytest.mark.parametrize(
+    ("steps", "marked"), [("0.015625000", True), ("0.000000038", False)]
+)
+def test_a_clock_coarser_than_half_the_band_is_marked(steps, marked):
+    stated = f"clock steps: {steps} s\ntime server: none"
+
+    run = read(FAILED.replace("time server: none", stated))
+
+    assert ("coarse_clock" in codes(run)) is marked
+    assert run.facts["clock steps s"] == steps
+
+
+def test_steps_that_are_no_number_are_refused():
+    stated = "clock steps: soon s\ntime server: none"
+
+    run = read(FAILED.replace("time server: none", stated))
+
+    assert "soon" in str(run.problem)
+
+
 def test_a_bound_beyond_two_percent_is_not_preferred():
     run = read(LINPACK.replace("0.233812   0.000020", "0.233812   0.005000"))
 
@@ -112,7 +135,7 @@ def test_a_singular_matrix_has_no_rows_and_is_refused():
     assert "residual check of n = 100" in str(run.problem)
 
 
-@pytest.mark.parametrize("text", [LINPACK, MEMORY, BUDGET])
+@pytest.mark.parametrize("text", [LINPACK, MEMORY, SYSTEM, BUDGET])
 def test_a_cut_output_is_refused_wherever_it_was_cut(text):
     lines = text.splitlines(keepends=True)
 
@@ -129,7 +152,7 @@ def test_an_output_without_its_head_is_refused(text):
     assert "head is missing" in str(run.problem)
 
 
-@pytest.mark.parametrize("text", [LINPACK, MEMORY])
+@pytest.mark.parametrize("text", [LINPACK, MEMORY, SYSTEM])
 def test_a_newer_format_is_refused(text):
     assert "update Virtlab" in str(read(text.replace(" 1.0\n", " 2.0\n", 1)).problem)
 
@@ -165,6 +188,66 @@ def test_memorys_rates_are_the_time_servers():
 
 def test_wrong_numbers_left_in_memory_are_marked():
     assert codes(read(MEMORY.replace(" right\n", " WRONG\n", 1))) == {"wrong_result"}
+
+
+def operations(run):
+    return {reading.parameters["operation"] for reading in run.readings}
+
+
+def test_an_operation_with_a_wrong_answer_has_no_number():
+    row = next(line for line in SYSTEM.splitlines() if "row fork " in line)
+
+    run = read(SYSTEM.replace(row, row.replace(" right", " WRONG")))
+
+    assert operations(read(SYSTEM)) - operations(run) == {"fork"}
+    assert "wrong_result" in codes(run)
+
+
+def test_an_operation_that_failed_while_it_warmed_up_is_marked():
+    failed = "failed pipe: a wrong answer before anything was measured\nend\n"
+
+    assert "wrong_result" in codes(read(SYSTEM.replace("end\n", failed)))
+
+
+def test_what_a_machine_cannot_do_is_a_fact_and_no_fault():
+    run = read(ARM)
+
+    assert run.facts["skipped, spawn"] == "this program cannot start itself"
+    assert "spawn" not in operations(run)
+    assert codes(run) == set()
+
+
+def test_loopback_and_another_machine_are_two_cases():
+    def networks(text):
+        found = (each.parameters.get("network") for each in read(text).readings)
+        return set(filter(None, found))
+
+    assert (networks(SYSTEM), networks(ARM)) == ({"another machine"}, {"loopback"})
+
+
+def test_what_the_page_cache_answered_is_another_case_than_the_disk():
+    cached = SYSTEM.replace("page cache: no", "page cache: yes")
+
+    (work,) = {
+        TOOLS["virtlab-system"].work_of("blocks", each.parameters)
+        for each in read(SYSTEM).readings
+        if each.parameters["operation"] == "random read"
+    }
+    (no_work,) = {
+        TOOLS["virtlab-system"].work_of("blocks", each.parameters)
+        for each in read(cached).readings
+        if each.parameters["operation"] == "random read"
+    }
+    assert (work, no_work) == ("disk-random-read", "")
+
+
+def test_the_probes_text_of_all_three_is_three_runs():
+    runs = reading.read(LINPACK + MEMORY + SYSTEM)
+
+    assert [run.tool for run in runs] == [
+        *("virtlab-linpack", "virtlab-memory", "virtlab-system")
+    ]
+    assert not any(run.problem for run in runs)
 
 
 def test_netlibs_linpack_is_another_tool():

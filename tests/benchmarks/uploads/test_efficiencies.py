@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks.models import Cell, DueCheck, Efficiency, Host, OutboxItem, Study
 from benchmarks.studies.saving import update_study
+from benchmarks.uploads import intake, processing
 from benchmarks.uploads.efficiencies import (
     normalise,
     normalise_study,
@@ -293,6 +294,21 @@ def test_a_slot_without_its_system_alone_says_so(submit, run_document, xen):
     assert "with one VM alone" in slot.reason
 
 
+def test_a_slot_without_a_ratio_says_what_has_one(submit, run_document, xen):
+    total = run_document(60.0, system=xen, scenario="parallel", vms=2, slot="sum")
+    other = {**xen, "options": {**xen.get("options", {}), "guest_tools": "installed"}}
+    submit(run_document(100.0), *together(run_document, xen, 40.0, 20.0))
+    assert "stands beside the native machine" not in cell_of(slot="2").reason
+
+    submit(total)
+    submit(run_document(80.0, system=other))
+
+    slot = cell_of(slot="2")
+    assert (slot.state, slot.ratio) == ("missing", None)
+    assert "The sum of all of them stands beside the native machine." in slot.reason
+    assert "1 system of the same hypervisor and guest ran it alone" in slot.reason
+
+
 def test_slots_follow_what_their_system_does_alone(submit, run_document, xen):
     submit(*together(run_document, xen, 40.0, 20.0))
 
@@ -345,3 +361,35 @@ def test_uploads_that_say_what_data_cost_are_processed_again(
     renew_efficiencies()
 
     assert OutboxItem.objects.get().run_id == submission.run_id
+
+
+def test_runs_of_two_labs_that_are_processed_together_stay_apart(
+    agent, other_agent, other_lab, run_document, xen
+):
+    """Both have a machine of the same name."""
+    Host.objects.create(lab=other_lab, slug="alpha")
+    Study.objects.create(lab=other_lab, slug="theirs", title="Theirs")
+    theirs = run_document(99.0, study="theirs")
+    intake.submit_runs(agent=agent, documents=[run_document(25.0, system=xen)])
+    intake.submit_runs(agent=other_agent, documents=[theirs])
+
+    processing.drain()
+
+    assert Efficiency.objects.get(cell__study__slug="study").state == "missing"
+
+
+def test_a_shared_study_rests_on_what_its_readers_see(
+    submit, run_document, xen, lab, other_lab, study, private_study
+):
+    submit(run_document(study=private_study.slug), run_document(13.0, system=xen))
+    update_study(study=study, visibility="private")
+    guest = Efficiency.objects.get(cell__study=study)
+    assert guest.baseline.study == private_study
+
+    update_study(study=study, visibility="shared", shared_with=[other_lab.slug])
+    guest.refresh_from_db()
+    assert (guest.state, guest.baseline) == ("missing", None)
+
+    submit(run_document(26.0))
+    guest.refresh_from_db()
+    assert (guest.ratio, guest.baseline.study) == (0.5, study)

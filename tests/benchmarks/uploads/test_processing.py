@@ -76,6 +76,7 @@ def test_an_upload_that_cannot_be_read_is_rejected_and_kept(agent, run_document)
     submit_runs(agent=agent, documents=[run_document()])
     text = RunOutput.objects.get().text.replace("network throughput", "no such metric")
     RunOutput.objects.update(text=text)
+    OutboxItem.objects.update(is_read=False)
 
     processing.drain()
 
@@ -92,6 +93,7 @@ def test_a_run_that_fails_five_times_is_set_aside_with_its_error(
     submit_runs(agent=agent, documents=[run_document(), run_document(1.0)])
     bad, good = Run.objects.order_by("pk")
     RunOutput.objects.filter(run=bad).update(text="not JSON")
+    OutboxItem.objects.update(is_read=False)
 
     for _ in range(processing.QUARANTINE_AFTER):
         processing.drain()
@@ -179,7 +181,7 @@ def test_a_run_in_hand_while_postgresql_stopped_is_blamed_for_nothing(
 def test_a_database_that_goes_away_gives_back_what_was_in_hand(
     agent, run_document, monkeypatch
 ):
-    def go_away(uploads: object) -> None:
+    def go_away(uploads: object, are_read: object) -> None:
         raise OperationalError("the server closed the connection")
 
     submit_runs(agent=agent, documents=[run_document(), run_document(1.0)])
@@ -196,6 +198,7 @@ def test_a_quarantined_run_is_tried_again_by_command(agent, run_document, make_d
     submit_runs(agent=agent, documents=[run_document()])
     good = RunOutput.objects.get().text
     RunOutput.objects.update(text="not JSON")
+    OutboxItem.objects.update(is_read=False)
     for _ in range(processing.QUARANTINE_AFTER):
         processing.drain()
         make_due()

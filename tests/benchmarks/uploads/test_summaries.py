@@ -3,10 +3,14 @@
 import pytest
 from django.db import connection
 
-from benchmarks.comparing import evidence
+from benchmarks.comparing import cell_evidence
 from benchmarks.comparing.trend import trend_of, trend_subjects
 from benchmarks.models import Cell, Run, Sample, Study
-from benchmarks.uploads.summaries import summarise_cells, touched_cells
+from benchmarks.uploads.summaries import (
+    store_run_means,
+    summarise_cells,
+    touched_cells,
+)
 from benchmarks.viewer import Viewer
 
 # Added up in their order they make 1, in other orders 0: 1 is lost beside 1e16.
@@ -31,6 +35,7 @@ def cell(request, submit, run_document):
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_indexscan = off")
         cursor.execute("SET LOCAL enable_bitmapscan = off")
+    store_run_means(list(Run.objects.all()))
     return Cell.objects.get()
 
 
@@ -43,9 +48,9 @@ def test_a_mean_is_the_same_in_whatever_order_the_rows_lie(cell):
 def test_so_is_that_of_a_cells_evidence_and_trend(cell, monkeypatch):
     viewer = Viewer(frozenset({cell.lab_id}))
     study = Study.objects.get()
-    monkeypatch.setattr(evidence, "SAMPLES_SHOWN", 2)
+    monkeypatch.setattr(cell_evidence, "SAMPLES_SHOWN", 2)
 
-    (run,) = evidence.evidence(viewer, study, cell.pk, None).runs
+    (run,) = cell_evidence.evidence(viewer, study, cell.pk, None).runs
     (subject,) = trend_subjects(viewer, study)
     (series,) = trend_of(viewer, subject).series
 

@@ -1,4 +1,4 @@
-"""One site for the whole folder: five studies, an empty study, two people."""
+"""One site for the whole folder: six studies, an empty study, two people."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -83,6 +83,7 @@ def load(lab: Lab) -> dict[str, int | str]:
     """Load all that is shown; return the ids for which words stand in addresses."""
     agent = Agent.objects.create(lab=lab, name="alice")
     declared_tools(lab)
+    measured_on_days(lab)
     xen, *_ = [load_study(agent, slug) for slug in STUDIES]
     saving.save_study(lab=lab, slug="bare", title="Bare", visibility="public")
     serving.check_all()
@@ -92,11 +93,19 @@ def load(lab: Lab) -> dict[str, int | str]:
     speeds = Cell.objects.get(system__host__slug="inqbus-server-b")
     one, other = xen_systems(xen)
     version = published(xen)
+    repeated = Cell.objects.get(study__slug="days", system__hypervisor="KVM", n=9)
+    machine = System.objects.get(
+        cells__study__slug="days", hypervisor="native", cells__n=9
+    )
     return {
+        "repeated": repeated.pk,
+        "guest": repeated.system_id,
+        "machine": machine.pk,
         "tool": "boot-time",
         "cell": compared.pk,
         "native": native.pk,
         "bimodal": speeds.pk,
+        "study": xen.pk,
         "one": one,
         "other": other,
         "run": Run.objects.filter(study=xen).first().pk,
@@ -105,6 +114,7 @@ def load(lab: Lab) -> dict[str, int | str]:
         "finished": finished_reread(xen),
         "report": Report.objects.create(study=xen, stamp="x").pk,
         "version": version.pk,
+        "review": publishing.reviewed(lab).pk,
         **publishing_jobs(xen, Study.objects.get(slug="bare")),
         "plan": planned(xen, native.system).pk,
     }
@@ -135,6 +145,43 @@ def declared_tools(lab: Lab) -> None:
         "samples": [boot_sample()],
     }
     submit_runs(agent=lab.agents.get(), documents=[run])
+    processing.drain()
+
+
+def measured_on_days(lab: Lab) -> None:
+    """Measure a guest and its machine in three sessions, in two, and on days apart."""
+    saving.save_study(lab=lab, slug="days", title="Days", visibility="public")
+    saving.register_host(lab=lab, slug="rack", title="Rack")
+    design = {
+        "write": ((3, 4, 5), (3, 4, 5)),
+        "read": ((3, 4), (3, 4)),
+        "mixed": ((3,), (9,)),
+    }
+    documents = [
+        {
+            "key": str(uuid4()),
+            "study": "days",
+            "system": {"host": "rack", "hypervisor": platform},
+            "tool": "iometer",
+            "scenario": "single",
+            "started_at": f"2026-05-{day:02}T10:{minute:02}:00Z",
+            "samples": [
+                {
+                    "metric": "network throughput",
+                    "parameters": {"operation": operation},
+                    "value": (50 - 4 * side) * (1 + 0.01 * day + 0.002 * minute),
+                    "unit": "MB/s",
+                }
+            ],
+        }
+        for operation, sides in design.items()
+        for side, (platform, days) in enumerate(
+            zip(("native", "KVM"), sides, strict=True)
+        )
+        for day in days
+        for minute in range(3)
+    ]
+    submit_runs(agent=lab.agents.get(), documents=documents)
     processing.drain()
 
 
@@ -210,7 +257,8 @@ def chromium(site: Site) -> Iterator[Any]:
 @pytest.fixture(scope="package")
 def windows(chromium: Any, site: Site) -> Iterator[Any]:
     """Return the one window of each person; nobody is signed in as ``nobody``."""
-    with ExitStack() as stack:
+    # Whoever is signed in may see the page that makes a lab.
+    with ExitStack() as stack, override_settings(LABS_MADE_BY="everybody"):
 
         def opened(who: str) -> browsing.Visit:
             visit = stack.enter_context(

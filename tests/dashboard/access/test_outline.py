@@ -173,7 +173,7 @@ def test_links_of_one_text_lead_to_one_place(pages):
 
 
 def in_grid(link):
-    tables = {"data-grid", "direct-table"}
+    tables = {"data-grid", "direct-table", "across-table"}
     at = {each.given.get("class", "") for each in link.path()}
     return any("data-grid" in each.given for each in link.path()) or any(
         tables & set(each.split()) for each in at

@@ -1,13 +1,17 @@
 """Charts: plain values in, a Plotly figure out."""
 
 import json
+import re
 from math import log10
 
 import pytest
 
 from dashboard.charts import plotly
+from dashboard.charts.chart import FAINT, SYMBOLS, Axis, Chart, Panel, Points
 from dashboard.charts.dots import FARTHEST, Dot, Series, dot_plot
+from dashboard.charts.paper import paper
 from dashboard.charts.plotly import plain
+from dashboard.charts.sketch import sketch
 
 TWO = [Series("32-bit", "Xen, full"), Series("64-bit", "Xen, full")]
 PAYLOADS = [
@@ -109,3 +113,62 @@ def test_it_is_plain_data():
     drawn = figure([dot()])
 
     assert json.loads(json.dumps(drawn)) == drawn
+
+
+def drawn_by_strength(pen):
+    """Draw three ratios of one system: firm, faint and hollow, in this order."""
+    dots = [
+        Dot(row, 0, ratio, "Xen", "", strength)
+        for row, (ratio, strength) in enumerate(
+            ((0.5, ""), (0.6, "faint"), (0.7, "hollow"))
+        )
+    ]
+    rows = ("one", "two", "three")
+    return pen(dot_plot(rows, [Series("", "Xen")], dots, axis_title="Ratio"))
+
+
+def test_hollow_and_faint_ratios_are_drawn_so_on_the_screen():
+    (trace,) = drawn_by_strength(plotly.figure)["data"]
+
+    assert trace["marker"]["symbol"] == ["circle", "circle", "circle-open"]
+    assert trace["marker"]["opacity"] == [1.0, FAINT, 1.0]
+
+
+def test_hollow_and_faint_ratios_are_drawn_so_in_a_sketch():
+    svg = drawn_by_strength(lambda chart: sketch(chart, "a chart"))
+
+    assert svg.count("hole") == 1
+    assert svg.count(f'opacity="{FAINT}"') == 1
+
+
+def test_hollow_and_faint_ratios_are_drawn_so_on_paper():
+    svg = drawn_by_strength(paper).decode()
+
+    assert svg.count(f"opacity: {FAINT}") >= 1
+    # The marks: full, faint and full, and white with a black edge.
+    assert "fill: #ffffff; stroke: #000000" in svg
+
+
+def test_no_full_mark_is_a_ring():
+    """A ring says something: series are told apart by pupils, forms and tones."""
+    rings = [
+        mark
+        for symbol in SYMBOLS
+        for mark in (
+            sketch(single(symbol), "a chart"),
+            sketch(single(f"{symbol}-open"), ""),
+        )
+    ]
+    holes = [
+        float(re.search(r'hole" stroke-width="([\d.]+)', ring)[1])
+        if "hole" in ring
+        else 0.0
+        for ring in rings
+    ]
+
+    assert max(holes[::2]) < min(holes[1::2]) * 0.7
+
+
+def single(symbol):
+    points = Points(x=[1.0], y=[1.0], symbol=symbol)
+    return Chart(panels=(Panel(x=Axis(), y=Axis(), series=(points,)),), height=200)

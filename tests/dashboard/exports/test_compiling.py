@@ -17,12 +17,18 @@ from benchmarks.studies import checking
 from dashboard.charts.bars import RowBars, bar_chart
 from dashboard.charts.paper import paper
 from dashboard.exports.citation import bibtex
+from dashboard.exports.evidence import evidence_latex
 from dashboard.exports.latex import latex
+from dashboard.exports.paper.chart import chart_of, chart_values
+from dashboard.exports.paper.tabular import tabular
 from dashboard.kit.selections import SPEED
 from dashboard.wording.verdicts import OVERHEAD, VALUE
+from tests.comparison_rows import MEASURED, NATIVE
 from tests.dashboard.charts.test_paper import CHARTS
 from tests.dashboard.exports.conftest import HOSTILE
 from tests.dashboard.exports.test_citation import STUDY
+from tests.dashboard.exports.test_evidence import LABS, Measured, stated
+from tests.dashboard.exports.test_evidence import SOURCE as EVIDENCE
 from tests.dashboard.exports.test_latex import SOURCE
 
 SHOWN = (SPEED, OVERHEAD, VALUE)
@@ -45,7 +51,7 @@ CLASSES = {
 }
 DOCUMENT = r"""%s
 \usepackage[T1]{fontenc}
-\usepackage{textcomp,tabularray,pgf}
+\usepackage{textcomp,array,tabularray,pgf}
 \UseTblrLibrary{booktabs,siunitx}
 \title{A study}\author{An author}
 \begin{document}
@@ -98,6 +104,57 @@ def test_each_studys_comparison_compiles_and_fits_its_page(
     shown = (latex(table, replace(SOURCE, show=show)) for show in SHOWN)
 
     log = typeset("\n".join(shown), kind)
+
+    assert re.findall(r"Overfull \\hbox.*", log) == []
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kind", CLASSES)
+def test_a_papers_tables_and_charts_compile_and_fit(
+    load_study, hostile, typeset, tmp_path, kind
+):
+    study = load_study("lmu-2010-xen")
+    checking.check_due_studies(timedelta(0))
+    rows = comparison_rows(
+        study,
+        systems=facets(study).systems,
+        filters={},
+        verdicts=study_verdicts(study),
+    )
+    table = comparison_table(rows)
+    repeated = comparison_table([NATIVE, MEASURED])
+    tables = [
+        tabular(each, replace(SOURCE, show=show), is_wide=is_wide)
+        for each in (table, repeated, hostile)
+        for show in SHOWN
+        for is_wide in (False, True)
+    ]
+    drawn = chart_values(repeated, SPEED)
+    for inches in (3.33, 7):
+        picture = paper(chart_of(drawn), "pgf", width=inches * 72)
+        (tmp_path / f"{inches}.pgf").write_bytes(picture)
+    charts = [
+        rf"\begin{{{each}}}\resizebox{{\linewidth}}{{!}}{{\input{{{inches}.pgf}}}}\end{{{each}}}"
+        for each, inches in (("figure", "3.33"), ("figure*", "7"))
+    ]
+    # Many floats: none waits for the end.
+    fragments = [rf"{each}\clearpage" for each in tables]
+
+    log = typeset("\n".join([*fragments, *charts]), kind)
+
+    assert re.findall(r"Overfull \\hbox.*", log) == []
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kind", CLASSES)
+def test_evidence_compiles_and_fits_its_page(typeset, kind):
+    many = [Measured(f"Lab {at}", 0.5 + at / 200) for at in range(40)]
+    hostile_labs = [Measured(name, 0.8) for name in HOSTILE]
+    fragments = [
+        evidence_latex(*stated(*labs), EVIDENCE) for labs in (LABS, many, hostile_labs)
+    ]
+
+    log = typeset("\n".join(fragments), kind)
 
     assert re.findall(r"Overfull \\hbox.*", log) == []
 

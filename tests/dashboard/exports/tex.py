@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|[{}$&#%_^~]|\n|[^\\{}$&#%_^~\n]+")
-TABLES = ("tblr", "longtblr")
+TABLES = ("tblr", "longtblr", "tabular")
 COMMANDS = {
     *("begin", "end", "begingroup", "endgroup", "par", "linewidth", "hspace"),
     *("fontsize", "selectfont", "bfseries", "itshape", "rlap", "allowbreak"),
@@ -12,7 +12,15 @@ COMMANDS = {
     *("toprule", "midrule", "bottomrule", "cmidrule", "sisetup", "label", "caption"),
     *("nopagebreak", "noindent", "smallskip", "smallskipamount", "raggedright"),
     *("providecommand", "def", "ifdim", "ifdefined", "Umathcode", "symbol", "else"),
-    *("fi", "relax", "leq", "geq"),
+    *(
+        "multicolumn",
+        "centering",
+        "arraybackslash",
+        "dimexpr",
+        "setlength",
+        "tabcolsep",
+    ),
+    *("fi", "relax", "leq", "geq", "tau", "clearpage"),
 }
 
 
@@ -69,7 +77,7 @@ def _is_row(it: Reading) -> bool:
 
 def _command(it: Reading, name: str, after: list[str]) -> None:
     if name == "begin":
-        if after[1] in TABLES or after[1] == "table":
+        if after[1] in TABLES or after[1] in ("table", "table*"):
             it.open.append((after[1], it.depth))
     elif name == "end":
         assert it.open[-1:] == [(after[1], it.depth)], f"{after[1]} is not open here"

@@ -1,6 +1,7 @@
 """Numbers as they are written, and the shade of a ratio."""
 
 import pytest
+from django.utils import translation
 
 from dashboard.kit import figures
 
@@ -30,11 +31,11 @@ def test_it_writes_the_digits_that_are_stored(value, text):
     ("value", "text"),
     [
         (13.08, "13.08"),
-        (97.36363636363636, "97.3636"),
-        (108837.962, "108,838"),
-        (36831.66, "36,831.7"),
-        (3108035.0, "3,108,035"),
-        (0.000123456789, "0.000123457"),
+        (97.36363636363636, "97.36"),
+        (108837.962, "108,800"),
+        (3108035.0, "3,108,000"),
+        (0.000123456789, "0.0001235"),
+        (20.0, "20"),
         (0.0, "0"),
     ],
 )
@@ -44,10 +45,66 @@ def test_it_shortens_long_numbers_for_a_table(value, text):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.2469, "0.247"), (1, "1.000"), (0.00097, "0.00097"), (1234.5, "1,234.500")],
+    [
+        *((0.2469, "0.247"), (1, "1.000"), (0.00097, "0.00097")),
+        *((13.824, "13.82"), (1234.5, "1,234"), (float("inf"), "inf")),
+    ],
 )
-def test_it_writes_a_ratio_with_three_decimals(value, text):
+def test_a_ratio_has_three_decimals_and_four_digits_at_most(value, text):
     assert figures.ratio(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "within", "texts"),
+    [
+        (0.9124, (0.8951, 0.9302), ("0.912", "0.895", "0.930")),
+        (0.83, (0.61, 1.13), ("0.83", "0.61", "1.13")),
+        # The interval justifies more digits than four.
+        (1.000312, (1.000208, 1.000416), ("1.00031", "1.00021", "1.00042")),
+        (13.8, (13.79, 13.81), ("13.800", "13.790", "13.810")),
+        # Ends that are far apart have two digits each.
+        (0.2, (0.0031, 12.4), ("0.20", "0.0031", "12")),
+    ],
+)
+def test_digits_of_a_ratio_follow_its_interval(value, within, texts):
+    assert (figures.ratio(value, within), *figures.ends(within)) == texts
+
+
+@pytest.mark.parametrize(
+    ("value", "within", "text"),
+    [
+        (13.8, (11.8, 15.8), "13.8"),
+        (13.8, (13.75, 13.85), "13.800"),
+        (25684.31, (25424.0, 25944.0), "25,680"),
+        (25684.31, (25684.2, 25684.4), "25,684.3"),  # six digits at most
+        (25684.31, (25684.31, 25684.31), "25,680"),
+    ],
+)
+def test_digits_of_a_value_follow_its_interval(value, within, text):
+    assert figures.brief(value, within) == text
+
+
+def test_values_beside_each_other_have_the_same_decimals():
+    row = [13.8, 13.82, 20.0, None, 1234.5]
+    decimals = figures.decimals_beside(row)
+
+    texts = [figures.brief(value, decimals=decimals) for value in row if value]
+    assert texts == ["13.80", "13.82", "20.00", "1,234"]
+    assert figures.brief(20.0, decimals=figures.decimals_beside([20.0, 25.0])) == "20"
+
+
+def test_an_overhead_has_as_many_digits_as_its_ratio():
+    assert figures.overhead(0.9124, (0.8951, 0.9302)) == "8.8\xa0%"
+    assert figures.overhead(0.83, (0.61, 1.13)) == "17\xa0%"
+    assert figures.overhead(0.99969, (0.99959, 0.99979)) == "0.031\xa0%"
+
+
+def test_a_quoted_ratio_never_changes_its_form():
+    assert [figures.quoted_ratio(it) for it in (0.5, 0.0012, 1234.5)] == [
+        "0.500",
+        "0.0012",
+        "1,234.500",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -128,3 +185,14 @@ def test_it_writes_amounts_of_memory(number, text):
 def test_it_writes_an_overhead_with_its_sign(ratio, text, whole):
     assert figures.overhead(ratio) == f"{text}\N{NO-BREAK SPACE}%"
     assert figures.whole_overhead(ratio) == f"{whole}\N{NO-BREAK SPACE}%"
+
+
+def test_the_language_is_asked_for_once_and_then_again():
+    with figures.asked_once(), translation.override("de"):
+        assert figures.number(1.5) == "1.5"
+        with figures.for_files():
+            assert figures.number(2.5) == "2.5"
+    with translation.override("de"):
+        assert figures.number(1.5) == "1,5"
+        with figures.asked_once():
+            assert figures.number(1.5) == "1,5"

@@ -46,7 +46,7 @@ def flag(pair):
 def addresses(pair, flag):
     """Every page that is kept, and a part of one."""
     native = Cell.objects.get(system__hypervisor="native").system_id
-    ids = {"cell": pair.pk, "system": pair.system_id}
+    ids = {"cell": pair.pk, "system": pair.system_id, "study": pair.study_id}
     ids |= {"one": native, "other": pair.system_id}
     return [each.format(**ids) for each in counted(STUDY, is_kept=True)]
 

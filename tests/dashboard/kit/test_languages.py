@@ -44,7 +44,7 @@ def test_every_language_tells_its_two_signs_apart():
 def test_each_kind_of_number_follows_the_language():
     with translation.override("de"):
         assert figures.exact(1234567.25) == "1.234.567,25"
-        assert figures.brief(0.123456789) == "0,123457"
+        assert figures.brief(0.123456789) == "0,1235"
         assert figures.ratio(0.984) == "0,984"
         assert figures.ratio(0.0012) == "0,0012"
         assert figures.overhead(0.984) == "1,6\N{NO-BREAK SPACE}%"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dashboard.kit.table_cells import cell_view, sentence
-from tests.comparison_rows import NATIVE, changed
+from dashboard.kit.table_cells import cell_view, row_decimals, sentence
+from tests.comparison_rows import MEASURED, NATIVE, changed
 
 ROW = changed(
     NATIVE,
@@ -22,7 +22,7 @@ ALONE = {"efficiency": None, "baseline_value": None, "baseline_n": None}
 def test_a_pair_shows_its_efficiency_its_value_and_its_runs():
     view = cell_view(ROW)
 
-    assert (view.main, view.sub, view.n) == ("0.247", "13.08\xa0MB/s", "n 1")
+    assert (view.main, view.sub, view.n) == ("0.247", "13.08", "n 1")
     assert (view.kind, view.shade, view.state) == ("ratio", "slow-5", "")
     assert sentence(ROW) == (
         "0.247 of native: 13.08\xa0MB/s against 52.97\xa0MB/s, "
@@ -42,7 +42,7 @@ def test_a_native_cell_shows_its_value_and_no_shade():
 
     assert (view.main, view.sub, view.shade, view.kind) == (
         "52.97",
-        "MB/s",
+        "",
         "",
         "value",
     )
@@ -86,3 +86,27 @@ def test_a_doubtful_pair_says_so_beside_its_ratio(state):
     assert view.shade
     assert view.state
     assert sentence(row).endswith("Ninety days apart.")
+
+
+def test_a_ratio_stands_above_its_interval_with_the_same_digits():
+    view = cell_view(changed(MEASURED, efficiency=0.9612, interval=(0.9433, 0.9794)))
+
+    assert (view.main, view.interval) == ("0.961", "0.943 to 0.979")
+    lost = cell_view(
+        changed(MEASURED, efficiency=0.9612, interval=(0.9433, 0.9794)), show="overhead"
+    )
+    assert (lost.main, lost.interval) == ("3.9\xa0%", "2.1\xa0% to 5.7\xa0%")
+
+
+def test_single_runs_of_a_row_have_the_same_decimals():
+    cells = [changed(ROW, value=value) for value in (13.8, 13.82)]
+
+    views = [cell_view(it, decimals=row_decimals(cells)) for it in cells]
+    assert [view.sub for view in views] == ["13.80", "13.82"]
+
+
+def test_a_mean_has_the_digits_of_its_own_interval():
+    mean = changed(ROW, value=13.8234, within=(11.8, 15.8))
+
+    assert cell_view(mean, decimals=2).sub == "13.8"
+    assert row_decimals([mean]) == 0

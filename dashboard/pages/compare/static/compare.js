@@ -31,6 +31,8 @@
 
   const LATER = /<!--rows:([^]*?)-->/g;
   const SLICE = 40_000;
+  // After the address has the words that are searched for (row-search.js).
+  const SETTLED_MS = 450;
   const ROW_END = "</tr>\n";
   let later = [];
   let before = null;
@@ -88,6 +90,18 @@
     await bringInTurns();
     grid.parentElement.ariaBusy = null;
   };
+
+  /* The medians are those of the rows that a search leaves. */
+  let wait = 0;
+  document.addEventListener("rowsfound", () => {
+    clearTimeout(wait);
+    wait = setTimeout(async () => {
+      const asked = location.href;
+      const answer = await fetch(asked, { headers: { "HX-Request": "true", "HX-Target": "medians" } });
+      const row = document.querySelector("[data-medians]");
+      if (answer.ok && row && asked === location.href) row.outerHTML = await answer.text();
+    }, SETTLED_MS);
+  });
 
   // Paper has all rows, or it would lie.
   addEventListener("beforeprint", () => {

@@ -10,6 +10,7 @@ const addFiles = (() => {
     const open = list.querySelectorAll("[data-waiting] progress:not([hidden]), [data-later]").length;
     const read = list.querySelectorAll("[data-read]").length;
     status.textContent = all ? say("read", { done: all - open, all, read }) : "";
+    list.dispatchEvent(new CustomEvent("tallied", { detail: { open } }));
   };
 
   /* Replace an entry by what is read in its file; several entries if it is a zip. */
@@ -50,7 +51,7 @@ const addFiles = (() => {
 
   /* What is too large is said before it is sent. */
   const largeKind = ({ file, path }) => {
-    const kind = /\.zip$/i.test(path) ? "zip" : "file";
+    const kind = /\.(zip|tar|tgz|tar\.gz)$/i.test(path) ? "zip" : "file";
     return file.size > Number(form.getAttribute(`data-${kind}-limit-bytes`)) ? kind : "";
   };
 

@@ -8,10 +8,12 @@
 
   const chosenOnes = () => unstored().filter((entry) => find("[data-pick]", entry)?.checked);
 
-  const store = async (source, entries) => {
+  const store = async ({ source, system, entries }) => {
     const bars = entries.map(uploadEntry.progress);
     try {
-      const answer = await send(form.action, fieldsOf(source, "store", entries), (share) => bars.forEach((bar) => bar(share)));
+      const fields = fieldsOf(source, "store", entries);
+      fields.set("system", system);
+      const answer = await send(form.action, fields, (share) => bars.forEach((bar) => bar(share)));
       for (const entry of entries) {
         const outcome = find(`[data-outcome="${entry.dataset.index}"]`, answer);
         if (outcome) uploadEntry.settle(entry, outcome);
@@ -23,13 +25,28 @@
     }
   };
 
+  /* An archive is sent once for each of its folders' systems. */
   const bySource = (entries) => {
-    const groups = new Map();
+    const groups = [];
     for (const entry of entries) {
       const source = sources.get(entry);
-      groups.set(source, [...(groups.get(source) ?? []), entry]);
+      const system = uploadFolders.systemOf(entry);
+      const group = groups.find((one) => one.source === source && one.system === system);
+      if (group) group.entries.push(entry);
+      else groups.push({ source, system, entries: [entry] });
     }
-    return [...groups];
+    return groups;
+  };
+
+  /* What their tests need for a verdict, once all is compared. */
+  const tell = async (study, systems) => {
+    const fields = new FormData();
+    fields.set("csrfmiddlewaretoken", find("[name=csrfmiddlewaretoken]").value);
+    fields.set("do", "standing");
+    fields.set("study", study);
+    for (const system of systems) fields.append("systems", system);
+    const answer = await send(form.action, fields).catch(() => null);
+    if (answer) find("[data-standing]").replaceChildren(answer);
   };
 
   const storeAll = async (chosen) => {
@@ -40,7 +57,7 @@
     };
     total.hidden = false;
     count();
-    await Promise.all(bySource(chosen).map(([source, entries]) => inTurn(() => store(source, entries)).then(count)));
+    await Promise.all(bySource(chosen).map((group) => inTurn(() => store(group)).then(count)));
   };
 
   form.addEventListener("submit", async (event) => {
@@ -52,8 +69,19 @@
       status.textContent = say("nothing");
       return;
     }
+    if (find("[data-waiting] progress:not([hidden]), [data-later]")) {
+      status.textContent = say("reading");
+      return;
+    }
     const study = document.getElementById("target-study").selectedOptions[0];
     button.disabled = true;
+    if (!(await uploadFolders.register(chosen))) {
+      button.disabled = false;
+      find("[data-folder-problem]:not([hidden])")?.closest("[data-folder-of]").scrollIntoView({ block: "nearest" });
+      return;
+    }
+    const systems = new Set(chosen.map(uploadFolders.systemOf));
+    find("[data-standing]").replaceChildren();
     await storeAll(chosen);
     button.disabled = false;
     total.hidden = true;
@@ -63,6 +91,7 @@
     link.href = study.dataset.runs;
     link.hidden = false;
     await follow(study.dataset.processing);
+    await tell(study.value, systems);
   });
 
   addEventListener("beforeunload", (event) => {

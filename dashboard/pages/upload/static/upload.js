@@ -15,6 +15,7 @@ const upload = (() => {
     fields.delete("file");
     fields.set("do", what);
     fields.set("name", source.path);
+    fields.set("modified", source.file.lastModified);
     for (const entry of entries) {
       const index = entry.dataset.index;
       fields.append("pick", index);

@@ -34,6 +34,37 @@ def test_two_native_systems_of_one_study_are_both_named():
     assert len(finding.subjects) == 6
 
 
+def test_two_native_systems_of_different_sessions_may_differ_by_the_day():
+    one = natives("a", 50, 61, 44, session="May")
+    other = natives("b", 55, 67.1, 48.4, session="June")
+
+    [finding] = disagreements(*one, *other)
+
+    assert finding.severity == "check"
+    assert "different sessions (May and June)" in finding.sentence
+
+
+@pytest.mark.parametrize("session", ["", "May"])
+def test_the_same_session_or_none_that_is_known_explains_nothing(session):
+    one, other = (
+        natives(name, *values, session=session)
+        for name, values in (("a", (50, 61, 44)), ("b", (55, 67.1, 48.4)))
+    )
+
+    [finding] = disagreements(*one, *other)
+
+    assert finding.severity == "impossible"
+
+
+def test_no_day_makes_a_machine_twice_as_fast():
+    one = natives("a", 50, 61, 44, session="May")
+    other = natives("b", 99, 123, 88, session="June")
+
+    [finding] = disagreements(*one, *other)
+
+    assert finding.severity == "impossible"
+
+
 def test_native_systems_within_noise_agree():
     assert disagreements(*natives("a", 50, 61, 44), *natives("b", 50.9, 60.2, 44)) == []
 

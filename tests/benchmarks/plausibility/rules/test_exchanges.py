@@ -1,6 +1,8 @@
+from dataclasses import replace
+
 import pytest
 
-from tests.benchmarks.plausibility.cast import cell, findings
+from tests.benchmarks.plausibility.cast import cell, findings, run, sample
 
 NATIVE = [2711.4, 1880.2, 3544.9, 5121.7, 4410.3, 2933.8]
 SPEEDS = {"native": 1.0, "xen": 0.62, "kvm": 0.93, "docker": 0.99}
@@ -61,6 +63,24 @@ def test_a_rate_that_was_taken_for_a_time_is_named():
     assert finding.evidence["expected"] == [pytest.approx(112, rel=0.1)]
 
 
+def test_two_systems_that_lie_close_tell_a_frame_rate_from_a_frame_time():
+    """11.1 ms a frame are 90 frames a second: no factor of 40, and no third system."""
+    facts = {"metric": "time", "unit": "ms", "better": "lower", "component": "CPU"}
+    read = {case: [10.0 + case, 10.2 + 1.03 * case] for case in range(1, 6)}
+    read[1][1] = 1000 / read[1][1]
+    members = [
+        cell(value, system=system, case=f"model {case}", is_native=False, **facts)
+        for case, values in read.items()
+        for system, value in zip(("host", "guest"), values, strict=True)
+    ]
+
+    [finding] = findings("rate-as-time", *members)
+
+    assert len(finding.subjects) == 2
+    assert "one of both" in finding.sentence
+    assert finding.evidence["expected"] == [pytest.approx(88, rel=0.05)]
+
+
 def test_a_whole_system_of_rates_is_one_doubt():
     wrong = [("kvm", f"case {row}") for row in range(len(NATIVE))]
 
@@ -74,6 +94,12 @@ def test_values_of_all_magnitudes_are_no_error():
 
     for rule in ("exchanged-values", "rate-as-time"):
         assert isinstance(findings(rule, *table({0}, values=wild)), list)
+
+
+def test_a_reciprocal_is_no_slip_as_well():
+    members = times(("kvm", "case 2"))
+
+    assert findings("unit-slip", *members) == []
 
 
 def imitated(*exchanged, reads=None):
@@ -116,3 +142,182 @@ def test_a_kvm_that_is_as_slow_as_emulation_is_not_exchanged_with_it():
     slow = {("kvm", case): 4000 * case * 0.05 for case in (1, 2, 3)}
 
     assert findings("exchanged-values", *imitated(reads=slow)) == []
+
+
+def of_two_machines(*exchanged):
+    """Two native machines of one host, one twice as fast, and a guest of each."""
+    facts = {"tool": "linpack", "metric": "time", "component": "CPU"}
+    facts |= {"unit": "s", "better": "lower"}
+    made = []
+    for case, slow, fast in (("n=2000", 44.5, 20.9), ("n=4000", 352.1, 171.3)):
+        reads = {"Windows": slow * 1.03, "Ubuntu": fast * 1.02}
+        if case in exchanged:
+            reads = dict(zip(reads, reversed(reads.values()), strict=True))
+        for system, value in (("Windows", slow), ("Ubuntu", fast)):
+            native = cell(
+                value, case=case, system=f"native {system}", is_native=True, **facts
+            )
+            guest = {"system": f"xen {system}", "system_label": f"xen {system}"}
+            guest |= {"baseline": native.id, "is_native": False}
+            made += [native, cell(reads[system], case=case, **guest, **facts)]
+    return made
+
+
+@pytest.mark.parametrize("exchanged", [{"n=2000"}, {"n=2000", "n=4000"}])
+def test_guests_at_the_native_machine_of_the_other_one_are_exchanged(exchanged):
+    [finding] = findings("exchanged-values", *of_two_machines(*exchanged))
+
+    assert finding.sentence.startswith("xen Windows and xen Ubuntu look exchanged")
+    assert len(finding.subjects) == 2 * len(exchanged)
+
+
+def test_guests_at_their_own_native_machines_are_not():
+    assert findings("exchanged-values", *of_two_machines()) == []
+
+
+def three_tests(systems, exchanged=(), unlike=()):
+    """Three tests of two cases each, on systems of these speeds; one of them has the
+    values of ``exchanged`` in each other's place, and ``unlike`` is a speed there."""
+    made = []
+    for test, base in (("a", 100.0), ("b", 7.0), ("c", 1900.0)):
+        for case in (1, 2):
+            for system in systems:
+                other = dict(zip(exchanged, reversed(exchanged), strict=True))
+                name = other.get(system, system) if test == "c" else system
+                speed = dict(unlike).get(system, systems[name])
+                speed = speed if test == "c" else systems[name]
+                made.append(
+                    cell(
+                        base * case * speed,
+                        **{"tool": test, "case": f"{test}{case}", "system": system},
+                        **{"system_label": system, "is_native": system == "native"},
+                    )
+                )
+    return made
+
+
+@pytest.mark.parametrize("others", [{}, {"docker": 0.98}])
+def test_all_of_a_test_exchanged_is_known_by_the_other_tests(others):
+    systems = {"native": 1.0, "kvm": 0.7, **others}
+
+    [finding] = findings("exchanged-values", *three_tests(systems, ("native", "kvm")))
+
+    assert "native and kvm look exchanged in c1 and 1 more case" in finding.sentence
+    assert "in other tests kvm is slower" in finding.sentence
+
+
+def test_a_test_that_one_system_alone_does_faster_is_not_exchanged():
+    systems = {"native": 1.0, "kvm": 0.7, "docker": 0.98}
+    cached = three_tests(systems, unlike={"kvm": 1.4})
+
+    assert findings("exchanged-values", *three_tests(systems)) == []
+    assert findings("exchanged-values", *cached) == []
+
+
+def two_systems(*exchanged, cases=6, on="guest"):
+    """A machine and a guest at 0.9 of it; two cases of one of them exchanged."""
+    read = {
+        system: [
+            round(value * part, 2) for value, part in zip(row, UNEVEN, strict=True)
+        ]
+        for system, row in (
+            ("machine", NATIVE),
+            ("guest", [0.9 * value for value in NATIVE]),
+        )
+    }
+    if exchanged:
+        one, other = exchanged
+        row = read[on]
+        row[one], row[other] = row[other], row[one]
+    return [
+        cell(value, system=system, case=f"case {place}", is_native=system == "machine")
+        for system, row in read.items()
+        for place, value in enumerate(row[:cases])
+    ]
+
+
+@pytest.mark.parametrize("on", ["guest", "machine"])
+def test_two_cases_exchanged_beside_one_other_system_are_named_on_both(on):
+    members = two_systems(1, 3, on=on)
+
+    found = findings("exchanged-values", *members)
+
+    [said] = [each for each in found if "case 1 and case 3" in each.sentence]
+    assert len(said.subjects) == 4
+
+
+def test_two_cases_of_two_systems_in_their_places_are_silent():
+    assert findings("exchanged-values", *two_systems()) == []
+
+
+def test_four_cases_do_not_say_which_two_were_exchanged():
+    assert findings("exchanged-values", *two_systems(1, 3, cases=4)) == []
+
+
+def netperf(system, rate, demand, case="send", to="node6"):
+    """A run whose numbers imply two CPUs at 50 %, if they belong together."""
+    cells = [
+        cell(rate, system=system, case=f"rate {case}", tool="netperf"),
+        cell(demand, system=system, case=f"demand {case}", tool="netperf"),
+    ]
+    read = [
+        sample("throughput", rate, "MiB/s", cell=cells[0].id),
+        sample("CPU utilization remote", 50.0, "%"),
+        sample("service demand remote", demand, "us/KB", cell=cells[1].id),
+    ]
+    parameters = {"to": to}
+    samples = tuple(replace(each, parameters=parameters) for each in read)
+    return [*cells, run(system=system, host="alpha", samples=samples)]
+
+
+def demand_of(rate):
+    """Two CPUs at 50 % are a second of CPU time each second."""
+    return 1e6 / (rate * 1024)
+
+
+def test_runs_that_contradict_themselves_until_a_metric_is_exchanged_are_named():
+    members = [
+        *netperf("xen", 112.0, demand_of(41.3)),
+        *netperf("kvm", 41.3, demand_of(112.0)),
+    ]
+
+    [finding] = findings("exchanged-in-runs", *members)
+
+    assert "xen and kvm look exchanged" in finding.sentence
+    assert "service demand remote or throughput" in finding.sentence
+    assert len(finding.subjects) == 4
+
+
+def test_runs_that_contradict_themselves_however_they_are_exchanged_are_not():
+    members = [*netperf("xen", 112.0, 6.5), *netperf("kvm", 41.3, 17.1)]
+
+    assert findings("exchanged-in-runs", *members) == []
+
+
+def of_another_study(read, **facts):
+    """A native machine of this host in another study, in three cases."""
+    return [
+        cell(value, **{"study": "there", "system": "its", "is_native": True}, **facts)
+        for value in read
+    ]
+
+
+def test_a_guest_exchanged_with_another_one_s_native_is_known_by_another_study():
+    """Windows and Linux run natively at 100 and 160, and did so elsewhere."""
+    windows = {"guest_os": "Windows", "case": "write"}
+    linux = {"guest_os": "Linux", "case": "write"}
+    native = cell(158.0, system="windows", is_native=True, **windows)
+    linux_native = cell(160.0, system="linux", is_native=True, **linux)
+    guest = cell(100.0, system="kvm", baseline=linux_native.id, **linux)
+    own = cell(99.0, system="xen", baseline=native.id, **windows)
+    members = [native, linux_native, guest, own]
+    others = [
+        *of_another_study([100.0], **windows),
+        *of_another_study([160.0], **linux),
+    ]
+
+    [finding] = findings("exchanged-values", *members, others=others)
+
+    assert {each.id for each in finding.subjects} == {native.id, guest.id}
+    assert finding.quotes == ("there",)
+    assert findings("exchanged-values", *members) == []

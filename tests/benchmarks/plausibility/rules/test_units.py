@@ -226,3 +226,120 @@ def test_slots_that_give_their_sum_are_not_doubted():
 )
 def test_a_slip_has_the_name_of_its_factor(unit, off, factor):
     assert nearest_factor(cell(1.0, unit=unit), off, 0.3) == factor
+
+
+def linpack(*times, **facts):
+    """One case of LINPACK on as many systems; native comes first."""
+    usual = {"tool": "linpack", "metric": "time", "unit": "s", "better": "lower"}
+    usual |= {"component": "CPU", "case": "n=2000", **facts}
+    return [
+        cell(time, system=f"system {place}", is_native=place == 0, **usual)
+        for place, time in enumerate(times)
+    ]
+
+
+def test_minutes_among_seconds_stand_out_though_the_systems_share_no_other_case():
+    # The other row of the table is of other circumstances.
+    together = [
+        replace(one, id=f"{one.id}/2", case="n=4000", scenario="parallel", vms=vms)
+        for vms, one in enumerate(linpack(214, 429), 2)
+    ]
+
+    [finding] = findings("unit-slip", *linpack(20.9, 21.4, 60 * 20.4, 21.0), *together)
+
+    assert finding.evidence["factor"] == "60 (seconds and minutes)"
+    assert finding.evidence["value"] == 1224
+
+
+def processes(*rates, unit="MB/s", first=2):
+    """One test with more and more processes, on one system."""
+    return [
+        cell(
+            rate,
+            **{"system": "kvm", "unit": unit, "component": "disk"},
+            **{"case": f"{operation} {count}", "tool": "b_eff_io"},
+            parameters={"operation": operation, "processes": str(count)},
+        )
+        for place, rate in enumerate(rates)
+        for operation, count in [(("read", "write")[place % 2], first + place // 2)]
+    ]
+
+
+def test_a_case_far_beyond_all_others_of_its_test_is_a_slip_on_one_system_too():
+    [finding] = findings("unit-slip", *processes(7.1, 4.4, 7.7, 4361.0, 8.2, 5.8))
+
+    assert finding.evidence["value"] == 4361
+
+
+def test_a_case_with_a_setting_of_its_own_may_be_as_far_away():
+    sizes = [
+        cell(rate, system="kvm", case=size, parameters={"size": size})
+        for size, rate in zip("abcdef", (7.1, 4.4, 7.7, 4361.0, 8.2, 5.8), strict=True)
+    ]
+
+    assert findings("unit-slip", *sizes) == []
+
+
+def test_operations_have_no_bits():
+    eight = {"unit": "1/s", "component": "CPU", "better": "higher"}
+
+    assert findings("unit-slip", *linpack(314, 314 * 7.2, 320, 310, **eight)) == []
+
+
+def test_a_system_as_slow_as_emulation_in_cpu_and_memory_has_no_slipped_times():
+    slow = {"linpack": 64.0, "ramspeed": 1 / 64}
+    members = []
+    for place, (tool, better, unit) in enumerate(
+        [("linpack", "lower", "s"), ("ramspeed", "higher", "MB/s")]
+    ):
+        for row in range(3):
+            facts = {"tool": tool, "better": better, "unit": unit, "case": f"{row}"}
+            facts["component"] = ("CPU", "memory")[place]
+            native = cell(100.0 * (row + 1), **facts)
+            members.append(native)
+            for system, factor in (("kvm", 1.0), ("tcg", slow[tool])):
+                mean = native.mean * factor
+                guest = {"baseline": native.id, "baseline_mean": native.mean}
+                members.append(cell(mean, system=system, **facts, **guest))
+
+    assert findings("unit-slip", *members) == []
+    [finding] = findings("emulation-speed", *members)
+    assert len(finding.subjects) == 6
+
+
+def by_two_clocks(guest_rate):
+    """What stress-ng prints: operations by the wall clock and by CPU time, 4 cases."""
+    usual = {"cpu": 5368, "vm": 54693, "matrix": 9120}
+    rates = {"native": usual | {"cache": 4990}, "kvm": usual | {"cache": guest_rate}}
+    by_cpu = {"native": usual | {"cache": 314}, "kvm": usual | {"cache": 3796}}
+    return [
+        cell(
+            value,
+            id=f"{system}/{metric}/{stressor}",
+            metric=metric,
+            case=f"{metric} {stressor}",
+            parameters={"stressor": stressor},
+            unit="1/s",
+            system=system,
+            is_native=system == "native",
+        )
+        for metric, systems in (("rate", rates), ("rate by CPU time", by_cpu))
+        for system, values in systems.items()
+        for stressor, value in values.items()
+    ]
+
+
+def test_a_test_that_ran_faster_by_every_clock_is_no_slip():
+    assert flagged(*by_two_clocks(21161)) == []
+
+
+def test_a_rate_that_is_off_by_one_clock_alone_is_a_slip():
+    assert flagged(*by_two_clocks(5010)) == [
+        ["kvm/rate by CPU time/cache", "native/rate by CPU time/cache"]
+    ]
+
+
+def test_two_metrics_off_by_one_factor_are_two_slips():
+    both = by_two_clocks(4990 * 3796 / 314)
+
+    assert len(flagged(*both)) == 2

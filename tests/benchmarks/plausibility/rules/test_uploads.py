@@ -65,6 +65,20 @@ def test_runs_without_starts_are_known_by_all_they_read():
     assert pairs(*runs, *copies) == said_of(runs, copies)
 
 
+def test_runs_that_came_three_times_without_starts_count_once():
+    runs = uploads(VALUES)
+    copies = [*again(runs), *again(runs, upload="a third time")]
+
+    assert sorted(pairs(*runs, *copies)) == sorted(said_of([*runs, *runs], copies))
+
+
+def test_a_coarse_clock_that_reads_three_values_three_times_is_no_upload():
+    steps = [2711.4, 2698.0, 2735.9]
+    read = [steps[place] for place in (0, 1, 0, 2, 2, 1, 0, 1, 2)]
+
+    assert pairs(*uploads(read)) == []
+
+
 def test_starts_that_the_second_upload_leaves_out_do_not_hide_it():
     runs = uploads(VALUES, starts=range(5))
     copies = again(runs, started_at=None)

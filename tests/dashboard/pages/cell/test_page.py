@@ -7,15 +7,17 @@ from html import unescape
 import numpy as np
 import pytest
 
-from benchmarks.comparing import evidence as selector
-from benchmarks.comparing.evidence import cell_samples
+from benchmarks.comparing import cell_evidence as selector
+from benchmarks.comparing.cell_evidence import cell_samples
 from benchmarks.models import Cell, Run, Study
 from benchmarks.studies import checking
 from benchmarks.uploads import intake, processing
 from dashboard import wording
 from dashboard.wording import states
+from tests.documents import in_turn
+from tests.own_tools import boot_sample, declare
 
-QUERIES = 16
+QUERIES = 17
 LIST = "/studies/alpha-lab/study/runs/"
 BIMODAL = (108.43, 55.64, 62.37, 107.52, 58.87, 61.35, 111.10, 57.87, 58.17)
 CALM = (99.8, 100.1, 100.0, 100.3, 99.9, 100.2)
@@ -55,11 +57,12 @@ def xen_cell():
 def sides(submit, run_document, xen):
     """Submit several runs a side and return the Xen cell."""
 
-    def make(own, baseline):
-        submit(
+    def make(own, baseline, is_in_turn=False):
+        runs = [
             *(run_document(value) for value in baseline),
             *(run_document(value, system=xen) for value in own),
-        )
+        ]
+        submit(*(in_turn(runs) if is_in_turn else runs))
         checking.check_due_studies(timedelta(0))
         return xen_cell()
 
@@ -118,7 +121,8 @@ def test_iterations_of_a_single_run_are_a_strip_and_nothing_more(
 
 
 def test_runs_enough_are_drawn_in_four_ways_each_with_its_table(client, sides):
-    page = client.get(address(sides([9.7, 9.8, 9.9, 10.0, 10.1], CALM)))
+    cell = sides([9.7, 9.8, 9.9, 10.0, 10.1], CALM, is_in_turn=True)
+    page = client.get(address(cell))
 
     charts = page.context["page"].charts
     assert [chart.slug for chart in charts] == ["strip", "order", "histogram", "ecdf"]
@@ -126,8 +130,17 @@ def test_runs_enough_are_drawn_in_four_ways_each_with_its_table(client, sides):
     assert page.content.decode().count("Show data as table") == 4
 
 
+def test_runs_of_unknown_time_are_drawn_in_no_order(client, sides):
+    page = client.get(address(sides([10.1, 10.0, 9.9, 9.8, 9.7], CALM)))
+
+    charts = page.context["page"].charts
+    assert [chart.slug for chart in charts] == ["strip", "histogram", "ecdf"]
+    assert "Not known is the order of the runs: this cell, baseline." in charts[0].note
+    assert "no order was looked for" in words(page.text)
+
+
 def test_two_speeds_are_shown_in_place_of_a_mean_and_a_verdict(text, sides):
-    cell = sides(BIMODAL, CALM)
+    cell = sides(BIMODAL, CALM, is_in_turn=True)
 
     page = text(address(cell))
     headline, page = headline_of(page), words(page)
@@ -149,7 +162,8 @@ def scattered(*levels):
 def test_what_hardly_moves_the_mean_is_said_and_leaves_the_verdict(text, sides):
     runs = scattered(98.0, *[100.0] * 40)
 
-    page = words(text(address(sides(runs, scattered(*[100.0] * 10)))))
+    cell = sides(runs, scattered(*[100.0] * 10), is_in_turn=True)
+    page = words(text(address(cell)))
 
     assert "the first run differs from the others, which moves the mean by" in page
     assert "below a quarter of the band; the figure stands." in page
@@ -195,7 +209,8 @@ def test_a_refused_verdict_names_its_reasons_and_the_runs_that_help(client, side
 
 
 def test_more_than_what_is_studied_differs_is_amber(client, submit, run_document, xen):
-    submit(run_document(52.97), run_document(13.08, system={**xen, "vcpus": 1}))
+    native = run_document(52.97, system={"vcpus": 2})
+    submit(native, run_document(13.08, system={**xen, "vcpus": 1}))
 
     comparability = client.get(address(xen_cell())).context["page"].comparability
 
@@ -486,3 +501,15 @@ def test_the_eleven_readings_of_server_b_get_no_single_figure(client, load_study
         assert "59 MB/s (64 %) or 109 MB/s (36 %)" in words(page)
         assert wording.quantity(cell.mean, "MB/s") not in page
         assert "bimodal" in codes_of(answer)
+
+
+def test_a_tool_that_a_lab_declared_leads_to_its_declaration(
+    client, lab, submit, run_document
+):
+    declare(lab)
+    submit(run_document(tool="boot-time", samples=[boot_sample()]))
+    cell = Cell.objects.get()
+
+    page = client.get(f"/studies/alpha-lab/study/cells/{cell.pk}/").text
+
+    assert '<a href="/labs/alpha-lab/tools/boot-time/">Boot stopwatch</a>' in page

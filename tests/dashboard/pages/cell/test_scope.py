@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.models import Cell
 from benchmarks.studies import checking
+from tests.dashboard.markup import unbroken
 
 STUDY = "/studies/alpha-lab/study"
 STEADY = (100.0, 100.4, 99.7, 100.1, 99.9, 100.2)
@@ -79,6 +80,62 @@ def test_on_different_days_sessions_are_advised_and_no_more_runs(measured, said)
 
     page = said(f"cells/{cell.pk}/")
 
-    assert "nobody knows how much days differ here" in page
+    assert "nobody knows how much these differ" in page
     assert "Run both sides in the same session" in page
     assert "a side bring" not in page
+
+
+def test_on_different_days_it_is_drawn_hollow_and_that_is_said(measured, said):
+    cell = measured([0.95 * value for value in STEADY], day=7)
+    native = Cell.objects.exclude(pk=cell.pk).get()
+    hollow = "Hollow: each side ran in sessions of its own"
+
+    compare, direct, card, chart = (
+        said(address)
+        for address in (
+            "compare/",
+            f"direct/?pin={cell.system_id},{native.system_id}",
+            f"compare/cell/?cell={cell.pk}",
+            "compare/chart/",
+        )
+    )
+
+    assert [hollow in page for page in (compare, direct, card)] == [True] * 3
+    assert ['"interval-bar hollow"' in page for page in (direct, card)] == [True] * 2
+    assert "circle-open" in chart
+    # Until Plotly has come, and on a phone's paper.
+    assert 'class="mark round hole"' in compare
+
+
+def test_pages_and_files_say_of_what_verdicts_speak(measured, said, client):
+    measured([0.8 * value for value in STEADY])
+    held = "Verdicts hold in this session of 2026-05-03 (1)."
+
+    files = {
+        form: client.get(f"{STUDY}/compare.{form}").text
+        for form in ("csv", "json", "tex")
+    }
+
+    assert held in said("compare/")
+    assert held in unbroken(files["tex"].replace("\\hspace{0pt}", ""))
+    assert "in this session of 2026-05-03" in files["csv"]
+    assert "in this session of 2026-05-03" in files["json"]
+    assert held in said("report/")
+    assert "slower, in this session of 2026-05-03" in said("report/")
+
+
+def test_a_verdict_without_times_is_weak_evidence_everywhere(
+    submit, run_document, xen, said, client
+):
+    for side, factor in (({}, 1.0), ({"system": xen}, 0.8)):
+        submit(*(run_document(factor * value, **side) for value in STEADY))
+    checking.check_due_studies(timedelta(0))
+
+    compare, report = said("compare/"), said("report/")
+    source = client.get(f"{STUDY}/compare.tex").text
+
+    assert 'aria-label="Verdict: slower. Weak evidence."' in compare
+    assert "data-weak" in compare
+    assert "weak evidence" in report
+    assert "weak evidence: start times are not stated" in source
+    assert '"is_weak": true' in client.get(f"{STUDY}/compare.json").text

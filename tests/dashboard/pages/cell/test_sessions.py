@@ -101,8 +101,8 @@ def test_unknown_times_are_weak_evidence(measure, seen):
 def test_every_pen_draws_it():
     marks = [
         RatioMark("day <1>", 0.95, 0.93, 0.97, "0.95"),
-        RatioMark("day 2", 0.96, None, None, "0.96", is_hollow=True),
-        RatioMark("all", 0.955, 0.94, 0.97, "0.955", is_whole=True, is_faint=True),
+        RatioMark("day 2", 0.96, None, None, "0.96", strength="hollow"),
+        RatioMark("all", 0.955, 0.94, 0.97, "0.955", is_whole=True, strength="faint"),
     ]
 
     chart = session_ratio_chart(marks, 0.02, "ratio")

@@ -64,6 +64,7 @@ def sample(number, case):
 
 
 def show_overhead(sheet):
+    sheet.get_by_text("Sort and filter rows").click()
     sheet.get_by_label("Cells show").select_option("overhead")
 
 

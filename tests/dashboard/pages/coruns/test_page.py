@@ -166,10 +166,10 @@ def test_work_for_the_cpu_is_drawn_against_both_targets(client, load_study):
 
     (targets,) = page.context["page"].drawings
     assert targets.rows[1][1:] == (
-        "429.47\xa0s",
+        "429.5\xa0s",
         "321.3\xa0s",
         "1.337",
-        "429.78\xa0s",
+        "429.8\xa0s",
         "0.999",
     )
     assert [trace["type"] for trace in figure(targets.figure)["data"]] == ["bar"] + [

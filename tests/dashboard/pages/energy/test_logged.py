@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils.html import escape
 
-from benchmarks.models import RunEnergy
+from benchmarks.models import Run, RunEnergy, Session, Study
 from benchmarks.power import integration
 from benchmarks.power.logs import keep_power
 from dashboard.charts import plotly
@@ -70,7 +70,7 @@ def test_it_says_who_takes_more_for_the_work(text, works, upload):
     assert "sysbench, cpu" in page
     # 4500 J against 3600 J for the same operations.
     assert "25\xa0% more energy per operation" in page
-    assert "(1.250 [" in page
+    assert "(1.25 [1.14, 1.37]" in page
 
 
 def test_every_figure_stands_in_the_table_twin(client, works, upload):
@@ -170,6 +170,22 @@ def test_runs_that_overlapped_are_in_no_table(
     assert client.get(PAGE).context["page"].logged.workloads == ()
 
 
+def test_a_ratio_across_days_says_that_days_may_differ(text, works, upload):
+    """Both sides were metered on one day each: a room's warmth is in that ratio."""
+    upload(piece(READINGS))
+    study = Study.objects.get()
+    for number, platform in enumerate(("native", "Xen")):
+        sitting = Session.objects.create(
+            lab=study.lab, study=study, name=f"day {number}"
+        )
+        Run.objects.filter(system__hypervisor=platform).update(sitting=sitting)
+
+    page = text(PAGE)
+
+    assert "in different sessions" in page
+    assert "nobody knows how much these differ" in page
+
+
 def test_two_meters_refuse_what_they_could_make_alone(
     text, submit, run_document, upload
 ):
@@ -199,5 +215,5 @@ def test_the_tab_stands_where_a_log_was_integrated(text, works, upload):
 def test_its_queries_are_fixed(client, works, upload, django_assert_num_queries):
     upload(piece(READINGS))
 
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         client.get(PAGE)

@@ -47,13 +47,15 @@ def measured(tool, submit, run_document):
 
 
 def test_a_maintainer_declares_a_tool_as_the_api_does(keeper, lab):
-    page = keeper.post(NEW, FORM, follow=True)
+    page = keeper.post(NEW, {**FORM, "metric-0-kind": "setting"}, follow=True)
 
     version = OwnTool.objects.get().versions.get()
     assert page.redirect_chain == [(TOOL, 302)]
     assert (version.title, version.who) == ("Boot stopwatch", "carol")
     assert version.metrics[0]["work_class"] == "system-process-creation"
     assert version.metrics[0]["primary"] is True
+    assert version.metrics[0]["kind"] == "setting"
+    assert "fixed before the test: no speed" in page.text
     assert "System: process creation" in page.text
     entry = AuditEntry.objects.get(lab=lab)
     assert (entry.kind, entry.who) == ("declared_tool", "carol")

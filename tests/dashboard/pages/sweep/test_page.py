@@ -76,7 +76,7 @@ def test_every_point_of_the_chart_stands_in_the_table(text, swept):
 
     assert figure(page)["layout"]["shapes"][0]["y0"] == 1
     table = re.findall(r'<td class="num heat-[\w-]+"[^>]*>([\d.]+)<small>', page)
-    assert table == ["1.000", "1.000", "0.700", "0.400"]
+    assert table == ["1.0000", "1.0000", "0.7000", "0.4000"]
 
 
 def test_systems_are_chosen_in_the_address(text, swept):

@@ -1,8 +1,10 @@
 """What is taken out of a file or a zip, and what is refused with a sentence."""
 
+import gzip
 import io
 import random
 import re
+import tarfile
 import zipfile
 
 import pytest
@@ -170,3 +172,89 @@ def test_no_damage_does_worse_than_a_refusal():
             assert member.refusal is None or isinstance(
                 member.refusal, FileRefusedError
             )
+
+
+def tarred(files, mode="w:gz"):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode=mode) as archive:
+        for name, data in files.items():
+            info = data if isinstance(data, tarfile.TarInfo) else tarfile.TarInfo(name)
+            text = b"" if info is data else data
+            info.size, info.mtime = len(text), 1_795_211_625
+            archive.addfile(info, io.BytesIO(text))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz"])
+def test_a_tar_is_its_files_with_their_dates(mode):
+    found = taken(tarred({"./kvm/._one": b"x", **TEXTS}, mode), name="r.tgz")
+
+    assert [(each.name, each.data) for each in found] == [
+        ("r.tgz/kvm/one.txt", b"first"),
+        ("r.tgz/two.txt", b"second"),
+    ]
+    assert found[0].modified.isoformat() == "2026-11-20T21:53:45+00:00"
+
+
+def test_only_the_wanted_files_of_a_tar_are_unpacked():
+    file = io.BytesIO(tarred(TEXTS))
+
+    (one,) = members("r.tgz", file, LIMIT, lambda index: index == 1)
+    assert (one.index, one.data) == (1, b"second")
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE])
+def test_a_link_of_a_tar_is_never_followed(kind):
+    link = tarfile.TarInfo("passwd")
+    link.type, link.linkname = kind, "/etc/passwd"
+
+    assert "a link or a device" in sentence(tarred({"passwd": link}))[0]
+
+
+def test_a_tar_that_unpacks_to_too_much_is_refused(monkeypatch):
+    monkeypatch.setattr(archives, "MAX_TOTAL_BYTES", archives.MIB)
+    monkeypatch.setattr(archives, "_TAR_MARGIN", archives.MIB)
+
+    text, status = sentence(tarred({"zeros": b"\0" * (3 * archives.MIB)}))
+    assert "unpacks to more than 1 MiB" in text
+    assert status == 413
+
+
+def test_a_bomb_of_a_tar_is_refused_by_its_ratio():
+    zeros = b"\0" * (30 * archives.MIB)
+
+    assert sentence(tarred({"zeros": zeros}))[1] == 413
+
+
+def test_a_header_that_claims_a_memory_is_not_read():
+    claim = tarfile.TarInfo("pax")
+    claim.type = tarfile.XHDTYPE
+    claim.size = 8 * 1024**3
+    data = claim.tobuf(tarfile.GNU_FORMAT) + b"\0" * 1024
+
+    assert sentence(gzip.compress(data))[1] == 413
+
+
+def test_too_many_files_of_a_tar_are_refused():
+    crowd = {str(n): b"" for n in range(archives.MAX_MEMBERS + 1)}
+
+    assert re.findall(r"\d+", sentence(tarred(crowd))[0]) == ["201", "200"]
+
+
+def test_what_gzip_packed_and_is_no_tar_is_said():
+    assert "no tar that can be opened" in sentence(gzip.compress(b"text"))[0]
+    assert "no file" in sentence(tarred({}))[0]
+    inner = tarred({"inner.tgz": tarred(TEXTS)})
+    assert "within an archive" in sentence(inner)[0]
+
+
+def test_no_damage_of_a_tar_does_worse_than_a_refusal():
+    whole, random_ = tarred(TEXTS, "w"), random.Random(2)
+    for turn in range(600):
+        data = bytearray(whole[:3072])
+        for _ in range(random_.randint(1, 4)):
+            data[random_.randrange(len(data))] = random_.randrange(256)
+        damaged = bytes(data)
+        for member in taken(gzip.compress(damaged) if turn % 2 else damaged):
+            refusal = member.refusal
+            assert refusal is None or isinstance(refusal, FileRefusedError)

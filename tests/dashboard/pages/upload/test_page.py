@@ -11,6 +11,7 @@ from django.contrib.auth import get_user_model
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from benchmarks.broker import connection
 from benchmarks.models import Agent, Host, Membership, Run, RunOutput, System
 from benchmarks.studies import saving
 from benchmarks.uploads import processing
@@ -573,3 +574,18 @@ def test_what_is_no_text_is_said_and_not_shown(client, person):
     assert "NUL characters" in page
     assert "\x00f" not in page
     assert "x00f" not in page
+
+
+@pytest.mark.parametrize("headers", [SCRIPT, {}])
+def test_who_previews_too_much_is_told_when_to_go_on(
+    member, lab, settings, headers, valkey
+):
+    settings.LAB_PREVIEWS_PER_MINUTE = 1
+    connection().delete(f"quota:lab-previews:{lab.pk}")
+    assert send(member, upload(HDPARM), headers=headers).status_code == 200
+
+    answer = send(member, upload(HDPARM), headers=headers)
+
+    assert answer.status_code == 429
+    assert "1 files a minute" in words(answer)
+    assert 0 < int(answer["Retry-After"]) <= 60

@@ -20,6 +20,7 @@ from dashboard.pages.versions import views
 from dashboard.pages.versions.files import version_texts
 from tests.dashboard.exports import tex
 from tests.dashboard.pages.report import paper
+from tests.own_tools import boot_sample, declare
 
 STUDY = "/studies/alpha-lab/study/"
 WAITING_NOTE = 'class="note note-wait section-tight"'
@@ -327,3 +328,21 @@ def test_its_files_name_the_reference_where_there_is_no_native_machine(
     lines = list(csv.DictReader(io.StringIO(files["csv"])))
     assert {line["against"][:17] for line in lines} == {"compared with KVM"}
     assert {line["address"] for line in lines} == {json.loads(files["json"])["address"]}
+
+
+def test_its_page_and_its_files_hold_what_was_declared(
+    client, lab, study, submit, run_document, publish
+):
+    declare(lab)
+    submit(run_document(tool="boot-time", samples=[boot_sample()]))
+    checking.check_due_studies(timedelta(0))
+    version = publish(study)
+
+    page = client.get(f"/versions/{version.pk}/").text
+    document = json.loads(version_texts(version, "http://testserver")["json"])
+    answer = client.get(f"/api/v1/versions/{version.pk}/").json()
+
+    assert '<code class="small">alpha-lab:boot-time</code>' in page
+    assert "Boot stopwatch" in page
+    for kept in (document["declarations"], answer["declarations"]):
+        assert kept[0]["metrics"][0]["name"] == "boot time"

@@ -1,0 +1,213 @@
+"""/reviews/: what many studies said together on a day, to be cited; and their files."""
+
+from typing import Any, Final
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from api.evidence import EvidenceItemSerializer
+from api.kit.fields import Choice, Text
+from api.kit.queries import HypervisorParameter, ListQuery
+from api.kit.shapes import ListOf, StrictSerializer, checked
+from api.kit.views import AddressedRow, ApiView
+from benchmarks.evidence.reading import Question
+from benchmarks.models import Review, ReviewFile
+from benchmarks.publishing.reviews import (
+    MOST_QUESTIONS,
+    REVIEW_TASK,
+    find_review,
+    find_review_file,
+    publish_review,
+    visible_reviews,
+)
+from benchmarks.tasks import send_by_name
+from benchmarks.work_classes import WORK_CLASSES
+
+EXAMPLE: Final = OpenApiExample(
+    "What KVM costs at two kinds of work",
+    value={
+        "title": "What KVM costs",
+        "authors": "Doe, Jane; Roe, Richard",
+        "questions": [
+            {"hypervisor": "KVM", "work_class": "cpu-integer"},
+            {"hypervisor": "KVM", "work_class": "disk-random-write"},
+        ],
+    },
+    request_only=True,
+)
+
+
+class QuestionInput(StrictSerializer):
+    """A hypervisor, in any spelling, and a class of work."""
+
+    hypervisor = HypervisorParameter(max_length=100)
+    work_class = Choice(choices=list(WORK_CLASSES))
+
+
+class ReviewInput(StrictSerializer):
+    """What the review is called, who wrote it, and what it asks."""
+
+    title = Text(max_length=300)
+    authors = Text(max_length=500, help_text="Parted by semicolons: Doe, Jane; Roe, R.")
+    questions = ListOf(child=QuestionInput(), min_length=1, max_length=MOST_QUESTIONS)
+    flagged = Choice(
+        choices=("without", "with"),
+        required=False,
+        help_text="Whether what a flag doubts is pooled: without, unless told.",
+    )
+    note = Text(multiline=True, required=False, max_length=10_000)
+
+
+class ReviewFileSerializer(serializers.Serializer[Any]):
+    """A file; ``sha256`` is of exactly the bytes that ``url`` hands out."""
+
+    name = serializers.CharField()
+    size = serializers.IntegerField()
+    sha256 = serializers.CharField(source="digest")
+    url = serializers.SerializerMethodField()
+
+    @extend_schema_field(OpenApiTypes.URI)
+    def get_url(self, file: ReviewFile) -> str:
+        place = {"pk": file.review_id, "name": file.name}
+        request = self.context.get("request")
+        return reverse("api:review-file", kwargs=place, request=request)
+
+
+class ReviewedVersionSerializer(serializers.Serializer[Any]):
+    """The newest published version of a study on that day."""
+
+    id = serializers.IntegerField()
+    number = serializers.IntegerField()
+    level = serializers.CharField()
+    sha256 = serializers.CharField()
+
+
+class ReviewedStudySerializer(serializers.Serializer[Any]):
+    """A study that the review rests on; ``digest`` is of what it said."""
+
+    study = serializers.CharField()
+    title = serializers.CharField()
+    author = serializers.CharField(allow_blank=True)
+    institution = serializers.CharField(allow_blank=True)
+    published = serializers.CharField(allow_blank=True)
+    data_licence = serializers.CharField(allow_blank=True)
+    version = ReviewedVersionSerializer(allow_null=True)
+    digest = serializers.CharField()
+
+
+class ReviewSerializer(AddressedRow):
+    """A review. ``page`` is the address to cite; ``sha256`` covers all its files.
+
+    That is of the lines ``sha256  name``, in the order of the names; empty while a
+    worker still writes them.
+    """
+
+    address = "api:review"
+
+    id = serializers.IntegerField()
+    url = serializers.SerializerMethodField()
+    page = serializers.SerializerMethodField()
+    lab = serializers.CharField(source="lab.slug")
+    title = serializers.CharField()
+    authors = serializers.CharField()
+    note = serializers.CharField(allow_blank=True)
+    published_at = serializers.DateTimeField(source="requested_at")
+    published_by = serializers.CharField()
+    product_version = serializers.CharField()
+    rule_set = serializers.IntegerField()
+    flagged = serializers.SerializerMethodField()
+    studies = ReviewedStudySerializer(source="content.studies", many=True)
+    sha256 = serializers.CharField(source="digest", allow_blank=True)
+    files = ReviewFileSerializer(many=True)
+    withdrawn_at = serializers.DateTimeField(allow_null=True)
+    withdrawn_reason = serializers.CharField(allow_blank=True)
+
+    @extend_schema_field(OpenApiTypes.URI)
+    def get_page(self, review: Review) -> str:
+        # The page's address is a promise: it is written out, not looked up.
+        place = f"/reviews/{review.pk}/"
+        return str(self.context["request"].build_absolute_uri(place))
+
+    @extend_schema_field(serializers.ChoiceField(choices=("without", "with")))
+    def get_flagged(self, review: Review) -> str:
+        return "with" if review.content["with_flagged"] else "without"
+
+
+class WholeReviewSerializer(ReviewSerializer):
+    """A review with its numbers, as ``/evidence/`` said them on that day."""
+
+    questions = EvidenceItemSerializer(source="content.questions", many=True)
+
+
+class ReviewsView(ApiView):
+    """Every published review; ``POST`` publishes one."""
+
+    query_class = ListQuery
+
+    @extend_schema(
+        summary="List reviews",
+        operation_id="reviews_list",
+        responses=ReviewSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        return self.page_of(visible_reviews(self.viewer), ReviewSerializer)
+
+    @extend_schema(
+        summary="Publish a review",
+        operation_id="reviews_create",
+        request=ReviewInput,
+        responses={201: WholeReviewSerializer, 200: WholeReviewSerializer},
+        examples=[EXAMPLE],
+    )
+    def post(self, request: Request) -> Response:
+        given = checked(ReviewInput, request.data)
+        review, is_new = publish_review(
+            lab=self.lab,
+            viewer=self.lab_viewer,
+            who=self.agent.name,
+            person=None,
+            site=request.build_absolute_uri("/").rstrip("/"),
+            title=given["title"],
+            authors=given["authors"],
+            note=given.get("note", ""),
+            with_flagged=given.get("flagged") == "with",
+            questions={
+                Question(it["hypervisor"], it["work_class"])
+                for it in given["questions"]
+            },
+        )
+        if is_new:
+            send_by_name(REVIEW_TASK, review.pk)
+        return self.created_or_known(WholeReviewSerializer, review, is_new)
+
+
+class ReviewView(ApiView):
+    """One review."""
+
+    @extend_schema(summary="Read a review", responses=WholeReviewSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        review = find_review(self.viewer, pk)
+        return Response(self.shown(WholeReviewSerializer, review))
+
+
+class ReviewFileView(ApiView):
+    """A file of a review, the same bytes for ever."""
+
+    @extend_schema(
+        summary="Download a file of a review",
+        operation_id="review_file",
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+    )
+    def get(self, request: Request, pk: int, name: str) -> HttpResponse:
+        file = find_review_file(self.viewer, pk, name)
+        headers = {
+            "Content-Disposition": f'attachment; filename="review-{pk}-{file.name}"',
+            "ETag": f'"{file.digest}"',
+        }
+        kind = "application/octet-stream"
+        return HttpResponse(bytes(file.content), content_type=kind, headers=headers)

@@ -1,0 +1,236 @@
+"""What platforms kept of native speed at one class of work: the figures of an answer.
+
+PURE. A platform is a hypervisor in one version on one machine, or a hypervisor over
+all machines: of two machines only the ratio to each one's own native speed is
+comparable. Nothing is pooled here (`benchmarks.evidence` does that): an answer has the
+range of what was measured, on how many systems, and by how many runs.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import exp, log, log1p
+from typing import Final, Literal
+
+from benchmarks.analysis.intervals import normal_quantile
+from benchmarks.analysis.verdicts import CONFIDENCE
+
+FEWEST_LABS: Final = 3
+"""Below these the evidence is weak, whatever the runs say (rule set 2, section 11)."""
+REPEATED: Final = 3
+MARGIN: Final = 0.02
+"""Platforms that differ by less do not stand apart."""
+SURE: Final = normal_quantile((1 + CONFIDENCE) / 2)
+Kind = Literal["compared", "alone", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What one system kept at one class of work, of its study's effects.
+
+    ``ratios`` of the ``cells`` have a ratio to native that counts; ``low`` and ``high``
+    are the extremes of their natural logarithms, ``total`` is their sum. ``flagged`` of
+    them are doubted by a flag; ``fewest`` and ``most`` are numbers of runs.
+    """
+
+    study: int
+    system: int
+    host: int
+    work: str
+    cells: int
+    ratios: int
+    low: float = 0.0
+    high: float = 0.0
+    total: float = 0.0
+    fewest: int = 0
+    most: int = 0
+    flagged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a platform kept of native speed: ``low`` to ``high``, 1 is native.
+
+    ``mean`` is the mean natural logarithm over its systems' ratios.
+    """
+
+    hypervisor: str
+    name: str
+    low: float
+    high: float
+    mean: float
+    systems: int
+    hosts: frozenset[int]
+    studies: int
+    labs: int
+    fewest: int
+    most: int
+    flagged: int
+
+    @property
+    def is_single_run(self) -> bool:
+        """Whether not one of its ratios rests on repeated runs."""
+        return self.most < 2
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known of one class of work, the fastest platform first.
+
+    ``unusable`` were measured, but have no ratio to native that counts; ``missing``
+    nobody measured here. Of two machines only ratios to the own native are told.
+    """
+
+    work: str
+    standings: tuple[Standing, ...]
+    unusable: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def kind(self) -> Kind:
+        if len(self.standings) > 1:
+            return "compared"
+        return "alone" if self.standings else "nothing"
+
+    @property
+    def is_same_host(self) -> bool:
+        return len({host for each in self.standings for host in each.hosts}) == 1
+
+    @property
+    def are_single_runs(self) -> bool:
+        return bool(self.standings) and all(it.is_single_run for it in self.standings)
+
+    @property
+    def labs(self) -> int:
+        """How many labs stand behind the platform that has the fewest."""
+        return min((each.labs for each in self.standings), default=0)
+
+    @property
+    def is_weak(self) -> bool:
+        """Too few labs, or nothing was repeated: no more than a hint."""
+        return self.labs < FEWEST_LABS or any(
+            each.fewest < REPEATED for each in self.standings
+        )
+
+    @property
+    def flagged(self) -> int:
+        return sum(each.flagged for each in self.standings)
+
+    @property
+    def apart(self) -> float:
+        """How far the two platforms that differ most stand apart.
+
+        The distance of their means by their spreads: 1 is where their ranges, if they
+        were even, would just touch. 0 where they differ by less than the margin.
+        """
+        return max(map(_apart, combinations(self.standings, 2)), default=0.0)
+
+
+def _apart(pair: tuple[Standing, Standing]) -> float:
+    one, other = pair
+    distance = abs(one.mean - other.mean)
+    if distance < log1p(MARGIN):
+        return 0.0
+    spread = (_log_range(one) + _log_range(other)) / 2
+    return distance / max(spread, log1p(MARGIN))
+
+
+def _log_range(standing: Standing) -> float:
+    return log(standing.high / standing.low)
+
+
+def answers(
+    effects: Iterable[Effects],
+    names: Mapping[tuple[int, int], tuple[str, str, str]],
+    asked_for: Collection[str],
+) -> dict[str, Answer]:
+    """Answer for every class of work. ``names``: of a study's system its hypervisor,
+    the name of its platform and who measured it."""
+    by_work: dict[str, dict[str, list[Effects]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for each in effects:
+        if each.work:
+            platform = names[each.study, each.system][1]
+            by_work[each.work][platform].append(each)
+    return {
+        work: _answer(work, platforms, names, asked_for)
+        for work, platforms in by_work.items()
+    }
+
+
+def _answer(
+    work: str,
+    platforms: Mapping[str, Sequence[Effects]],
+    names: Mapping[tuple[int, int], tuple[str, str, str]],
+    asked_for: Collection[str],
+) -> Answer:
+    standings, unusable, measured = [], [], set()
+    for platform, members in platforms.items():
+        first = members[0]
+        hypervisor = names[first.study, first.system][0]
+        measured.add(hypervisor)
+        known = [each for each in members if each.ratios]
+        if not known:
+            unusable.append(platform)
+            continue
+        ratios = sum(each.ratios for each in known)
+        standings.append(
+            Standing(
+                hypervisor=hypervisor,
+                name=platform,
+                low=exp(min(each.low for each in known)),
+                high=exp(max(each.high for each in known)),
+                mean=sum(each.total for each in known) / ratios,
+                systems=len({(each.study, each.system) for each in known}),
+                hosts=frozenset(each.host for each in known),
+                studies=len({each.study for each in known}),
+                labs=len({names[each.study, each.system][2] for each in known}),
+                fewest=min(each.fewest for each in known),
+                most=max(each.most for each in known),
+                flagged=sum(each.flagged for each in known),
+            )
+        )
+    return Answer(
+        work,
+        tuple(sorted(standings, key=lambda it: (-it.mean, it.name))),
+        tuple(sorted(unusable)),
+        tuple(name for name in asked_for if name not in measured),
+    )
+
+
+def telling(found: Mapping[str, Answer]) -> Answer | None:
+    """Return the answer to begin with: of most platforms, where they stand apart."""
+    return max(
+        found.values(),
+        key=lambda it: (len(it.standings), it.apart, it.work),
+        default=None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Indirect:
+    """A ratio of two ratios to native, each on its own machine, with its 95 % interval.
+
+    The interval is None where one of both has none.
+    """
+
+    ratio: float
+    interval: tuple[float, float] | None
+
+
+def indirect(
+    one: tuple[float, float | None], other: tuple[float, float | None]
+) -> Indirect:
+    """Set two natural logarithms of ratios, with their variances, against each other.
+
+    Both variances add (rule set 2, section 11); None: nobody knows it.
+    """
+    distance = one[0] - other[0]
+    if one[1] is None or other[1] is None:
+        return Indirect(exp(distance), None)
+    half = SURE * (one[1] + other[1]) ** 0.5
+    return Indirect(exp(distance), (exp(distance - half), exp(distance + half)))

@@ -1,0 +1,347 @@
+"""What stands behind one cell of a comparison: its runs, its samples, its baseline's.
+
+And whether its two sides may be set side by side, how many runs would help, and where
+a study's numbers were printed.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, groupby
+from statistics import fmean
+from typing import Any
+
+from django.db.models import Count, QuerySet, Value
+from django.db.models.functions import Coalesce
+
+from benchmarks.analysis.baselines import Comparability, Difference
+from benchmarks.analysis.hosts import HostsCompared, beside_hosts
+from benchmarks.analysis.sessions import BOOT
+from benchmarks.analysis.speeds import MIN_RUNS
+from benchmarks.analysis.widths import runs_for_width, width_sentence
+from benchmarks.comparing.lights import Lights, beside_baseline, system_facts
+from benchmarks.comparing.row import CIRCUMSTANCES, ComparisonRow
+from benchmarks.comparing.rows import (
+    Reference,
+    compared_cells,
+    comparison_row,
+)
+from benchmarks.comparing.verdicts import rollups_of, study_verdicts
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Case, Cell, Flag, Run, Sample, Study, System
+from benchmarks.models.run import IN_ORDER_OF_RUNS, MeanInOrder
+from benchmarks.sentences import Sentence
+from benchmarks.studies.cell_sessions import unordered_cells
+from benchmarks.studies.flags import visible_flags
+from benchmarks.uploads.runs import visible_runs
+from benchmarks.viewer import Viewer
+
+SAMPLES_SHOWN = 5_000
+KEY = ("study_id", "system_id", *CIRCUMSTANCES)
+
+LINE = (
+    *("run_id", "run__session__name", "run__sitting__name", "run__started_at"),
+    *("run__clock", "sequence", "repetition", "value"),
+)
+
+RUNS_SHOWN = 100
+
+SIZES = ("cores", "memory_bytes")
+
+MOST_VALUES = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class RunSamples:
+    """The samples that one run has of a case, in their order.
+
+    ``session`` is the one it counts in; until a check what its uploader named.
+    """
+
+    run_id: int
+    session: str
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class CellSamples:
+    """A cell's runs with their samples; ``is_cut``: there are more than these.
+
+    ``is_ordered``: it is known in which order they ran.
+    """
+
+    runs: tuple[RunSamples, ...] = ()
+    is_cut: bool = False
+    is_ordered: bool = True
+
+    @property
+    def count(self) -> int:
+        return sum(len(run.values) for run in self.runs)
+
+    @property
+    def is_of_run_means(self) -> bool:
+        """Whether there are enough runs for their means to be the series."""
+        return len(self.runs) >= MIN_RUNS
+
+    @property
+    def series(self) -> tuple[float, ...]:
+        """What a cell's shape is found in: run means, or the iterations of few runs."""
+        if self.is_of_run_means:
+            return tuple(run.mean for run in self.runs)
+        return tuple(value for run in self.runs for value in run.values)
+
+
+@dataclass(frozen=True)
+class RunValue:
+    """A run and the mean of its samples of the case."""
+
+    run: Run
+    value: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class CellEvidence:
+    """A cell with the runs it was summarised from, and those it was set against.
+
+    ``flags`` are those of both sides: either withholds the verdict. ``hosts`` are their
+    machines, where somebody chose a baseline on another one.
+    """
+
+    row: ComparisonRow
+    cell: Cell
+    baseline: Cell | None
+    runs: tuple[RunValue, ...]
+    baseline_runs: tuple[RunValue, ...]
+    samples: CellSamples
+    baseline_samples: CellSamples
+    flags: tuple[Flag, ...] = ()
+    tested: int = 0
+    hosts: HostsCompared | None = None
+
+    @cached_property
+    def comparability(self) -> Comparability | None:
+        """What is known of both sides; what the study studies may differ.
+
+        Facts that came with runs count where both sides state them: what only one side
+        happened to send says nothing about the other.
+        """
+        if self.baseline is None:
+            return None
+        one, other = (
+            _sent(value.run for value in runs)
+            for runs in (self.runs, self.baseline_runs)
+        )
+        shared = one.keys() & other.keys()
+        compared = beside_baseline(
+            self.cell.study,
+            self.cell.system,
+            self.baseline.system,
+            (_chosen(one, shared), _chosen(other, shared)),
+        )
+        return beside_hosts(compared, self.hosts) if self.hosts else compared
+
+
+@dataclass(frozen=True)
+class PrintedValue:
+    """A number where it was printed; ``value`` is in the unit of the case."""
+
+    run: Run
+    case: Case
+    repetition: int
+    value: float
+
+    @property
+    def system(self) -> System:
+        return self.run.system
+
+
+@dataclass(frozen=True)
+class PrintedTable:
+    """A table of a document, with its numbers in the order of their uploads."""
+
+    document: str
+    table: str
+    values: tuple[PrintedValue, ...]
+
+
+def samples_of_cell(cell: Cell) -> QuerySet[Sample]:
+    """Return the samples that a cell was summarised from."""
+    same_run: dict[str, Any] = {f"run__{name}": getattr(cell, name) for name in KEY}
+    same_run |= {"run__duplicate_of": None, "run__status": Run.Status.PARSED}
+    return Sample.objects.filter(lab_id=cell.lab_id, case_id=cell.case_id, **same_run)
+
+
+def sample_lines(cell: Cell) -> Iterator[tuple[Any, ...]]:
+    """Yield all of a cell's samples as `LINE` has them, few in memory at a time."""
+    ordered = samples_of_cell(cell).order_by(*IN_ORDER_OF_RUNS, "sequence")
+    return ordered.values_list(*LINE).iterator(chunk_size=SAMPLES_SHOWN)
+
+
+def cell_samples(cell: Cell | None) -> CellSamples:
+    """Return a cell's samples in one query, at most ``SAMPLES_SHOWN``.
+
+    In the order in which its shape was looked at. A run that the limit would cut in
+    two is left out, unless it is the only one.
+    """
+    if cell is None:
+        return CellSamples()
+    ordered = samples_of_cell(cell).order_by(*IN_ORDER_OF_RUNS, "sequence")
+    session = Coalesce("run__sitting__name", "run__session__name", Value(""))
+    rows = ordered.values_list("run_id", session, "value")
+    # One more than is shown tells that there are more.
+    samples = list(rows[: SAMPLES_SHOWN + 1])
+    is_cut = len(samples) > SAMPLES_SHOWN
+    grouped = groupby(samples[:SAMPLES_SHOWN], key=lambda row: (row[0], row[1]))
+    runs = tuple(
+        RunSamples(run_id, session, tuple(row[2] for row in members))
+        for (run_id, session), members in grouped
+    )
+    # The first sample left out is of the last run shown: that run is cut in two.
+    if is_cut and len(runs) > 1 and samples[-1][0] == runs[-1].run_id:
+        runs = runs[:-1]
+    return CellSamples(runs, is_cut)
+
+
+def evidence(
+    viewer: Viewer, study: Study, cell_id: int, reference_id: int | None
+) -> CellEvidence:
+    """Return a cell's evidence, against native or a chosen reference system.
+
+    Raises NotFoundError when the study has no such cell or system.
+    """
+    cells = compared_cells(viewer, study=study, filters={"pk": cell_id})
+    cell = cells.first()
+    if cell is None:
+        raise NotFoundError(Sentence("cell"), cell_id)
+    reference = None
+    if reference_id is not None:
+        system = System.objects.filter(cells__study=study, pk=reference_id).first()
+        if system is None:
+            raise NotFoundError(Sentence("system"), reference_id)
+        reference = Reference.of(cell.study, system)
+        same = ("case_id", "study_id", *CIRCUMSTANCES)
+        wanted = {name: getattr(cell, name) for name in same}
+        wanted["system_id"] = system.pk
+    else:
+        stored = getattr(cell, "efficiency", None)
+        wanted = {"pk": stored.baseline_id if stored else None}
+    # The whole study for one cell: its verdict is corrected for all others.
+    verdicts = study_verdicts(study, reference.system if reference else None)
+    # The viewer may not be allowed to see what a cell was set against; a cell of the
+    # chosen system would be set against itself.
+    visible = Cell.objects.visible_to(viewer).filter(**wanted).exclude(pk=cell.pk)
+    baseline = visible.select_related("system__host", "study__lab", "case").first()
+    sides = [side.system for side in (cell, baseline) if side is not None]
+    lights = Lights(study, {system.pk: system for system in sides}, reference)
+    row = comparison_row(cell, reference, verdicts.of(cell.pk), lights)
+    unordered = unordered_cells([cell.pk, *([baseline.pk] if baseline else [])])
+    samples, baseline_samples = (
+        replace(cell_samples(side), is_ordered=not side or side.pk not in unordered)
+        for side in (cell, baseline)
+    )
+    means = _run_means(cell, samples), _run_means(baseline, baseline_samples)
+    run_ids = [pk for side in means for pk, _mean, _n in side]
+    runs = visible_runs(viewer, pk__in=run_ids).in_bulk()
+    own, other = (
+        tuple(RunValue(runs[pk], mean, n) for pk, mean, n in side if pk in runs)
+        for side in means
+    )
+    ids = [side.pk for side in (cell, baseline) if side is not None]
+    return CellEvidence(
+        row=row,
+        cell=cell,
+        baseline=baseline,
+        runs=own,
+        baseline_runs=other,
+        samples=samples,
+        baseline_samples=baseline_samples,
+        flags=tuple(visible_flags(viewer, cells__in=ids).distinct()),
+        tested=verdicts.tested,
+        hosts=reference.hosts.get(cell.system.host_id) if reference else None,
+    )
+
+
+def _run_means(cell: Cell | None, samples: CellSamples) -> list[tuple[int, float, int]]:
+    """Return the first runs of a cell, each with the mean and number of its samples."""
+    if cell is None:
+        return []
+    # Samples that were cut lack whole runs: their means come from the database.
+    if not samples.is_cut:
+        runs = samples.runs[:RUNS_SHOWN]
+        return [(run.run_id, run.mean, len(run.values)) for run in runs]
+    values = samples_of_cell(cell).values_list("run")
+    means = values.annotate(mean=MeanInOrder(), count=Count("value"))
+    return list(means.order_by(*IN_ORDER_OF_RUNS)[:RUNS_SHOWN])
+
+
+def stated_differences(evidence: CellEvidence) -> tuple[Difference, ...]:
+    """Return what both sides state, differently, and the study does not study.
+
+    Of what came with runs only how large the machines were; and not their hosts, for
+    two machines are always named.
+    """
+    if evidence.baseline is None or evidence.comparability is None:
+        return ()
+    systems = (evidence.cell.system, evidence.baseline.system)
+    named = {*chain.from_iterable(map(system_facts, systems)), *SIZES}
+    return tuple(
+        fact
+        for fact in evidence.comparability.unwanted
+        if fact.one and fact.other and fact.name in named
+    )
+
+
+def _sent(runs: Iterable[Run]) -> dict[str, str]:
+    """Return the facts on which all runs of a side agree."""
+    sides = [
+        {
+            name: str(value)
+            for name, value in run.facts.items()
+            # A boot is its session's: every day of a machine has another one.
+            if not isinstance(value, dict | list) and name != BOOT
+        }
+        for run in runs
+    ]
+    first = sides[0] if sides else {}
+    return {
+        name: value
+        for name, value in first.items()
+        if all(side.get(name) == value for side in sides)
+    }
+
+
+def _chosen(facts: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
+    return {name: facts[name] for name in names}
+
+
+def width_advice(cell: Cell, baseline: Cell, half_width: float) -> str:
+    """Say how many more runs narrow the interval; nothing where spread is unknown."""
+    if min(cell.n, baseline.n) < 2 or cell.shape_codes or baseline.shape_codes:
+        return ""
+    own, other = rollups_of([cell]), rollups_of([baseline])
+    wanted = int(runs_for_width(own, other, half_width)[0])
+    return width_sentence(min(cell.n, baseline.n), wanted, half_width)
+
+
+def printed_tables(viewer: Viewer, study: Study) -> tuple[PrintedTable, ...]:
+    """Return a study's numbers by document and table; live runs have neither."""
+    runs = (
+        Run.objects.visible_to(viewer)
+        .filter(study=study, status=Run.Status.PARSED)
+        .exclude(document="")
+    )
+    samples = Sample.objects.filter(lab=study.lab_id, run__in=runs)
+    printed = samples.select_related("run__system__host", "case")
+    by_place: dict[tuple[str, str], list[PrintedValue]] = {}
+    for sample in printed.order_by("run", "sequence")[:MOST_VALUES]:
+        run = sample.run
+        value = PrintedValue(run, sample.case, sample.repetition, sample.value)
+        by_place.setdefault((run.document, run.table), []).append(value)
+    return tuple(
+        PrintedTable(*place, tuple(values)) for place, values in by_place.items()
+    )

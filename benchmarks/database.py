@@ -1,0 +1,47 @@
+"""Reading of one moment; and whether an error means that PostgreSQL was away."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import (
+    DatabaseError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    connection,
+    transaction,
+)
+
+
+@contextmanager
+def one_moment() -> Iterator[None]:
+    """Let all that is read here be as it is now, whatever others store meanwhile.
+
+    A page that asks twice must not find cells of a system that it has not read. In a
+    transaction that somebody else began nothing can be promised.
+    """
+    if connection.in_atomic_block:
+        yield
+        return
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        yield
+
+
+def was_away(error: BaseException | None) -> bool:
+    """Return whether the same is worth another try, because PostgreSQL is the reason.
+
+    A connection that ends between a question and its answer has no SQLSTATE: psycopg
+    cannot tell its kind then, and raises the most general error there is.
+    """
+    if isinstance(error, OperationalError | InterfaceError):
+        return True
+    is_general = type(error) in {DatabaseError, InternalError}
+    return is_general and sqlstate(error) is None
+
+
+def sqlstate(error: BaseException | None) -> str | None:
+    """Return PostgreSQL's code of an error, if it has one."""
+    code: str | None = getattr(getattr(error, "__cause__", None), "sqlstate", None)
+    return code

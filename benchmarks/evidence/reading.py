@@ -1,0 +1,191 @@
+"""Reads what studies found of questions, for the viewer who asks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from django.db import connection
+
+from benchmarks.evidence.synthesis import Part
+from benchmarks.models import Case, Effect, Host, Lab, Study, System
+from benchmarks.viewer import Viewer
+
+MOST_CELLS: Final = 50
+"""So many cells of a part are named; all of them count."""
+
+# Who measured: an institution, whichever lab keeps its results here.
+LAB: Final = """
+    COALESCE(NULLIF(study.institution, ''), NULLIF(study.author, ''), lab.name)
+"""
+_FROM: Final = f"""
+    FROM {Effect._meta.db_table} AS effect
+    JOIN {Study._meta.db_table} AS study ON study.id = effect.study_id
+    JOIN {Lab._meta.db_table} AS lab ON lab.id = study.lab_id
+    JOIN {Case._meta.db_table} AS benchmark ON benchmark.id = effect.case_id
+"""
+# As `visible_studies` says it.
+SEEN: Final = f"""(
+    study.visibility = 'public' OR study.lab_id = ANY(%(labs)s)
+    OR study.visibility = 'shared' AND EXISTS (
+        SELECT FROM {Study.shared_with.through._meta.db_table} AS share
+        WHERE share.study_id = study.id AND share.lab_id = ANY(%(labs)s)
+    )
+)"""
+_AVERAGES: Final = """
+    avg(effect.log_ratio), avg(sqrt(effect.variance)), count(*)
+"""
+# A pool takes replicated cells apart from those whose variance nobody knows.
+_KNOWN: Final = "effect.variance IS NULL, effect.log_ratio IS NULL"
+QUESTIONS: Final = f"""
+    SELECT effect.hypervisor, effect.work, effect.host_id, {LAB} AS measured_by,
+           benchmark.tool, benchmark.metric, effect.obstacle, {_AVERAGES}
+    {_FROM}
+    WHERE {SEEN} AND (effect.hypervisor, effect.work) IN (
+        SELECT * FROM unnest(%(hypervisors)s::text[], %(works)s::text[])
+    )
+    GROUP BY effect.hypervisor, effect.work, effect.host_id, measured_by,
+             benchmark.tool, benchmark.metric, effect.obstacle, {_KNOWN}
+"""
+# Options by which the path to a disk or a network is told.
+PATHS: Final = ("storage", "disk", "bus", "cache", "nic", "network", "guest_tools")
+_PATH: Final = "concat_ws(', ', {})".format(
+    ", ".join(f"NULLIF(system.options->>'{name}', '')" for name in PATHS)
+)
+ORIGINS: Final = f"""
+    SELECT effect.hypervisor, effect.work, effect.host_id, {LAB} AS measured_by,
+           benchmark.tool, benchmark.metric, effect.obstacle, {_AVERAGES},
+           effect.virtualization, {_PATH} AS path,
+           (array_agg(effect.cell_id ORDER BY effect.cell_id))[:{MOST_CELLS}],
+           min(effect.log_ratio), max(effect.log_ratio), host.slug, host.title,
+           study.id, lab.slug, study.slug, study.title, study.author,
+           study.institution, study.published, study.data_licence
+    {_FROM}
+    JOIN {System._meta.db_table} AS system ON system.id = effect.system_id
+    JOIN {Host._meta.db_table} AS host ON host.id = effect.host_id
+    WHERE {SEEN} AND effect.work <> ''
+          AND (NOT %(asked)s OR (effect.hypervisor, effect.work) IN (
+              SELECT * FROM unnest(%(hypervisors)s::text[], %(works)s::text[])
+          ))
+          AND (%(studies)s::bigint[] IS NULL OR study.id = ANY(%(studies)s))
+    GROUP BY effect.hypervisor, effect.work, effect.host_id, measured_by,
+             benchmark.tool, benchmark.metric, effect.obstacle, study.id, lab.id,
+             host.id, effect.virtualization, path, {_KNOWN}
+    ORDER BY study.id, benchmark.tool, benchmark.metric
+"""
+
+
+class Question(NamedTuple):
+    """What does this hypervisor cost for this class of work (its slug)?"""
+
+    hypervisor: str
+    work: str
+
+
+class StudyRead(NamedTuple):
+    """What is said of a study: of a thousand no objects are made."""
+
+    pk: int
+    lab: str
+    slug: str
+    title: str
+    author: str
+    institution: str
+    published: str
+    data_licence: str
+
+    @property
+    def name(self) -> str:
+        """The study as addresses name it: lab/study."""
+        return f"{self.lab}/{self.slug}"
+
+
+class HostRead(NamedTuple):
+    pk: int
+    slug: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A part with where it comes from."""
+
+    part: Part
+    study: StudyRead
+    host: HostRead
+    virtualization: str
+    path: str
+    cell_ids: tuple[int, ...]
+    lowest: float | None
+    highest: float | None
+
+    @property
+    def decade(self) -> str:
+        """The decade in which its study was published: "2010s"; empty if unknown."""
+        year = self.study.published[:4]
+        return f"{year[:3]}0s" if year.isdigit() else ""
+
+
+def parts_by_question(
+    viewer: Viewer, questions: Collection[Question]
+) -> Iterator[tuple[Question, Part]]:
+    """Yield all parts that the viewer may see of some questions, in one query."""
+    named: dict[str, Any] = {
+        "labs": sorted(viewer.lab_ids),
+        "hypervisors": [question.hypervisor for question in questions],
+        "works": [question.work for question in questions],
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(QUESTIONS, named)
+        for hypervisor, work, *rest in cursor.fetchall():
+            yield Question(hypervisor, work), _part(rest)
+
+
+def evidence_parts(viewer: Viewer, question: Question) -> list[Found]:
+    """Return everything that was measured of a question, in one query."""
+    return evidence_origins(viewer, [question]).get(question, [])
+
+
+def evidence_origins(
+    viewer: Viewer,
+    questions: Collection[Question] | None = None,
+    studies: Collection[int] | None = None,
+) -> dict[Question, list[Found]]:
+    """Return everything that was measured, question by question, in one query.
+
+    Of all questions unless some are named, and of all studies the viewer may see unless
+    their ids are.
+    """
+    named: dict[str, Any] = {
+        "labs": sorted(viewer.lab_ids),
+        "asked": questions is not None,
+        "hypervisors": [question.hypervisor for question in questions or ()],
+        "works": [question.work for question in questions or ()],
+        "studies": None if studies is None else sorted(studies),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(ORIGINS, named)
+        rows = cursor.fetchall()
+    found: dict[Question, list[Found]] = defaultdict(list)
+    for row in rows:
+        virtualization, path, cell_ids, lowest, highest = row[10:15]
+        found[Question(*row[:2])].append(
+            Found(
+                part=_part(row[2:10]),
+                study=StudyRead(*row[17:]),
+                host=HostRead(row[2], *row[15:17]),
+                virtualization=virtualization,
+                path=path,
+                cell_ids=tuple(cell_ids),
+                lowest=lowest,
+                highest=highest,
+            )
+        )
+    return dict(found)
+
+
+def _part(row: Sequence[Any]) -> Part:
+    host, lab, tool, metric, obstacle, log_ratio, sd, cells = row
+    return Part(host, lab, (tool, metric), obstacle, log_ratio, sd, cells)

@@ -1,0 +1,181 @@
+"""Who confirmed what a study found, and who contradicted it. PURE.
+
+A replication is another lab's study with the same benchmark (tool and metric) on the
+same hypervisor. Both sides are averaged first: over the cells of a benchmark, and over
+the studies of a lab. Whether one agrees with the other is asked of directions, as an
+evidence level does: slower, faster or as fast, each decided by the whole interval.
+
+- confirmed: both decide, and for the same;
+- contradicted: both decide, and for the opposite, or one for "as fast";
+- undecided: one of the two does not decide.
+
+Single runs decide nothing. They are shown, because they may be all there is, and they
+count for no level.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from math import fsum
+from statistics import stdev
+from typing import Final, Literal
+
+from benchmarks.analysis.intervals import normal_quantile
+from benchmarks.analysis.pooling import UNDECIDED, direction
+from benchmarks.analysis.verdicts import CONFIDENCE
+
+SURE: Final = normal_quantile((1 + CONFIDENCE) / 2)
+Outcome = Literal["confirmed", "contradicted", "undecided", "single_runs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one study found of a benchmark on a hypervisor, averaged over its cells.
+
+    ``log_ratio`` is the mean ln ratio of ``cells`` cells, ``sd`` their mean standard
+    error: cells of a machine share its days, so that an average is no surer than its
+    parts. ``sd`` is None of single runs.
+    """
+
+    study: Hashable
+    lab: str
+    hypervisor: str
+    benchmark: tuple[str, str]
+    log_ratio: float
+    sd: float | None
+    cells: int = 1
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of ln ratios; None of single runs."""
+        if self.sd is None:
+            return None
+        return self.log_ratio - SURE * self.sd, self.log_ratio + SURE * self.sd
+
+    @property
+    def direction(self) -> int:
+        """Where it decides, as `pooling.direction` says it."""
+        return UNDECIDED if self.interval is None else direction(*self.interval)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What another lab's study says to a finding."""
+
+    finding: Finding
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Replication:
+    """One finding of a study, and what other labs say to it.
+
+    ``between`` is the standard deviation of the labs' mean ln ratios, ``within`` the
+    mean standard error of those that repeated their runs; None where nobody did.
+    """
+
+    own: Finding
+    replies: tuple[Reply, ...]
+    between: float
+    within: float | None
+
+    @property
+    def outcome(self) -> Outcome:
+        """What all replies come to: who contradicts is never outvoted."""
+        outcomes = {reply.outcome for reply in self.replies}
+        order: tuple[Outcome, ...] = ("contradicted", "confirmed", "undecided")
+        return next((each for each in order if each in outcomes), "single_runs")
+
+    def labs(self, outcome: Outcome) -> tuple[str, ...]:
+        """Return the labs that say so, each once, by name."""
+        found = {it.finding.lab for it in self.replies if it.outcome == outcome}
+        return tuple(sorted(found))
+
+
+def replications(
+    study: Hashable, findings: Iterable[Finding]
+) -> tuple[Replication, ...]:
+    """Return, by hypervisor and benchmark, what others say to a study's findings.
+
+    ``findings`` are those of the study and of all others, several of one study and
+    benchmark among them (single runs apart). What nobody else measured is left out.
+    """
+    by_question: dict[Hashable, list[Finding]] = defaultdict(list)
+    for each in findings:
+        by_question[each.hypervisor, each.benchmark].append(each)
+    found = []
+    for members in by_question.values():
+        by_study: dict[Hashable, list[Finding]] = defaultdict(list)
+        for each in members:
+            by_study[each.study].append(each)
+        whole = {key: _whole(each) for key, each in by_study.items()}
+        own = whole.pop(study, None)
+        if own is None:
+            continue
+        others = [each for each in whole.values() if each.lab != own.lab]
+        if others:
+            found.append(_replication(own, others))
+    return tuple(sorted(found, key=lambda it: (it.own.hypervisor, it.own.benchmark)))
+
+
+def reproducing_labs(found: Sequence[Replication]) -> tuple[str, ...]:
+    """Return the labs by which a study counts as reproduced: none if any contradicts.
+
+    Each confirmed a finding of it with runs that both sides repeated.
+    """
+    if any(it.outcome == "contradicted" for it in found):
+        return ()
+    return tuple(sorted({lab for it in found for lab in it.labs("confirmed")}))
+
+
+def _replication(own: Finding, others: Sequence[Finding]) -> Replication:
+    replies = sorted(
+        (Reply(each, _outcome(own, each)) for each in others),
+        key=lambda reply: (reply.finding.lab, reply.finding.log_ratio),
+    )
+    by_lab: dict[str, list[Finding]] = defaultdict(list)
+    for each in (own, *others):
+        by_lab[each.lab].append(each)
+    means = sorted(_mean(each, lambda it: it.log_ratio) for each in by_lab.values())
+    sds = sorted(
+        _mean(known, lambda it: it.sd or 0.0)
+        for each in by_lab.values()
+        if (known := [it for it in each if it.sd is not None])
+    )
+    within = fsum(sds) / len(sds) if sds else None
+    return Replication(own, tuple(replies), stdev(means), within)
+
+
+def _outcome(own: Finding, other: Finding) -> Outcome:
+    if own.sd is None or other.sd is None:
+        return "single_runs"
+    if UNDECIDED in (own.direction, other.direction):
+        return "undecided"
+    return "confirmed" if own.direction == other.direction else "contradicted"
+
+
+def _whole(findings: Sequence[Finding]) -> Finding:
+    """Return what one study found: by its repeated cells, else by its single runs."""
+    used = [each for each in findings if each.sd is not None] or list(findings)
+    first = used[0]
+    return Finding(
+        first.study,
+        first.lab,
+        first.hypervisor,
+        first.benchmark,
+        _weighed(used, lambda it: it.log_ratio),
+        None if first.sd is None else _weighed(used, lambda it: it.sd or 0.0),
+        sum(each.cells for each in used),
+    )
+
+
+def _weighed(findings: Sequence[Finding], of: Callable[[Finding], float]) -> float:
+    """Return the mean over cells."""
+    total = fsum(of(each) * each.cells for each in findings)
+    return total / sum(each.cells for each in findings)
+
+
+def _mean(findings: Sequence[Finding], of: Callable[[Finding], float]) -> float:
+    return fsum(map(of, findings)) / len(findings)

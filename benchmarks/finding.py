@@ -1,0 +1,115 @@
+"""One search over all that somebody may see: studies, systems, hosts, benchmarks, labs.
+
+PostgreSQL's text search, with every word as the beginning of one. No trigrams, which
+would find words with slips: pg_trgm is not among the extensions of the PostgreSQL
+that `make run` brings along.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVector
+from django.db.models import Func, OuterRef, QuerySet, Subquery, TextField, Value
+
+from benchmarks.labs.pages import labs_with_counts
+from benchmarks.models import Case, Cell, Host, Study, System
+from benchmarks.studies.lists import visible
+from benchmarks.viewer import Viewer
+
+MOST_ROWS: Final = 20
+MOST_WORDS: Final = 8
+LONGEST_WORD: Final = 60
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found of each kind, best first; ``has_more``: kinds cut at MOST_ROWS.
+
+    Systems and benchmarks have the newest visible ``study`` that measured them.
+    """
+
+    studies: list[Study]
+    systems: list[tuple[System, Study]]
+    hosts: list[Host]
+    benchmarks: list[tuple[Case, Study]]
+    labs: list[Any]
+    has_more: frozenset[str]
+
+    @property
+    def n(self) -> int:
+        """How many rows are shown."""
+        return (
+            len(self.studies)
+            + len(self.systems)
+            + len(self.hosts)
+            + len(self.benchmarks)
+            + len(self.labs)
+        )
+
+
+def found(viewer: Viewer, text: str) -> Found | None:
+    """Return what has all these words, or words that begin so; None without a word."""
+    words = [word[:LONGEST_WORD] for word in _WORD.findall(text.casefold())]
+    if not words:
+        return None
+    query = SearchQuery(
+        " & ".join(f"{word}:*" for word in words[:MOST_WORDS]),
+        config="simple",
+        search_type="raw",
+    )
+    study = ("title", "slug", "author", "institution", "published", "lab__name")
+    system = (
+        *("hypervisor", "hypervisor_version", "virtualization", "guest_os"),
+        *("host__slug", "host__title", "options"),
+    )
+    rows: dict[str, list[Any]] = {
+        "studies": _best(visible(viewer), query, *study),
+        "systems": _best(
+            _measured(System.objects.select_related("host"), "system", viewer),
+            query,
+            *system,
+        ),
+        "hosts": _best(
+            Host.objects.visible_to(viewer).select_related("lab"),
+            query,
+            *("slug", "title", "lab__name"),
+        ),
+        "benchmarks": _best(
+            _measured(Case.objects.all(), "case", viewer),
+            query,
+            *("tool", "metric", "label"),
+        ),
+        "labs": _best(labs_with_counts(viewer), query, "name", "slug"),
+    }
+    has_more = frozenset(name for name, them in rows.items() if len(them) > MOST_ROWS)
+    shown = {name: them[:MOST_ROWS] for name, them in rows.items()}
+    ids = {it.study_id for name in ("systems", "benchmarks") for it in shown[name]}
+    studies = visible(viewer).in_bulk(ids)
+    for name in ("systems", "benchmarks"):
+        shown[name] = [(it, studies[it.study_id]) for it in shown[name]]
+    return Found(**shown, has_more=has_more)
+
+
+def _measured(rows: QuerySet[Any], name: str, viewer: Viewer) -> QuerySet[Any]:
+    """Return what a visible cell is about, with the study of the newest one."""
+    cells = Cell.objects.visible_to(viewer).filter(n__gt=0, **{name: OuterRef("pk")})
+    newest = cells.order_by("-study_id").values("study_id")[:1]
+    measured: QuerySet[Any] = rows.annotate(study_id=Subquery(newest))
+    return measured.filter(study_id__isnull=False)
+
+
+def _best(rows: QuerySet[Any], query: SearchQuery, *names: str) -> list[Any]:
+    """Return the rows whose columns have the words, and one more than is shown."""
+    text = Func(Value(" "), *names, function="concat_ws", output_field=TextField())
+    # PostgreSQL takes "lmu-2010-xen" for one word and a negative number.
+    words = Func(
+        *(text, Value("[^[:alnum:]]+"), Value(" "), Value("g")),
+        function="regexp_replace",
+        output_field=TextField(),
+    )
+    vector = SearchVector(words, config="simple")
+    matching = rows.annotate(found_in=vector).filter(found_in=query)
+    ranked = matching.annotate(rank=SearchRank(vector, query)).order_by("-rank", "-pk")
+    return list(ranked[: MOST_ROWS + 1])

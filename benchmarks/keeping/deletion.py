@@ -1,0 +1,177 @@
+"""Delete uploads, studies and accounts for good, and say so in the audit log.
+
+What was published stays: it is cited. Its versions, and reviews that rest on it, are
+withdrawn with the reason, and the study stays behind them as a tombstone, without data
+and closed to uploads.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from benchmarks.errors import DeletionError
+from benchmarks.evidence.pools import questions_of, renew_pools
+from benchmarks.labs.audit import log_action
+from benchmarks.labs.people import leave_all_labs
+from benchmarks.models import (
+    AuditEntry,
+    Cell,
+    CoRun,
+    Flag,
+    Lab,
+    Plan,
+    PublishingJob,
+    Report,
+    Review,
+    Run,
+    Session,
+    Study,
+    Version,
+)
+from benchmarks.publishing.reviews import withdraw_review
+from benchmarks.publishing.versions import withdraw_version
+from benchmarks.sentences import Sentence
+from benchmarks.uploads.efficiencies import normalise
+from benchmarks.uploads.processing import note_due_work
+from benchmarks.uploads.summaries import lock_cases, summarise_cells, touched_cells
+
+Kind = AuditEntry.Kind
+
+
+@dataclass(frozen=True)
+class Loss:
+    """How much a deletion takes away.
+
+    ``withdrawn`` counts versions and reviews that stay.
+    """
+
+    runs: int
+    samples: int
+    cells: int = 0
+    flags: int = 0
+    withdrawn: int = 0
+
+
+def loss_of_uploads(runs: Iterable[Run]) -> Loss:
+    """Return what would go with these uploads."""
+    parts = list(_with_all_parts(runs))
+    return Loss(len(parts), sum(run.sample_count for run in parts))
+
+
+def loss_of_study(study: Study) -> Loss:
+    """Return what would go with a study."""
+    loss = loss_of_uploads(study.runs.all())
+    return Loss(
+        loss.runs,
+        loss.samples,
+        study.cells.count(),
+        study.flags.count(),
+        study.versions.filter(withdrawn_at=None).count()
+        + Review.objects.filter(studies=study, withdrawn_at=None).count(),
+    )
+
+
+@transaction.atomic
+def delete_uploads(*, lab: Lab, runs: Iterable[Run], who: str, reason: str) -> Loss:
+    """Delete uploads with all runs that were read from them; cells follow.
+
+    What was published of them stays as it was. An agent that still has one in its
+    spool can send it again.
+    """
+    reason = _stated(reason)
+    loss = _remove(_with_all_parts(runs))
+    about = Sentence("{n} runs: {reason}", n=loss.runs, reason=reason)
+    log_action(lab=lab, person=None, agent=who, kind=Kind.DELETED_RUNS, about=about)
+    return loss
+
+
+@transaction.atomic
+def delete_study(*, study: Study, who: str, reason: str) -> Loss:
+    """Delete a study with all its data; one that was published becomes a tombstone."""
+    reason = _stated(reason)
+    locked = Study.objects.select_for_update().get(pk=study.pk)
+    if locked.deleted_at:
+        raise DeletionError(Sentence("The study was deleted before."))
+    loss = loss_of_study(locked)
+    asked = questions_of(locked)
+    _remove(locked.runs.all())
+    about = Sentence("{study}: {reason}", study=study.slug, reason=reason)
+    log_action(
+        lab=study.lab, person=None, agent=who, kind=Kind.DELETED_STUDY, about=about
+    )
+    reviews = Review.objects.filter(studies=locked)
+    if not locked.versions.exists() and not reviews.exists():
+        locked.delete()
+        renew_pools(asked)
+        return loss
+    for version in locked.versions.filter(withdrawn_at=None):
+        withdraw_version(version=version, who=who, reason=reason)
+    for review in reviews.filter(withdrawn_at=None):
+        withdraw_review(
+            review=review, who=who, reason=f"{study.title} was deleted: {reason}"
+        )
+    for model in (Flag, Report, Plan, CoRun, Session, Cell):
+        model._default_manager.filter(study=locked).delete()
+    PublishingJob.objects.filter(study=locked, version=None).delete()
+    locked.deleted_at, locked.note = timezone.now(), reason
+    locked.reference_system = None
+    locked.save(update_fields=["deleted_at", "note", "reference_system"])
+    renew_pools(asked)
+    return loss
+
+
+@transaction.atomic
+def delete_account(*, person: User, who: str) -> list[Lab]:
+    """Delete an account; return the labs it was a member of.
+
+    What it uploaded and published stays, and so does its name in the audit log and
+    under its versions. The last keeper of a lab cannot go (PlaceError).
+    """
+    name = person.get_username()
+    labs = leave_all_labs(person)
+    for lab in labs:
+        log_action(
+            lab=lab, person=None, agent=who, kind=Kind.DELETED_ACCOUNT, about=name
+        )
+    person.delete()
+    return labs
+
+
+def versions_with(runs: Iterable[Run]) -> QuerySet[Version]:
+    """Return versions that may quote these runs: of their studies, not withdrawn."""
+    studies = {run.study_id for run in runs}
+    return Version.objects.filter(study__in=studies, withdrawn_at=None)
+
+
+def _stated(reason: str) -> str:
+    if not reason.strip():
+        raise DeletionError(Sentence("Say why: the audit log keeps it."))
+    return reason.strip()
+
+
+def _with_all_parts(runs: Iterable[Run]) -> QuerySet[Run]:
+    """Return all runs of their uploads: what is kept of them is one text."""
+    sources = {run.source_id or run.pk for run in runs}
+    return Run.objects.filter(Q(pk__in=sources) | Q(source__in=sources))
+
+
+def _remove(runs: QuerySet[Run]) -> Loss:
+    """Delete runs, and bring cells and efficiencies up to date as after an upload."""
+    gone = list(runs)
+    ids = [run.pk for run in gone]
+    samples = sum(run.sample_count for run in gone)
+    # What was not counted beside one of them counts from now on.
+    freed = list(Run.objects.filter(duplicate_of__in=ids).exclude(pk__in=ids))
+    keys = touched_cells([*gone, *freed])
+    lock_cases({(key.lab_id, key.case_id) for key in keys})
+    Run.objects.filter(pk__in=ids).delete()
+    touched = summarise_cells(keys)
+    normalise(touched)
+    note_due_work(touched, [run.pk for run in freed])
+    empty = [cell.pk for cell in touched if cell.n == 0]
+    Cell.objects.filter(pk__in=empty).delete()
+    return Loss(len(gone), samples, len(empty))

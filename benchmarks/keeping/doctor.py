@@ -1,0 +1,257 @@
+"""What is wrong with an installation, or soon will be, and what to do about it."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import redis
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+from benchmarks import broker
+from benchmarks.health import health, readiness
+
+BACKUP_STAMP: Final = "last-backup"
+"""A file in VAR: `make backup` touches it when a backup is whole."""
+BACKUP_DAYS: Final = 2.0
+CLOCK_S: Final = 2.0
+FREE_SHARE, FREE_BYTES = 0.1, 2e9
+# PostgreSQL stops at two thousand million, to keep old rows from becoming new ones.
+OLDEST_TRANSACTION: Final = 1_000_000_000
+FEW_LETTERS: Final = 32
+DURABLE: Final = {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that was looked at: ``problem`` is "" where it is well.
+
+    A ``grave`` one loses data, or keeps the product from working.
+    """
+
+    what: str
+    problem: str = ""
+    grave: bool = False
+
+
+def examine() -> list[Finding]:
+    """Look at everything; whatever cannot be looked at is a finding, too."""
+    findings: list[Finding] = []
+    for look in (_settings, _servers, _clocks, _disk, _indexes, _work, _backups):
+        try:
+            findings += look()
+        except (DatabaseError, redis.RedisError, OSError) as error:
+            connection.close()
+            what = look.__name__.removeprefix("_")
+            text = " ".join(str(error).split())
+            findings.append(Finding(what, f"It cannot be looked at: {text}", True))
+    return findings
+
+
+def _settings() -> Iterator[Finding]:
+    yield Finding(
+        "DEBUG",
+        "It is on: error pages show settings to everybody. Unset DEBUG."
+        if settings.DEBUG
+        else "",
+        grave=True,
+    )
+    yield Finding(
+        "SECRET_KEY",
+        "It has fewer than 32 letters and could be guessed. Draw a longer one."
+        if len(settings.SECRET_KEY) < FEW_LETTERS
+        else "",
+        grave=True,
+    )
+    hosts = settings.ALLOWED_HOSTS
+    yield Finding(
+        "ALLOWED_HOSTS",
+        "It takes any name. Say under which ones pages are asked for."
+        if "*" in hosts
+        else "",
+    )
+    own = {"127.0.0.1", "localhost", "[::1]", "web"}
+    yield Finding(
+        "HTTPS",
+        "Others reach this server, and HTTPS is off: passwords go in clear. Put a "
+        "proxy with HTTPS in front and set HTTPS=on."
+        if set(hosts) - own and not settings.HTTPS
+        else "",
+    )
+
+
+def _servers() -> Iterator[Finding]:
+    ready = readiness()
+    yield Finding("migrations", ready.problem, grave=True)
+    wrong = [
+        f"{name}={value}"
+        for name, wanted in DURABLE.items()
+        if (value := _one(f"SHOW {name}")) != wanted
+    ]
+    yield Finding(
+        "durability of PostgreSQL",
+        f"A power cut loses what was acknowledged ({', '.join(wrong)}). Set them to on."
+        if wrong
+        else "",
+        grave=True,
+    )
+    yield Finding(
+        "checksums of PostgreSQL",
+        "They are off: a disk that lies is not noticed. pg_checksums turns them on."
+        if _one("SHOW data_checksums") != "on"
+        else "",
+    )
+    role = _one("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
+    yield Finding(
+        "rights in PostgreSQL",
+        "The product is a superuser there. Give it a role of its own." if role else "",
+    )
+    policy = broker.connection().config_get("maxmemory-policy")["maxmemory-policy"]
+    yield Finding(
+        "the broker's memory",
+        f"It forgets messages when full (maxmemory-policy={policy}). Set noeviction."
+        if policy != "noeviction"
+        else "",
+    )
+
+
+def _clocks() -> Iterator[Finding]:
+    theirs: dict[str, Callable[[], float]] = {
+        "PostgreSQL": lambda: float(
+            _one("SELECT extract(epoch FROM clock_timestamp())")
+        ),
+        "Redis": _redis_clock,
+    }
+    for name, ask in theirs.items():
+        before = time.time()
+        off = abs(ask() - (before + time.time()) / 2)
+        yield Finding(
+            f"the clock of {name}",
+            f"It is {off:.0f} s off ours. Let both machines follow the same time "
+            "server (chrony)."
+            if off > CLOCK_S
+            else "",
+        )
+
+
+def _redis_clock() -> float:
+    seconds, microseconds = broker.connection().time()  # type: ignore[no-untyped-call]
+    return float(seconds + microseconds / 1e6)
+
+
+def _disk() -> Iterator[Finding]:
+    disk = shutil.disk_usage(settings.VAR if settings.VAR.exists() else "/")
+    is_scarce = disk.free < FREE_BYTES or disk.free < FREE_SHARE * disk.total
+    yield Finding(
+        "the disk",
+        f"{disk.free / 1e9:.1f} GB of {disk.total / 1e9:.0f} GB are free. Make room."
+        if is_scarce
+        else "",
+        grave=disk.free < FREE_BYTES,
+    )
+
+
+def _indexes() -> Iterator[Finding]:
+    broken = _all(
+        "SELECT indexrelid::regclass::text FROM pg_index"
+        " WHERE NOT indisvalid OR NOT indisready ORDER BY 1"
+    )
+    names = ", ".join(name for (name,) in broken)
+    yield Finding(
+        "indexes",
+        f"Not usable: {names}. REINDEX INDEX CONCURRENTLY makes them again."
+        if broken
+        else "",
+    )
+    age = _one(
+        "SELECT age(datfrozenxid) FROM pg_database WHERE datname = current_database()"
+    )
+    yield Finding(
+        "the age of transactions",
+        f"{age:,} transactions were not frozen: autovacuum does not keep up. "
+        "Run VACUUM (FREEZE)."
+        if int(age) > OLDEST_TRANSACTION
+        else "",
+        grave=True,
+    )
+
+
+def _work() -> Iterator[Finding]:
+    state = health()
+    outbox = state.outbox
+    yield Finding(
+        "quarantined runs",
+        f"{outbox.quarantined} are set aside. manage.py retry_quarantined --list"
+        if outbox and outbox.quarantined
+        else "",
+    )
+    late = [each for each in state.due if each.is_late]
+    told = ", ".join(
+        f"{it.waiting} of {it.kind} for {it.oldest_s:.0f} s" for it in late
+    )
+    yield Finding(
+        "work that waits",
+        f"{told}. Do the worker and the sweeper run? Their logs say why not."
+        if late
+        else "",
+        grave=True,
+    )
+    stuck = [each for each in state.stuck if each.failing or each.quarantined]
+    told = ", ".join(f"{it.failing + it.quarantined} of {it.kind}" for it in stuck)
+    yield Finding(
+        "work that failed", f"{told}. manage.py retry_stuck --list" if stuck else ""
+    )
+
+
+def _backups() -> Iterator[Finding]:
+    age = backup_age_days()
+    if age is None:
+        problem = "None is known of. make backup, or an archive of the log, makes one."
+    elif age > BACKUP_DAYS:
+        problem = f"The newest is {age:.1f} days old. make backup"
+    else:
+        problem = ""
+    yield Finding("backups", problem)
+    failing = _one(
+        "SELECT last_failed_wal FROM pg_stat_archiver"
+        " WHERE last_failed_time > coalesce(last_archived_time, '-infinity')"
+    )
+    yield Finding(
+        "the archive of the log",
+        f"PostgreSQL could not archive {failing}: the disk fills until it can."
+        if failing
+        else "",
+        grave=True,
+    )
+
+
+def backup_age_days() -> float | None:
+    """Return how old the newest backup is that is known of; None without any.
+
+    A dump that `make backup` wrote, or a part of PostgreSQL's log that was archived.
+    """
+    made: list[datetime] = []
+    stamp = settings.VAR / BACKUP_STAMP
+    if stamp.exists():
+        modified = stamp.stat().st_mtime
+        made.append(datetime.fromtimestamp(modified, timezone.get_current_timezone()))
+    if archived := _one("SELECT last_archived_time FROM pg_stat_archiver"):
+        made.append(archived)
+    if not made:
+        return None
+    return max((timezone.now() - max(made)).total_seconds(), 0.0) / 86_400
+
+
+def _all(query: str) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        return list(cursor.fetchall())
+
+
+def _one(query: str) -> Any:
+    rows = _all(query)
+    return rows[0][0] if rows else None

@@ -1,0 +1,81 @@
+"""Make labs: by whoever the installation lets (the setting ``LABS_MADE_BY``)."""
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils.text import slugify
+
+from benchmarks.errors import LabExistsError, NotAllowedError, PlaceError
+from benchmarks.labs.audit import log_action
+from benchmarks.labs.people import new_invitation
+from benchmarks.models import Agent, AuditEntry, Lab, Membership
+from benchmarks.sentences import Sentence
+from benchmarks.text import clean_text, collapse
+
+SLUG_LENGTH = 50
+
+
+def may_make_labs(person: User) -> bool:
+    """Whether this installation lets a person make labs."""
+    admins = Membership.objects.filter(user=person, role=Membership.Role.ADMIN)
+    return person.is_active and (
+        settings.LABS_MADE_BY == "everybody"
+        or (settings.LABS_MADE_BY == "admins" and admins.exists())
+    )
+
+
+@transaction.atomic
+def make_lab(*, person: User, name: str, slug: str = "") -> Lab:
+    """Make a lab whose first admin is its maker.
+
+    Raises NotAllowedError, LabExistsError, and PlaceError for a name that is none.
+    """
+    if not may_make_labs(person):
+        raise NotAllowedError(
+            Sentence("You may not create labs here: ask whoever runs this server.")
+        )
+    lab = new_lab(name=name, slug=slug)
+    Membership.objects.create(lab=lab, user=person, role=Membership.Role.ADMIN)
+    log_action(
+        lab=lab, person=person, kind=AuditEntry.Kind.MADE_LAB, about=str(lab.slug)
+    )
+    return lab
+
+
+@transaction.atomic
+def make_lab_by_agent(
+    *, agent: Agent, name: str, slug: str = "", admin: str
+) -> tuple[Lab, str]:
+    """Make a lab for somebody who is invited to be its admin; return both.
+
+    The invitation's code is shown only this once. An agent is no admin of a lab, so
+    it may do this only where everybody may.
+    """
+    if settings.LABS_MADE_BY != "everybody":
+        raise NotAllowedError(
+            Sentence(
+                "An agent may not create labs here: a person creates them in the "
+                "browser, or whoever runs this server with `manage.py create_lab`."
+            )
+        )
+    lab = new_lab(name=name, slug=slug)
+    who = f"{agent.lab.slug}/{agent.name}"
+    kind = AuditEntry.Kind.MADE_LAB
+    log_action(lab=lab, person=None, agent=who, kind=kind, about=str(lab.slug))
+    role = Membership.Role.ADMIN
+    _, code = new_invitation(lab=lab, by=None, name=admin, role=role, agent=who)
+    return lab, code
+
+
+def new_lab(*, name: str, slug: str = "") -> Lab:
+    """Store a lab without people; its short name follows from its name if need be."""
+    name = clean_text(collapse(name), what=Sentence("name"))
+    slug = slug or slugify(name)[:SLUG_LENGTH].strip("-")
+    if not name or not slug:
+        raise PlaceError(
+            Sentence("Give the lab a name, and a short one for addresses.")
+        )
+    lab, is_new = Lab.objects.get_or_create(slug=slug, defaults={"name": name})
+    if not is_new:
+        raise LabExistsError(slug)
+    return lab

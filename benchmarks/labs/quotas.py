@@ -1,0 +1,154 @@
+"""How much a lab uploads, stores and previews, and a network previews: in Redis.
+
+A lab that sends too much waits; the others do not. Without Redis nobody is refused: the
+log says so. What is refused is not stored, and agents keep it and send it later.
+"""
+
+import logging
+from dataclasses import dataclass
+from typing import Final
+
+import redis
+from django.conf import settings
+from django.db import connection as database
+
+from benchmarks.broker import connection
+from benchmarks.errors import TooFastError
+from benchmarks.models import PowerChunk, RunOutput
+from benchmarks.sentences import Sentence
+
+MINUTE_S: Final = 60
+DAY_S: Final = 24 * 3600
+FULL_S: Final = 3600
+"""When to ask again where a lab has stored all that it may."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How many of what is wanted now, and how many a window takes; 0: any number."""
+
+    name: str
+    number: int
+    most: int
+    window_s: int
+    problem: Sentence
+
+    @property
+    def key(self) -> str:
+        return f"quota:{self.name}"
+
+    def is_over(self, count: int) -> bool:
+        """Whether a counter, with these, is too high; what comes first is taken."""
+        before = count - self.number
+        return count > self.most and before > 0
+
+
+def admit_uploads(lab_id: int, *, runs: int, size: int) -> None:
+    """Count uploads of so many runs and bytes; raise TooFastError where it is too much.
+
+    One upload is always taken, however large: else it would never be.
+    """
+    most_runs, most_bytes = settings.LAB_RUNS_PER_MINUTE, settings.LAB_BYTES_PER_DAY
+    too_many_runs = Sentence(
+        "The lab uploads more than {most:,} runs a minute.", most=most_runs
+    )
+    try:
+        _check_stored(lab_id, size)
+        _take(
+            Quota(f"runs:{lab_id}", runs, most_runs, MINUTE_S, too_many_runs),
+            _bytes(lab_id, size, most_bytes),
+        )
+    except redis.RedisError as error:
+        log.warning("Uploads are not counted: %s", error)
+
+
+def admit_preview(network: str) -> None:
+    """Count a preview; raise TooFastError where a network asks for too many."""
+    most = settings.PREVIEWS_PER_MINUTE
+    too_many = Sentence("More than {most:,} previews a minute.", most=most)
+    try:
+        _take(Quota(f"previews:{network}", 1, most, MINUTE_S, too_many))
+    except redis.RedisError as error:
+        log.warning("Previews are not counted: %s", error)
+
+
+def admit_lab_previews(lab_id: int, *, files: int, size: int) -> None:
+    """Count files that people of a lab preview; raise TooFastError for too many.
+
+    Their bytes count like those of uploads: both are what the lab sends in a day.
+    """
+    most_files, most_bytes = (
+        settings.LAB_PREVIEWS_PER_MINUTE,
+        settings.LAB_BYTES_PER_DAY,
+    )
+    too_many_files = Sentence(
+        "The lab previews more than {most:,} files a minute.", most=most_files
+    )
+    try:
+        _take(
+            Quota(
+                f"lab-previews:{lab_id}", files, most_files, MINUTE_S, too_many_files
+            ),
+            _bytes(lab_id, size, most_bytes),
+        )
+    except redis.RedisError as error:
+        log.warning("Previews are not counted: %s", error)
+
+
+def stored_bytes(lab_id: int) -> int:
+    """Return how much a lab has stored: raw uploads and power logs, before they are
+    compressed."""
+    tables = (RunOutput._meta.db_table, PowerChunk._meta.db_table)
+    sums = " + ".join(
+        f"(SELECT coalesce(sum(octet_length(text)), 0) FROM {table}"
+        " WHERE lab_id = %(lab)s)"
+        for table in tables
+    )
+    with database.cursor() as cursor:
+        cursor.execute(f"SELECT {sums}", {"lab": lab_id})
+        return int(cursor.fetchone()[0])
+
+
+def _bytes(lab_id: int, size: int, most: int) -> Quota:
+    too_many = Sentence("The lab uploads more than {most:,} bytes a day.", most=most)
+    return Quota(f"bytes:{lab_id}", size, most, DAY_S, too_many)
+
+
+def _check_stored(lab_id: int, size: int) -> None:
+    if not (most := settings.LAB_BYTES_STORED):
+        return
+    key = f"quota:stored:{lab_id}"
+    if connection().get(key) is None:
+        # Summed once a day; in between what comes is added.
+        connection().set(key, stored_bytes(lab_id), ex=DAY_S, nx=True)
+    if int(connection().incrby(key, size)) > most:
+        connection().decrby(key, size)
+        raise TooFastError(
+            Sentence(
+                "The lab has stored the {most:,} bytes that it may. Ask who runs this "
+                "installation for more (LAB_BYTES_STORED).",
+                most=most,
+            ),
+            FULL_S,
+        )
+
+
+def _take(*quotas: Quota) -> None:
+    """Count all in one go; give all back and raise TooFastError where one is full."""
+    limited = [quota for quota in quotas if quota.most]
+    steps = connection().pipeline()
+    for quota in limited:
+        steps.incrby(quota.key, quota.number)
+        # Only where it has no end yet: a window does not grow with what comes.
+        steps.expire(quota.key, quota.window_s, nx=True)
+        steps.ttl(quota.key)
+    told = [int(each) for each in steps.execute()]
+    counts = zip(limited, told[::3], told[2::3], strict=True)
+    full = [(quota, left_s) for quota, count, left_s in counts if quota.is_over(count)]
+    if full:
+        for quota in limited:
+            connection().decrby(quota.key, quota.number)
+        quota, left_s = full[0]
+        raise TooFastError(quota.problem, max(left_s, 1))

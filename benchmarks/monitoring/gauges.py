@@ -1,0 +1,142 @@
+"""What is asked at the moment of a scrape: work that waits, the servers, the disk.
+
+Asked where it is true, in the database, so every web process answers the same.
+"""
+
+import shutil
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import redis
+from django.conf import settings
+from django.db import DatabaseError, connection
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from benchmarks import broker
+from benchmarks.health import Health, health
+from benchmarks.keeping.doctor import backup_age_days
+
+QUEUE: Final = "celery"
+_DATABASE: Final = """
+    SELECT pg_database_size(current_database()),
+           (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()),
+           (SELECT setting::int FROM pg_settings WHERE name = 'max_connections'),
+           (SELECT coalesce(extract(epoch FROM max(now() - xact_start)), 0)
+            FROM pg_stat_activity WHERE datname = current_database())
+"""
+
+
+def _gauge(name: str, help_text: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"virtlab_{name}", help_text, value=value)
+
+
+def _by_kind(
+    name: str, help_text: str, values: Iterable[tuple[str, float]]
+) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(f"virtlab_{name}", help_text, labels=["kind"])
+    for kind, value in values:
+        family.add_metric([kind], value)
+    return family
+
+
+class State(Collector):
+    """The state of the whole installation as gauges."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Yield what is known: of a database that is away, only that it is."""
+        state = health()
+        info = GaugeMetricFamily(
+            "virtlab_info", "Which version runs; always 1.", labels=["version"]
+        )
+        info.add_metric([state.version], 1)
+        yield info
+        yield _gauge("database_up", "Whether PostgreSQL answers.", state.database)
+        yield _gauge("broker_up", "Whether Redis answers.", state.redis)
+        yield from _work(state)
+        if state.database:
+            yield from _database()
+            yield from _backups()
+        if state.redis:
+            yield from _broker()
+        yield from _disk()
+
+
+def _work(state: Health) -> Iterator[GaugeMetricFamily]:
+    if state.outbox is None:
+        return
+    outbox = state.outbox
+    yield _gauge("outbox_waiting", "Uploaded runs not yet processed.", outbox.waiting)
+    yield _gauge(
+        "outbox_oldest_seconds", "How long the oldest of them waits.", outbox.oldest_s
+    )
+    yield _gauge("runs_quarantined", "Runs that were set aside.", outbox.quarantined)
+    yield _by_kind(
+        "work_due",
+        "Units of background work that wait for their turn.",
+        ((each.kind, each.waiting) for each in state.due),
+    )
+    yield _by_kind(
+        "work_due_oldest_seconds",
+        "How long the oldest of them waits.",
+        ((each.kind, each.oldest_s) for each in state.due),
+    )
+    yield _by_kind(
+        "work_failing",
+        "Units of background work that failed and are tried again.",
+        ((each.kind, each.failing) for each in state.stuck),
+    )
+    yield _by_kind(
+        "work_quarantined",
+        "Units of background work that were set aside.",
+        ((each.kind, each.quarantined) for each in state.stuck),
+    )
+
+
+def _database() -> Iterator[GaugeMetricFamily]:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(_DATABASE)
+            size, connections, most, longest_s = cursor.fetchone()
+    except DatabaseError:
+        connection.close()
+        return
+    yield _gauge("database_size_bytes", "Of the database on its disk.", size)
+    yield _gauge("database_connections", "Open sessions of PostgreSQL.", connections)
+    yield _gauge("database_connections_limit", "How many there may be.", most)
+    yield _gauge(
+        "database_transaction_seconds",
+        "How long the longest transaction is open.",
+        float(longest_s),
+    )
+
+
+def _backups() -> Iterator[GaugeMetricFamily]:
+    try:
+        days = backup_age_days()
+    except DatabaseError:
+        connection.close()
+        return
+    if days is not None:
+        yield _gauge(
+            "backup_age_seconds", "How old the newest backup is.", days * 86_400
+        )
+
+
+def _broker() -> Iterator[GaugeMetricFamily]:
+    try:
+        client = broker.connection()
+        memory = client.info("memory")["used_memory"]
+        waiting = client.llen(QUEUE)
+    except (redis.RedisError, OSError):
+        return
+    yield _gauge("broker_memory_bytes", "Used by Redis.", memory)
+    yield _gauge("broker_messages", "Hints that no worker has taken.", waiting)
+
+
+def _disk() -> Iterator[GaugeMetricFamily]:
+    usage = shutil.disk_usage(settings.VAR if settings.VAR.exists() else "/")
+    yield _gauge(
+        "disk_free_bytes", "Of the disk with the product's folder.", usage.free
+    )
+    yield _gauge("disk_size_bytes", "Of that disk.", usage.total)

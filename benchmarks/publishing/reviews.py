@@ -1,0 +1,333 @@
+"""Publish a review: what many studies say together, frozen; find one; withdraw it."""
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Count, Exists, F, Min, OuterRef, Prefetch, Q, QuerySet
+from django.utils import timezone
+
+from benchmarks.analysis.verdicts import RULE_SET
+from benchmarks.errors import NotFoundError, ReviewError
+from benchmarks.evidence.changes import Changes, changes
+from benchmarks.evidence.reading import Question, evidence_origins
+from benchmarks.evidence.records import Record, question_record, study_records
+from benchmarks.models import (
+    Lab,
+    PublishingJob,
+    Review,
+    ReviewedStudy,
+    ReviewFile,
+    Signature,
+    Study,
+    Version,
+)
+from benchmarks.publishing.jobs import MOST_ATTEMPTS, UNHELD, UNTAKEN, begin, is_lost
+from benchmarks.publishing.versions import digest_of, latest_versions
+from benchmarks.sentences import Sentence
+from benchmarks.studies.data_versions import study_version
+from benchmarks.text import clean_text
+from benchmarks.unattended.lists import Stuck
+from benchmarks.viewer import ANYONE, Viewer
+from benchmarks.work_classes import WORK_CLASSES
+
+MOST_TITLE: Final = 300
+MOST_AUTHORS: Final = 500
+MOST_QUESTIONS: Final = 300
+REVIEW_TASK: Final = "virtlab.write_review"
+"""Under this name a worker takes them: it knows who writes the files of a review."""
+LEFT: Final = timedelta(minutes=10)
+"""Who is not heard of for so long in its last attempt does not write it any more."""
+WORKS: Final = list(WORK_CLASSES)
+Stage = Review.Stage
+
+
+def reviewable_studies(viewer: Viewer) -> set[int]:
+    """Return the ids of what a review may rest on: studies that are public or signed.
+
+    Signed is what another lab stands for: the newest version of a study that the viewer
+    sees has a signature, and the study is still what was published.
+    """
+    found = set(
+        Study.objects.visible_to(ANYONE)
+        .filter(deleted_at=None)
+        .values_list("pk", flat=True)
+    )
+    signed = Version.objects.visible_to(viewer).filter(
+        Exists(Signature.objects.filter(version=OuterRef("pk"))),
+        withdrawn_at=None,
+        study__deleted_at=None,
+    )
+    jobs = PublishingJob.objects.filter(version__in=signed.exclude(study__in=found))
+    for job in jobs.select_related("study"):
+        if study_version(job.study) == job.data_version:
+            found.add(job.study_id)
+    return found
+
+
+def reviewable_questions(viewer: Viewer) -> list[Question]:
+    """Return every question that a review of this viewer may ask, in order."""
+    found = evidence_origins(viewer, studies=reviewable_studies(viewer))
+    return sorted(found, key=_order)
+
+
+@transaction.atomic
+def publish_review(
+    *,
+    lab: Lab,
+    viewer: Viewer,
+    who: str,
+    person: User | None,
+    site: str,
+    title: str,
+    authors: str,
+    questions: Collection[Question],
+    note: str = "",
+    with_flagged: bool = False,
+) -> tuple[Review, bool]:
+    """Freeze what is public or signed of some questions; return whether that is new.
+
+    The numbers are those of now. Raises ReviewError without a title, authors, or
+    anything that was measured.
+    """
+    stated = {
+        "title": clean_text(title.strip(), what=Sentence("title")),
+        "authors": clean_text(authors.strip(), what=Sentence("authors")),
+        "note": clean_text(note.strip(), what=Sentence("note"), multiline=True),
+    }
+    _check(stated, questions)
+    studies = reviewable_studies(viewer)
+    found = evidence_origins(viewer, questions, studies)
+    if missing := sorted(set(questions) - found.keys(), key=_order):
+        raise ReviewError(
+            Sentence(
+                "Nothing that is public or signed was measured of {hypervisor}, "
+                "{work}: leave it out.",
+                hypervisor=missing[0].hypervisor,
+                work=missing[0].work,
+            )
+        )
+    ids = {each.study.pk for parts in found.values() for each in parts}
+    versions = latest_versions(viewer, ids)
+    content = {
+        "with_flagged": with_flagged,
+        "questions": [
+            question_record(question, found[question], with_flagged=with_flagged)
+            for question in sorted(found, key=_order)
+        ],
+        "studies": study_records(found, versions),
+    }
+    text = json.dumps([stated, content, RULE_SET], sort_keys=True)
+    stamp = hashlib.sha256(text.encode()).hexdigest()
+    # Of two who ask at once one waits here, and finds what the other stored.
+    Lab.objects.select_for_update(no_key=True).get(pk=lab.pk)
+    known = Review.objects.filter(lab=lab, stamp=stamp, withdrawn_at=None).first()
+    if known is not None:
+        return known, False
+    review = Review.objects.create(
+        lab=lab,
+        **stated,
+        person=person,
+        published_by=who,
+        product_version=settings.VERSION,
+        rule_set=RULE_SET,
+        content=content,
+        stamp=stamp,
+        site=site,
+    )
+    ReviewedStudy.objects.bulk_create(
+        ReviewedStudy(review=review, study_id=pk, version=versions.get(pk))
+        for pk in sorted(ids)
+    )
+    return review, True
+
+
+def _check(stated: Mapping[str, str], questions: Collection[Question]) -> None:
+    if not stated["title"]:
+        raise ReviewError(Sentence("Say what the review is called."))
+    if not stated["authors"]:
+        raise ReviewError(Sentence("Say who its authors are: it will be cited."))
+    for name, most in (("title", MOST_TITLE), ("authors", MOST_AUTHORS)):
+        if len(stated[name]) > most:
+            raise ReviewError(
+                Sentence("The {field} has more than {n} letters.", field=name, n=most)
+            )
+    if not questions:
+        raise ReviewError(Sentence("Choose at least one hypervisor and class of work."))
+    if unknown := sorted({it.work for it in questions} - WORK_CLASSES.keys()):
+        raise ReviewError(
+            Sentence("There is no class of work called {name}.", name=unknown[0][:100])
+        )
+    if len(questions) > MOST_QUESTIONS:
+        raise ReviewError(
+            Sentence("A review has at most {n} questions.", n=MOST_QUESTIONS)
+        )
+
+
+def take_review(pk: int) -> Review | None:
+    """Begin with one whose files are to be written; None where somebody has."""
+    return begin(Review, pk, related=("lab",), attempts=F("attempts") + 1)
+
+
+@transaction.atomic
+def store_review_files(*, review: Review, files: Mapping[str, bytes]) -> None:
+    """Store all files of a review with their digests, unless another maker has."""
+    locked = Review.objects.select_for_update().get(pk=review.pk)
+    if locked.attempts != review.attempts or not locked.is_unfinished:
+        return
+    kept = [
+        ReviewFile(
+            review=locked,
+            name=name,
+            content=content,
+            size=len(content),
+            digest=hashlib.sha256(content).hexdigest(),
+        )
+        for name, content in files.items()
+    ]
+    ReviewFile.objects.bulk_create(kept)
+    locked.digest = digest_of({file.name: file.digest for file in kept})
+    locked.stage, locked.seen_at = Stage.DONE, timezone.now()
+    locked.save(update_fields=["digest", "stage", "seen_at"])
+
+
+def note_review_failed(*, review: Review) -> None:
+    """Note that the files could not be written; the sweeper has it tried again."""
+    mine = Review.objects.filter(pk=review.pk, attempts=review.attempts)
+    mine.filter(stage__in=Review.UNFINISHED).update(stage=Stage.FAILED)
+
+
+def requeue_reviews() -> list[int]:
+    """Return those whose files no worker has in hand, to be sent once more.
+
+    One that was begun too often is left alone until somebody asks for it again.
+    """
+    silent = Review.objects.filter(
+        stage__in=(*Review.UNFINISHED, Stage.FAILED),
+        attempts__lt=MOST_ATTEMPTS,
+        seen_at__lt=timezone.now() - UNHELD,
+    ).defer("content")
+    requeued = []
+    for review in silent:
+        is_failed = review.stage == Stage.FAILED
+        if is_failed and timezone.now() - review.seen_at < UNTAKEN:
+            continue
+        if not is_failed and not is_lost(review, UNTAKEN):
+            continue
+        review.stage, review.seen_at = Stage.WAITING, timezone.now()
+        review.save(update_fields=["stage", "seen_at"])
+        requeued.append(review.pk)
+    return requeued
+
+
+def failed_reviews() -> QuerySet[Review]:
+    """Return those whose files could not be written, or were begun too often."""
+    is_left = Q(
+        stage__in=Review.UNFINISHED,
+        attempts__gte=MOST_ATTEMPTS,
+        seen_at__lt=timezone.now() - LEFT,
+    )
+    failed = Review.objects.filter(Q(stage=Stage.FAILED) | is_left)
+    return failed.order_by("seen_at", "pk").defer("content")
+
+
+def stuck_reviews() -> tuple[Stuck, ...]:
+    """Return how many of them are tried again, and how many are set aside."""
+    is_aside = Q(attempts__gte=MOST_ATTEMPTS)
+    numbers = failed_reviews().aggregate(
+        failing=Count("pk", filter=~is_aside),
+        quarantined=Count("pk", filter=is_aside),
+        oldest=Min("seen_at"),
+    )
+    return (Stuck(kind="review", **numbers),) if numbers["oldest"] else ()
+
+
+def retry_reviews() -> int:
+    """Have them written again, however often that was tried; return how many."""
+    return failed_reviews().update(
+        stage=Stage.WAITING, attempts=0, seen_at=timezone.now() - UNTAKEN
+    )
+
+
+@transaction.atomic
+def withdraw_review(*, review: Review, who: str, reason: str) -> Review:
+    """Withdraw a review with a reason; its page and its files stay where they are."""
+    reason = clean_text(reason.strip(), what=Sentence("reason"), multiline=True)
+    if not reason:
+        raise ReviewError(Sentence("Say why: whoever follows the link must find it."))
+    locked = Review.objects.select_for_update().get(pk=review.pk)
+    if locked.withdrawn_at:
+        raise ReviewError(
+            Sentence("The review was withdrawn before; the reason stays.")
+        )
+    locked.withdrawn_at, locked.withdrawn_by = timezone.now(), who
+    locked.withdrawn_reason = reason
+    locked.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])
+    return locked
+
+
+def visible_reviews(viewer: Viewer) -> QuerySet[Review]:
+    """Return reviews with their files, without the files' content."""
+    files = ReviewFile.objects.defer("content").order_by("name")
+    return (
+        Review.objects.visible_to(viewer)
+        .select_related("lab")
+        .prefetch_related(Prefetch("files", files))
+        .order_by("-pk")
+    )
+
+
+def find_review(viewer: Viewer, pk: int) -> Review:
+    """Return a review; raises NotFoundError, also for what may not be known of."""
+    review = visible_reviews(viewer).filter(pk=pk).first()
+    if review is None:
+        raise NotFoundError(Sentence("review"), pk)
+    return review
+
+
+def find_review_file(viewer: Viewer, pk: int, name: str) -> ReviewFile:
+    """Return a file of a review with its content; raises NotFoundError."""
+    review = find_review(viewer, pk)
+    file = ReviewFile.objects.filter(review=review, name=name).first()
+    if file is None:
+        raise NotFoundError(Sentence("file of the review"), name)
+    return file
+
+
+def changes_since(review: Review) -> Changes:
+    """Say what is different now of what a review rests on.
+
+    Of its own studies, and of all that are public today; whoever asks may see it.
+    """
+    own = set(review.studies.values_list("pk", flat=True))
+    public = set(Study.objects.visible_to(ANYONE).values_list("pk", flat=True))
+    content = review.content
+    questions = [
+        Question(it["hypervisor"], it["work_class"]) for it in questions_of(review)
+    ]
+    labs = review.studies.values_list("lab_id", flat=True)
+    found = evidence_origins(Viewer(frozenset(labs)), questions, own | public)
+    now = [
+        question_record(
+            question, found.get(question, []), with_flagged=content["with_flagged"]
+        )
+        for question in questions
+    ]
+    return changes(
+        content["questions"], now, content["studies"], study_records(found, {})
+    )
+
+
+def questions_of(review: Review) -> list[Record]:
+    """Return what a review asked, each with all that was known of it."""
+    records: list[dict[str, Any]] = review.content["questions"]
+    return records
+
+
+def _order(question: Question) -> tuple[str, int]:
+    return question.hypervisor, WORKS.index(question.work)

@@ -1,0 +1,101 @@
+"""STREAM: bandwidth of memory, in four kernels.
+
+One result row, as printed by version 5.10::
+
+    Triad:           6886.6     0.049161     0.034850     0.090943
+
+The rate is that of the best of several passes within one start of the program, in MB/s
+of 10^6 B. A run whose result does not validate computed something else: it is refused.
+"""
+
+from benchmarks.errors import ParseError
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.work import MEMORY
+from benchmarks.sentences import Sentence
+
+KERNELS = ("copy", "scale", "add", "triad")
+DOUBLE = 8  # B, of an element
+LINES = Scanner(
+    version=r"STREAM version \$Revision: (?P<version>[\d.]+)",
+    element=r"This system uses (?P<element>\d+) bytes per (?:array element|"
+    r"DOUBLE PRECISION word)",
+    elements=r"Array size = (?P<elements>\d+)",
+    passes=r"(?:Each kernel will be executed|Each test is run) (?P<passes>\d+) times",
+    threads=r"Number of Threads (?:counted|requested) = (?P<threads>\d+)",
+    row=r"(?P<kernel>Copy|Scale|Add|Triad):\s++(?P<rate>\S+)\s++(?P<times>\S.*)",
+    failed=r"(?P<failed>Failed Validation on array \w)",
+    cut=r"(?:Copy|Scale|Add|Triad):",
+)
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each start; a kernel that is missing is an error, never a zero."""
+    runs = [Draft()]
+    rows: list[str] = []
+    for line in LINES(output):
+        if line.kind in ("version", "element") and rows:
+            runs[-1].attempt(_refuse_missing, rows)
+            keep(runs, Draft())
+            rows = []
+        if line.kind == "row":
+            rows.append(line["kernel"].casefold())
+        runs[-1].attempt(_read, line, runs[-1])
+    if rows:
+        runs[-1].attempt(_refuse_missing, rows)
+    return finished(runs, Sentence("STREAM printed no bandwidth."))
+
+
+def _read(line: Found, run: Draft) -> None:
+    if line.kind == "cut":
+        raise line.refused(Sentence("this row is not whole."))
+    if line.kind == "failed":
+        raise line.refused(Sentence("the results do not validate."))
+    if line.kind == "version":
+        run.tool_version = line["version"]
+    elif line.kind == "element":
+        if (size := line.whole("element")) != DOUBLE:
+            run.parameters["element"] = f"{size} B"
+    elif line.kind == "passes":
+        run.facts["passes"] = line.whole("passes")
+    elif line.kind == "row":
+        line.numbers("times", 6)
+        run.add(
+            "bandwidth",
+            line.number("rate"),
+            "MB/s",
+            operation=line["kernel"].casefold(),
+        )
+    else:
+        run.parameters[line.kind] = line.whole(line.kind)
+
+
+def _refuse_missing(rows: list[str]) -> None:
+    missing = [kernel for kernel in KERNELS if kernel not in rows]
+    if missing:
+        raise ParseError(
+            Sentence("STREAM printed no row for {kernels}.", kernels=", ".join(missing))
+        )
+
+
+TOOL = Tool(
+    slug="stream",
+    title="STREAM",
+    homepage="https://www.cs.virginia.edu/stream/",
+    metrics=(
+        Metric(name="bandwidth", unit="MB/s", better="higher", component="memory"),
+    ),
+    labels=("{threads} threads", "{sockets} sockets"),
+    primary={"bandwidth": MEMORY},
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            r"STREAM version \$Revision",
+            r"Function[ \t]++(?:Best )?Rate (?:MB/s|\(MB/s\))",
+        ),
+        programs=("stream", "stream_c.exe", "stream_omp"),
+        localized=False,
+    ),
+)

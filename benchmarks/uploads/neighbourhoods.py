@@ -1,0 +1,145 @@
+"""Cells as the choice of a baseline looks at them, without a model's weight.
+
+Each row is read once and holds its system, study and case as one object for all rows:
+twenty thousand cells with all they refer to take Django longer than all that is done
+with them.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef, Q, QuerySet
+
+from benchmarks.analysis.baselines import CellConditions
+from benchmarks.analysis.sessions import is_named
+from benchmarks.fingerprints import canonical_parameters
+from benchmarks.models import Case, Cell, CellSession, Study, System
+from benchmarks.own_tools.lookup import known_tool
+from benchmarks.parsing.speedless import Extremes
+
+COLUMNS = (
+    *("id", "lab_id", "study_id", "system_id", "case_id"),
+    *("scenario", "vms", "slot", "load", "n", "mean", "minimum", "maximum"),
+    *("setting", "first_at", "last_at", "session_id"),
+)
+
+
+@dataclass(slots=True, eq=False)
+class PlacedCell:
+    """A cell with where it stands; ``mean`` is 0 where it has lost its runs.
+
+    ``conditions`` are what the choice of a baseline looks at.
+    """
+
+    pk: int
+    lab_id: int
+    study_id: int
+    system_id: int
+    case_id: int
+    scenario: str
+    vms: int | None
+    slot: str
+    load: str
+    n: int
+    mean: float
+    extremes: Extremes
+    system: System
+    study: Study
+    case: Case
+    conditions: CellConditions
+
+
+def neighbourhood(
+    places: Collection[tuple[int, int, int, int]], ids: Collection[int]
+) -> list[PlacedCell]:
+    """Return these cells and all that can be their baseline, or lean on one of them.
+
+    ``places`` are lab, case, study and system of each, ``ids`` the cells' own: one of
+    them may have lost its runs.
+    """
+    labs, cases, studies, systems = (
+        {place[column] for place in places} for column in range(4)
+    )
+    hosts = System.objects.filter(pk__in=systems).values_list("host_id", flat=True)
+    near = Q(system__host__in=set(hosts)) | Q(study__in=studies)
+    around = Cell.objects.filter(near, lab__in=labs, case__in=cases)
+    return [cell for cell in placed(around) if cell.n or cell.pk in ids]
+
+
+def placed(cells: QuerySet[Cell]) -> list[PlacedCell]:
+    """Return cells in the order of their ids, in a fixed number of queries."""
+    sittings = CellSession.objects.filter(cell=OuterRef("pk")).order_by("session_id")
+    rows = list(
+        cells.annotate(sittings=ArraySubquery(sittings.values("session_id")))
+        .order_by("pk")
+        .values_list(*COLUMNS, "session__name", "sittings")
+    )
+    _, _, studies, systems, cases, *_ = zip(*rows, strict=True) if rows else ((),) * 5
+    study_of = Study.objects.in_bulk(set(studies))
+    system_of = System.objects.select_related("host").in_bulk(set(systems))
+    case_of = Case.objects.in_bulk(set(cases))
+
+    @cache
+    def label_of(case_id: int) -> str:
+        case = case_of[case_id]
+        return f"{known_tool(case.tool).title} {case.label}"
+
+    @cache
+    def of_system(system_id: int) -> dict[str, Any]:
+        system = system_of[system_id]
+        names = ("guest_os", "guest_bits", "is_native", "vcpus", "memory_bytes")
+        return {
+            "host": system.host.slug,
+            "options": canonical_parameters(system.options),
+            **{name: getattr(system, name) for name in names},
+        }
+
+    found = []
+    for pk, lab, study_id, system_id, case_id, *rest in rows:
+        scenario, vms, slot, load, n, mean, low, high, *stated = rest
+        setting, first_at, last_at, session_id, session_name, sat = stated
+        mean = mean or 0.0
+        conditions = CellConditions(
+            id=pk,
+            study_id=study_id,
+            case_id=case_id,
+            scenario=scenario,
+            mean=mean,
+            n=n,
+            sessions=_sessions(session_id, session_name, sat),
+            first_at=first_at,
+            last_at=last_at,
+            slot=slot,
+            vms=vms,
+            load=load,
+            setting=setting,
+            case_label=label_of(case_id),
+            study=study_of[study_id].slug,
+            **of_system(system_id),
+        )
+        # Older cells had no ends.
+        ends = Extremes(*(mean if end is None else end for end in (low, high)))
+        found.append(
+            PlacedCell(
+                *(pk, lab, study_id, system_id, case_id, scenario, vms, slot, load),
+                *(n, mean, ends, system_of[system_id], study_of[study_id]),
+                *(case_of[case_id], conditions),
+            )
+        )
+    return found
+
+
+def _sessions(
+    session_id: int | None, name: str | None, sittings: list[int | None]
+) -> frozenset[Any]:
+    """Return the sessions of a cell's runs; none if the time of some is unknown.
+
+    Before the first check what the uploader named, if it is one name of all.
+    """
+    if not sittings and session_id is not None and name and is_named(name):
+        return frozenset({session_id})
+    known = frozenset(pk for pk in sittings if pk is not None)
+    return known if len(known) == len(sittings) else frozenset()

@@ -1,0 +1,1 @@
+"""The client that people install: the wheel `virtlab-client`, imported as `virtlab`."""

@@ -1,0 +1,102 @@
+"""What a request may claim, how long the database works for it, and who keeps it."""
+
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db.backends.signals import connection_created
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import patch_cache_control
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+# What browsers send forms in. Python knows codecs that are no character sets.
+CHARSETS: Final = {"utf-8", "us-ascii", "ascii", "iso-8859-1", "latin-1", ""}
+USUAL_PORTS: Final = {"80", "443"}
+
+
+def bounds(get_response: GetResponse) -> GetResponse:
+    """Take a request's word for nothing that comes back in a link or picks a codec."""
+
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        request.META["REMOTE_ADDR"] = _address(request)
+        if not _knows_port(request):
+            return HttpResponse(
+                "This server is not known by the port that the address names. "
+                "Behind a proxy with a port of its own, name it in ALLOWED_PORTS.\n",
+                status=400,
+                content_type="text/plain; charset=utf-8",
+            )
+        if (request.content_params or {}).get("charset", "").lower() not in CHARSETS:
+            return HttpResponse(
+                "Send forms as UTF-8: the character set that this one names is not "
+                "read here.\n",
+                status=415,
+                content_type="text/plain; charset=utf-8",
+            )
+        response = get_response(request)
+        # What a reader sees who was named is nothing for others' proxies.
+        is_kept = "no-store" not in response.get("Cache-Control", "")
+        if is_kept and _is_named(request):
+            patch_cache_control(response, private=True)
+        return response
+
+    return answer
+
+
+def _address(request: HttpRequest) -> str:
+    """Where a request comes from: before the proxies that are ours, none other's word.
+
+    Each proxy adds whom it was asked by at the end of X-Forwarded-For.
+    """
+    address = str(request.META.get("REMOTE_ADDR", ""))
+    said = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    while said and _is_trusted(address):
+        address = said.pop().strip() or address
+    return address
+
+
+def _is_trusted(address: str) -> bool:
+    try:
+        ip = ip_address(address)
+    except ValueError:
+        return False
+    return any(ip in network for network in settings.TRUSTED_PROXIES)
+
+
+def _is_named(request: HttpRequest) -> bool:
+    has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
+    return has_session or "Authorization" in request.headers
+
+
+def _knows_port(request: HttpRequest) -> bool:
+    """Whether links may name the port of a request's Host.
+
+    Its own, those of the web, and what the installation says it is reached by.
+    """
+    try:
+        port = urlsplit(f"//{request.META.get('HTTP_HOST', '')}").port
+    except ValueError:
+        return True  # no port at all: Django refuses such a host itself
+    own = {request.META.get("SERVER_PORT", ""), *settings.ALLOWED_PORTS, *USUAL_PORTS}
+    return port is None or str(port) in own
+
+
+def bound_statements() -> None:
+    """Let no statement of this process, and no wait for a lock, take for ever.
+
+    For processes that answer requests: what workers do may take long.
+    """
+    connection_created.connect(_limit, dispatch_uid="bound statements")
+
+
+def _limit(connection: Any, **_: Any) -> None:
+    times = (settings.WEB_STATEMENT_TIMEOUT_S, settings.WEB_LOCK_TIMEOUT_S)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('statement_timeout', %s, false),"
+            " set_config('lock_timeout', %s, false)",
+            [f"{seconds}s" for seconds in times],
+        )

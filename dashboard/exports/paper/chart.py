@@ -1,0 +1,166 @@
+"""The chart of the chosen ratios for a paper: short labels, error bars, one ink.
+
+What is drawn is kept as plain values until a worker draws it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from django.utils.translation import gettext as _
+
+from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.table import (
+    PART,
+    CaseGroup,
+    CaseRow,
+    Column,
+    ComparisonTable,
+)
+from dashboard import wording
+from dashboard.charts.chart import FRAME_PX, SYMBOLS, Chart
+from dashboard.charts.dots import Dot, Series, dot_plot
+from dashboard.kit.selections import ENERGY
+from dashboard.wording.verdicts import written_interval, written_ratio
+
+WIDTHS: Final = ("3.33", "7")
+"""Inches: of a column, and of a page of two columns."""
+MOST_SYSTEMS: Final = len(SYMBOLS)
+"""A mark for each: paper has no colours."""
+MOST_ROWS: Final = 40
+ROW_PX: Final = 18
+LANE_PX: Final = 3
+
+
+def chart_values(table: ComparisonTable, show: str) -> dict[str, Any] | None:
+    """Return what is drawn of a table, as plain values; None without any ratio."""
+    rows = [
+        (group, row)
+        for group in table.groups
+        for row in group.rows
+        if any(map(_is_drawn, row.cells))
+    ]
+    places = [
+        place
+        for place in range(len(table.head.columns))
+        if any(_is_drawn(row.cells[place]) for _group, row in rows)
+    ]
+    if not rows:
+        return None
+    dots = [
+        [line, lane, written_ratio(cell), _strength(cell), written_interval(cell)]
+        for line, (_group, row) in enumerate(rows)
+        for lane, place in enumerate(places)
+        if (cell := row.cells[place]) is not None and _is_drawn(cell)
+    ]
+    return {
+        "kind": "ratios",
+        "rows": short_labels([list(_label_parts(*row)) for row in rows]),
+        "systems": _system_names([table.head.columns[at] for at in places]),
+        "dots": dots,
+        "axis_title": _axis_title(table, show),
+    }
+
+
+def too_much(values: Mapping[str, Any]) -> str:
+    """Say what keeps a chart from a page of paper; nothing where it can be drawn."""
+    if len(values["systems"]) > MOST_SYSTEMS:
+        text = _("A chart tells %(most)s systems apart; %(n)s are chosen.")
+        return text % {"most": MOST_SYSTEMS, "n": len(values["systems"])}
+    if len(values["rows"]) > MOST_ROWS:
+        text = _("A page has room for a chart of %(most)s rows; %(n)s are chosen.")
+        return text % {"most": MOST_ROWS, "n": len(values["rows"])}
+    return ""
+
+
+def chart_of(values: Mapping[str, Any]) -> Chart:
+    """Return the chart of these values, its rows as close as paper allows."""
+    dots = [
+        Dot(row, system, ratio, "", "", strength, tuple(interval) if interval else None)
+        for row, system, ratio, strength, interval in values["dots"]
+    ]
+    # Of one group: each has a mark of its own.
+    series = [Series(name, "") for name in values["systems"]]
+    chart = dot_plot(values["rows"], series, dots, axis_title=values["axis_title"])
+    if chart is None:
+        raise ValueError("Nothing is drawn.")
+    tall = len(values["rows"]) * (ROW_PX + LANE_PX * len(series))
+    return replace(chart, height=FRAME_PX + tall)
+
+
+def _is_drawn(cell: ComparisonRow | None) -> bool:
+    # What may not be compared is no mark beside others.
+    if cell is None or cell.shown.light == "red":
+        return False
+    return cell.shown.ratio is not None and written_ratio(cell) is not None
+
+
+def _strength(cell: ComparisonRow) -> str:
+    return cell.shown.judgement.strength if cell.shown.judgement else ""
+
+
+def _axis_title(table: ComparisonTable, show: str) -> str:
+    """Return what 1 stands for, in as few words as a column has room for."""
+    is_relative = bool({"relative", "other_host"} & table.states.keys())
+    if show == ENERGY:
+        return _("energy for the same work (baseline = 1)")
+    if is_relative:
+        return _("performance (reference = 1)")
+    return _("relative performance (baseline = 1)")
+
+
+def _system_names(columns: Sequence[Column]) -> list[str]:
+    """Return each system by what tells it from the others."""
+    platforms = {column.platform for column in columns}
+    names = []
+    for column in columns:
+        facts = [wording.fact_in_brief(fact) for fact in column.facts if fact.value]
+        is_told = len(platforms) > 1 or not facts
+        names.append(", ".join([column.platform, *facts] if is_told else facts))
+    return names
+
+
+def _label_parts(group: CaseGroup, row: CaseRow) -> Iterator[str]:
+    """Yield what a row may be called, the most telling first."""
+    parts = [*row.label.split(PART), *group.label.split(PART)]
+    # "random write, randwrite": an option of a tool says again what its name says.
+    yield ", ".join(_unlike(parts[: 1 + row.label.count(PART)]))
+    yield from map(wording.fact_text, row.facts)
+    yield group.label
+    yield group.tool
+    yield wording.component_name(group.component)
+
+
+def _unlike(parts: Sequence[str]) -> Iterator[str]:
+    """Yield parts of a name without those that an earlier one holds already."""
+    said = ""
+    for part in parts:
+        letters = "".join(filter(str.isalnum, part.casefold()))
+        if letters not in said:
+            yield part
+            said += letters
+
+
+def short_labels(parts: Sequence[Sequence[str]]) -> list[str]:
+    """Return each row's name with as few of its parts as tell it from all others.
+
+    >>> short_labels([["read", "4 KiB"], ["read", "64 KiB"], ["write", "4 KiB"]])
+    ['read, 4 KiB', 'read, 64 KiB', 'write']
+    """
+    depth = [1] * len(parts)
+    while True:
+        names = [
+            ", ".join(filter(None, dict.fromkeys(row[:count])))
+            for row, count in zip(parts, depth, strict=True)
+        ]
+        counts = Counter(names)
+        unlike = [
+            at
+            for at, name in enumerate(names)
+            if (counts[name] > 1 or not name) and depth[at] < len(parts[at])
+        ]
+        if not unlike:
+            return names
+        for at in unlike:
+            depth[at] += 1

@@ -1,0 +1,232 @@
+"""What was done, in the paragraphs of a paper: measured, compared, judged, by what.
+
+Every statement is about the chosen results. The method in full: `docs/method.md`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from benchmarks.analysis.designs import OF_SESSIONS
+from benchmarks.analysis.intervals import WELCH_RUNS
+from benchmarks.analysis.verdicts import RULE_SET
+from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.runs_behind import RunsBehind
+from benchmarks.comparing.table import ComparisonTable
+from benchmarks.models import Study
+from dashboard import wording
+from dashboard.exports.escaping import OTHER_CHARACTER
+from dashboard.exports.latex import broken
+from dashboard.exports.sources import Source
+from dashboard.kit.figures import for_files
+from dashboard.kit.selections import ENERGY
+from dashboard.wording import Text
+from dashboard.wording.verdicts import VALUE, is_flagged
+
+BY_SESSIONS: Final = frozenset(design.slug for design in OF_SESSIONS)
+INTERVALS: Final[tuple[tuple[str, Text], ...]] = (
+    (
+        "sessions",
+        gettext_lazy(
+            "where sessions were repeated, Student's t over the log ratios of sessions"
+        ),
+    ),
+    (
+        "welch",
+        gettext_lazy(
+            "of 5 runs a side and more, the log ratio of the means with "
+            "Welch-Satterthwaite degrees of freedom and Student's t"
+        ),
+    ),
+    (
+        "mover",
+        gettext_lazy("of fewer runs, MOVER with each side's own quantile of t"),
+    ),
+)
+
+
+@for_files()
+def methods(
+    study: Study, table: ComparisonTable, source: Source, behind: RunsBehind
+) -> tuple[str, ...]:
+    """Return the paragraphs; ``behind`` are the runs of the table's cells."""
+    cells = list(table.cells)
+    return tuple(
+        " ".join(filter(None, sentences))
+        for sentences in (
+            _measured(study, table, cells, behind),
+            _compared(study, source, cells),
+            _made(study, source),
+        )
+        if any(sentences)
+    )
+
+
+@for_files()
+def methods_tex(paragraphs: Iterable[str]) -> str:
+    """Return the paragraphs as LaTeX."""
+    texts = "\n\n".join(map(broken, paragraphs))
+    needs = r"% In the preamble: \usepackage[T1]{fontenc} \usepackage{textcomp}"
+    return f"{needs}\n{OTHER_CHARACTER}\n{texts}\n"
+
+
+def _measured(
+    study: Study,
+    table: ComparisonTable,
+    cells: Sequence[ComparisonRow],
+    behind: RunsBehind,
+) -> tuple[str, ...]:
+    systems = "; ".join(wording.column_name(it) for it in table.head.columns)
+    facts = [*table.head.constants, *table.head.of_guests]
+    hosts = ", ".join(sorted({cell.system.host for cell in cells}))
+    common = ", ".join(wording.fact_text(it) for it in facts if it.name != "host")
+    scenarios = sorted({wording.scenario_name(cell.scenario) for cell in cells})
+    tools = ", ".join(_tools(cells, behind))
+    ran = ngettext(
+        "The results rest on %(n)s run", "The results rest on %(n)s runs", behind.runs
+    ) % {"n": behind.runs}
+    if behind.sessions:
+        sittings = ngettext(
+            "%(ran)s in %(n)s session", "%(ran)s in %(n)s sessions", behind.sessions
+        )
+        ran = sittings % {"ran": ran, "n": behind.sessions}
+    if behind.first and behind.last:
+        days = {"first": f"{behind.first:%Y-%m-%d}", "last": f"{behind.last:%Y-%m-%d}"}
+        between = _("%(ran)s, from %(first)s to %(last)s")
+        ran = (
+            between if days["first"] != days["last"] else _("%(ran)s, on %(last)s")
+        ) % {
+            "ran": ran,
+            **days,
+        }
+    counts = sorted({n for it in cells for n in (it.shown.n, it.shown.baseline_n) if n})
+    each = ""
+    if counts:
+        each = _("Each mean is of %(n)s.") % {"n": _span(counts)}
+    return (
+        _("Measured on %(hosts)s: %(systems)s.") % {"hosts": hosts, "systems": systems},
+        _("In common: %(facts)s.") % {"facts": common} if common else "",
+        _("Scenario: %(names)s.") % {"names": ", ".join(scenarios)},
+        _("Benchmarks: %(tools)s.") % {"tools": tools},
+        f"{ran}.",
+        _("Start times of %(n)s runs are not stated.") % {"n": behind.undated}
+        if behind.undated
+        else "",
+        each,
+    )
+
+
+def _span(counts: Sequence[int]) -> str:
+    """Return how many runs, or from how many to how many."""
+    if len(counts) == 1:
+        return ngettext("%(n)s run", "%(n)s runs", counts[0]) % {"n": counts[0]}
+    return _("%(least)s to %(most)s runs") % {"least": counts[0], "most": counts[-1]}
+
+
+def _tools(cells: Iterable[ComparisonRow], behind: RunsBehind) -> Iterator[str]:
+    """Yield each tool with its versions, or that its runs state none."""
+    titles = {cell.case.tool: cell.case.tool_title for cell in cells}
+    for tool, title in sorted(titles.items(), key=lambda pair: pair[1]):
+        # Some tools print their name before their version.
+        stated = [
+            version.removeprefix(f"{title} ")
+            for version in behind.versions.get(tool, ())
+            if version
+        ]
+        versions = ", ".join(stated) if stated else _("(version not stated)")
+        yield f"{title} {versions}"
+
+
+def _compared(
+    study: Study, source: Source, cells: Sequence[ComparisonRow]
+) -> tuple[str, ...]:
+    if source.show == VALUE:
+        return (_("Values are means over runs, in the unit of the row."),)
+    if source.show == ENERGY:
+        told = _(
+            "Ratios are of the joules for the same work, %(against)s: 1 is the "
+            "baseline, less is better."
+        )
+    else:
+        told = _(
+            "A run's repetitions are collapsed to its mean. Relative performance is "
+            "the ratio of the mean rates, or of the baseline's mean time to the "
+            "system's, %(against)s: 1 is as fast, more is better."
+        )
+    found = {_interval_kind(it) for it in cells}
+    kinds = [str(text) for kind, text in INTERVALS if kind in found]
+    if kinds:
+        intervals = _("95 %% intervals are made on the log scale: %(kinds)s.")
+        intervals %= {"kinds": "; ".join(kinds)}
+    else:
+        intervals = _("Single runs: there are no intervals and no verdicts.")
+    flagged = sum(
+        bool(it.shown.judgement and is_flagged(it.shown.judgement)) for it in cells
+    )
+    flags = ""
+    if flagged:
+        flags = ngettext(
+            "%(n)s result is not assessed, for a plausibility rule doubts it or its "
+            "baseline.",
+            "%(n)s results are not assessed, for a plausibility rule doubts them or "
+            "their baselines.",
+            flagged,
+        ) % {"n": flagged}
+    return (
+        told % {"against": source.against.rpartition(", ")[2] or source.against},
+        intervals,
+        _verdict_rule(study, source) if kinds else "",
+        flags or _("No open plausibility flag stands against these results."),
+    )
+
+
+def _interval_kind(cell: ComparisonRow) -> str:
+    judged = cell.shown.judgement
+    if judged is None or judged.interval is None:
+        return ""
+    if judged.design in BY_SESSIONS:
+        return "sessions"
+    runs = (cell.shown.n, cell.shown.baseline_n or 0)
+    return "welch" if min(runs) >= WELCH_RUNS else "mover"
+
+
+def _verdict_rule(study: Study, source: Source) -> str:
+    margin = study.equivalence_margin_percent
+    words = {
+        "margin": f"{margin:g}",
+        "low": f"{1 - margin / 100:g}",
+        "high": f"{1 + margin / 100:g}",
+        "n": source.tested,
+    }
+    text = _(
+        "With an equivalence margin of %(margin)s %%, a system is slower if the "
+        "interval lies wholly below %(low)s, faster if wholly above %(high)s, "
+        "equivalent if wholly between them, else undetermined."
+    )
+    if source.tested > 1:
+        text += " " + _(
+            "Verdicts are corrected for the %(n)s cells tested together "
+            "(Benjamini-Hochberg, 5 %%)."
+        )
+    return text % words
+
+
+def _made(study: Study, source: Source) -> tuple[str, ...]:
+    words = {
+        "version": settings.VERSION,
+        "rules": RULE_SET,
+        "address": source.address,
+        "day": source.made_on,
+    }
+    licence = _("The data are under %(licence)s.") % {"licence": study.data_licence}
+    return (
+        _(
+            "Analysed by Virtlab %(version)s, rule set %(rules)s; data: %(address)s, "
+            "%(day)s."
+        )
+        % words,
+        licence if study.data_licence else "",
+    )

@@ -1,0 +1,123 @@
+"""Charts as files, drawn for paper by a worker: forest plots, and those of a paper.
+
+A paper's archive holds its charts, so it comes from here, too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, Final, Literal, cast
+
+from celery import Task
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django_htmx.http import HttpResponseClientRedirect
+
+from benchmarks.evidence.records import Record
+from benchmarks.models import Picture
+from benchmarks.publishing.jobs import held
+from benchmarks.publishing.pictures import (
+    note_picture,
+    request_picture,
+    take_picture,
+)
+from dashboard.charts.forest import ForestMark, forest_chart, forest_marks
+from dashboard.exports import MEDIA_TYPES
+from dashboard.exports.citation import site_of
+from dashboard.exports.paper.files import ChartForm, archive, drawn_chart
+from dashboard.kit.figures import for_files
+from dashboard.kit.waiting import progress_of, send, wait_a_moment
+
+Form = Literal["svg", "pdf", "png"]
+PICTURE_FORMS: Final[tuple[Form, ...]] = ("svg", "pdf", "png")
+
+
+@for_files()
+def drawn_of(record: Record) -> dict[str, Any]:
+    """Return all that the plot of a question shows, as plain values."""
+    return {
+        "marks": [asdict(mark) for mark in forest_marks(record)],
+        "axis_title": _("relative performance, native = 1"),
+    }
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A picture that somebody asks for: what it shows, its file, what is said of it.
+
+    ``title`` and ``about`` stand on the page of the wait, ``back`` is where it leads.
+    """
+
+    drawn: Mapping[str, Any]
+    form: str
+    name: str
+    title: str
+    about: str
+    back: str
+
+
+def picture_answer(
+    request: HttpRequest, task: Task[Any, Any], wanted: Wanted
+) -> HttpResponse:
+    """Hand out a picture; while a worker draws it, a page that looks again by itself.
+
+    ``task`` draws it.
+    """
+    picture, is_to_draw = request_picture(
+        drawn=wanted.drawn, form=wanted.form, site=site_of(request)
+    )
+    if is_to_draw:
+        transaction.on_commit(partial(send, task, picture.pk))
+    is_part = "HX-Request" in request.headers
+    if not is_part:
+        wait_a_moment(picture, "content")
+    if picture.stage == Picture.Stage.DONE:
+        if is_part:
+            return HttpResponseClientRedirect(request.get_full_path())
+        return attached(wanted.name, wanted.form, bytes(picture.content))
+    context = {
+        "wanted": wanted,
+        "progress": progress_of(picture),
+        "address": request.get_full_path(),
+    }
+    return render(request, "kit/drawing.html", context)
+
+
+def attached(name: str, form: str, content: str | bytes) -> HttpResponse:
+    """Return a file; nobody on the way keeps it."""
+    headers = {
+        "Content-Disposition": f'attachment; filename="{name}.{form}"',
+        "Cache-Control": "private, no-cache",
+    }
+    return HttpResponse(content, content_type=MEDIA_TYPES[form], headers=headers)
+
+
+@for_files()
+def picture_of(drawn: Mapping[str, Any], form: str) -> bytes:
+    """Return the file of a picture. For workers alone: it imports matplotlib."""
+    kind = drawn.get("kind")
+    if kind == "ratios":
+        return drawn_chart(drawn, cast(ChartForm, form), drawn["inches"])
+    if kind == "archive":
+        return archive(drawn["texts"], drawn["chart"])
+    from dashboard.charts.paper import paper
+
+    marks = [ForestMark(**mark) for mark in drawn["marks"]]
+    chart = forest_chart(marks, axis_title=drawn["axis_title"])
+    return paper(chart, cast(Form, form))
+
+
+def draw_picture(picture_id: int) -> None:
+    """Draw what somebody waits for, unless another worker does."""
+    with held(Picture, picture_id) as is_mine:
+        picture = take_picture(picture_id) if is_mine else None
+        if picture is None:
+            return
+        try:
+            content = picture_of(picture.drawn, picture.form)
+        except Exception:
+            note_picture(picture=picture, stage=Picture.Stage.FAILED)
+            raise
+        note_picture(picture=picture, stage=Picture.Stage.DONE, content=content)

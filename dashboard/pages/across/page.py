@@ -1,0 +1,512 @@
+"""What the page of systems side by side shows: menus, answers, columns and rows."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from itertools import groupby
+from math import exp
+
+from django.contrib.auth.models import User
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from benchmarks.analysis.planning import PROGRAMS
+from benchmarks.comparing.answers import Answer
+from benchmarks.comparing.row import ComparedCase
+from benchmarks.comparing.side_by_side import (
+    ALL_HOSTS,
+    HostFacet,
+    Pair,
+    Side,
+    SideBySide,
+    SideCell,
+    SideRow,
+)
+from benchmarks.evidence.reading import Question
+from benchmarks.models import Study
+from benchmarks.own_tools.lookup import known_tool
+from benchmarks.work_classes import WORK_CLASSES
+from dashboard import wording
+from dashboard.kit import figures
+from dashboard.kit.evidence_matrix import question_address
+from dashboard.kit.filling import ENOUGH_RUNS, Filling, plannable
+from dashboard.kit.selections import Choice, Menu
+from dashboard.kit.table_cells import cell_view
+from dashboard.wording import evidence, verdicts
+from dashboard.wording.answers import answer_text, kept_text
+from dashboard.wording.comparability import LIGHTS
+
+
+@dataclass(frozen=True)
+class Hypervisor:
+    """A box to tick; none ticked is all of them."""
+
+    name: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True)
+class WorkCell:
+    """What a platform kept at a class of work; empty: nobody measured it.
+
+    ``fill`` is where all machines stand that measured it, and how to be one.
+    """
+
+    label: str
+    fill: str
+    kept: str = ""
+    beside: str = ""
+    shade: str = ""
+    is_hollow: bool = False
+
+
+@dataclass(frozen=True)
+class WorkRow:
+    """A class of work, a cell a platform, and the table narrowed to it."""
+
+    name: str
+    address: str
+    is_chosen: bool
+    cells: tuple[WorkCell, ...]
+
+
+@dataclass(frozen=True)
+class LightText:
+    """A pair's light: its colour, its word, and what differs or why it is refused."""
+
+    color: str
+    word: str
+    sentence: str
+    address: str
+    """Where both are set against each other; empty where there is no pair."""
+
+
+@dataclass(frozen=True)
+class ColumnHead:
+    """A system: what it is, who measured it on what, and its light."""
+
+    side: Side
+    light: LightText | None
+    against: str
+    """The address at which all others are set against it."""
+    is_chosen: bool
+    is_edge: bool
+
+
+@dataclass(frozen=True)
+class Span:
+    """Columns of one machine and guest, side by side."""
+
+    host: str
+    guest: str
+    width: int
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """The rows of one tool; ``html`` are thousands of cells, made at once."""
+
+    component: str
+    tool: str
+    html: SafeString
+
+
+@dataclass(frozen=True)
+class PairText:
+    """What is said of pairs alike, and of how many."""
+
+    light: LightText
+    count: int
+
+
+@dataclass(frozen=True)
+class AcrossPage:
+    """Everything of the page for a choice."""
+
+    found: SideBySide
+    person: User | None
+
+    @property
+    def answer(self) -> str:
+        return answer_text(self.found.answer)
+
+    @property
+    def is_guessed(self) -> bool:
+        """Whether nobody chose the class of work that the answer is of."""
+        return bool(self.found.answer) and not self.found.choice.work
+
+    @property
+    def is_several_hosts(self) -> bool:
+        return not self.found.is_one_host
+
+    @property
+    def is_emulated(self) -> bool:
+        return any(side.system.is_emulated for side in self.found.sides)
+
+    @cached_property
+    def query(self) -> Mapping[str, list[str]]:
+        """What was chosen, as an address holds it."""
+        chosen = self.found.choice
+        parts: dict[str, list[str]] = {"host": [chosen.host]}
+        if chosen.work:
+            parts["work"] = [chosen.work]
+        if chosen.case:
+            parts["benchmark"] = [str(chosen.case)]
+        if chosen.hypervisors:
+            parts["hypervisor"] = sorted(chosen.hypervisors)
+        if chosen.guest:
+            parts["guest"] = [chosen.guest]
+        if chosen.against:
+            parts["against"] = [str(chosen.against)]
+        return parts
+
+    def address(self, **changes: str) -> str:
+        """Return the address with some parts changed; an empty one is left out."""
+        parts = {**self.query, **{name: [text] for name, text in changes.items()}}
+        pairs = [(name, it) for name, texts in parts.items() for it in texts if it]
+        return f"?{urlencode(pairs)}"
+
+    @property
+    def menus(self) -> list[Menu]:
+        chosen, facets = self.found.choice, self.found.facets
+        hosts = [(ALL_HOSTS, _("All machines"))]
+        hosts += [(each.name, _host_text(each)) for each in facets.hosts]
+        works = [(it, evidence.work_name(it)) for it in WORK_CLASSES]
+        works = [pair for pair in works if pair[0] in facets.works]
+        guests = [(guest, guest) for guest in facets.guests]
+        cases = [
+            (str(pk), f"{known_tool(tool).title}: {label}")
+            for pk, tool, label in facets.cases
+        ]
+        every = _("All")
+        return [
+            _menu("host", _("Machine"), hosts, chosen.host, is_wide=True),
+            _menu("work", _("Work"), [("", every), *works], chosen.work),
+            _menu(
+                "benchmark",
+                _("Benchmark"),
+                [("", every), *cases],
+                str(chosen.case or ""),
+            ),
+            _menu("guest", _("Guest"), [("", every), *guests], chosen.guest),
+        ]
+
+    @property
+    def hypervisors(self) -> list[Hypervisor]:
+        chosen = self.found.choice.hypervisors
+        known = self.found.facets.hypervisors
+        return [Hypervisor(name, name in chosen) for name in known]
+
+    @cached_property
+    def platforms(self) -> list[str]:
+        """The columns of the classes of work, that of most results first."""
+        counts: Counter[str] = Counter()
+        for answer in self.found.answers.values():
+            for each in answer.standings:
+                counts[each.name] += each.systems
+        return sorted(counts, key=lambda name: (-counts[name], name))
+
+    @cached_property
+    def works(self) -> list[WorkRow]:
+        """What each platform kept, class by class, in the order of the vocabulary."""
+        found, platforms = self.found, self.platforms
+        asked = found.answer.work if found.answer else ""
+        hypervisors = {
+            each.name: each.hypervisor
+            for answer in found.answers.values()
+            for each in answer.standings
+        }
+        return [
+            WorkRow(
+                evidence.work_name(work),
+                self.address(work=work, benchmark=""),
+                work == asked,
+                tuple(
+                    _work_cell(found.answers[work], name, hypervisors[name])
+                    for name in platforms
+                ),
+            )
+            for work in WORK_CLASSES
+            if work in found.answers
+        ]
+
+    @property
+    def spans(self) -> list[Span]:
+        def place(side: Side) -> tuple[str, str]:
+            return side.system.host.slug, side.guest
+
+        return [
+            Span(*key, len(list(members)))
+            for key, members in groupby(self.found.sides, key=place)
+        ]
+
+    @cached_property
+    def heads(self) -> list[ColumnHead]:
+        chosen = self.found.choice.against
+        heads = []
+        before = None
+        for side, pair in zip(self.found.sides, self.found.pairs, strict=True):
+            place = (side.system.host_id, side.guest)
+            heads.append(
+                ColumnHead(
+                    side,
+                    _light(side, pair),
+                    self.address(against="" if side.key == chosen else str(side.key)),
+                    side.key == chosen,
+                    is_edge=before is not None and place != before,
+                )
+            )
+            before = place
+        return heads
+
+    @cached_property
+    def refused(self) -> list[PairText]:
+        """The pairs that are refused, by their reasons."""
+        return [it for it in self.lights if it.light.color == "red"]
+
+    @cached_property
+    def lights(self) -> list[PairText]:
+        """What is said of the pairs, weightiest first."""
+        counts: Counter[LightText] = Counter()
+        for light in (head.light for head in self.heads):
+            if light:
+                counts[LightText(light.color, light.word, light.sentence, "")] += 1
+        order = ["red", "amber", "green"]
+        ranked = sorted(
+            counts.items(),
+            key=lambda it: (order.index(it[0].color), -it[1], it[0].sentence),
+        )
+        return [PairText(light, count) for light, count in ranked]
+
+    @property
+    def groups(self) -> Iterator[RowGroup]:
+        """The rows, tool by tool, in the order in which they were found."""
+        edges = [" edge" if head.is_edge else "" for head in self.heads]
+        cells = _Cells(self.found.sides, self.filling)
+        for (component, tool), members in groupby(
+            self.found.rows, key=lambda row: (row.case.component, row.case.tool_title)
+        ):
+            with figures.asked_once():
+                html = "".join(cells.row(row, edges) for row in members)
+            yield RowGroup(component, tool, mark_safe(html))
+
+    @property
+    def shown_text(self) -> str:
+        """How many systems and benchmarks there are, and how many are shown."""
+        found = self.found
+        systems = ngettext("%(n)s system", "%(n)s systems", found.side_count)
+        shared = ngettext(
+            "%(n)s benchmark that several platforms ran",
+            "%(n)s benchmarks that several platforms ran",
+            found.shared,
+        )
+        counts = {"n": figures.number(found.side_count, "d")}
+        parts = [
+            systems % counts,
+            shared % {"n": figures.number(found.shared, "d")},
+        ]
+        if found.side_count > len(found.sides):
+            parts.append(
+                _("the first %(n)s systems are shown: narrow the choice for others")
+                % {"n": len(found.sides)}
+            )
+        return "; ".join(parts)
+
+    @property
+    def previous_page(self) -> str:
+        number = self.found.choice.page
+        return self.address(page=str(number - 1)) if number > 1 else ""
+
+    @property
+    def next_page(self) -> str:
+        number = self.found.choice.page
+        return self.address(page=str(number + 1)) if number < self.found.pages else ""
+
+    @cached_property
+    def filling(self) -> Filling:
+        return Filling(self.person)
+
+    @cached_property
+    def plan(self) -> str:
+        """Where the missing runs are planned: a form filled in for who may.
+
+        In a study shown here that the person keeps; else in their newest one.
+        """
+        here = reverse("dashboard:across") + self.address()
+        if self.person is None:
+            return f"{reverse('dashboard:login')}?{urlencode({'next': here})}"
+        labs = self.filling.labs
+        own = [side for side in self.found.sides if side.study.lab_id in labs]
+        study = own[0].study if own else self.filling.study
+        work = self.found.choice.work
+        return self.filling.plan(
+            study,
+            what=evidence.work_name(work) if work else _("every class of work"),
+            systems=self._thin(study) if study else (),
+            tools=plannable([work] if work else self.found.answers),
+        )
+
+    def _thin(self, study: Study) -> set[int]:
+        """Return the systems of a study's lab of which too little was run."""
+        return {
+            side.system.pk
+            for place, side in enumerate(self.found.sides)
+            if side.system.lab_id == study.lab_id
+            and any(_is_thin(row.cells[place]) for row in self.found.rows)
+        }
+
+
+def across_page(found: SideBySide, person: User | None) -> AcrossPage:
+    """Return the page for what was found."""
+    return AcrossPage(found, person)
+
+
+def _is_thin(cell: SideCell | None) -> bool:
+    return cell is None or cell.row.shown.n < ENOUGH_RUNS
+
+
+def _host_text(facet: HostFacet) -> str:
+    """Return a machine with its systems and the studies that measured them."""
+    systems = ngettext("%(n)s system", "%(n)s systems", facet.systems)
+    studies = ngettext("%(n)s study", "%(n)s studies", facet.studies)
+    counts = (systems % {"n": facet.systems}, studies % {"n": facet.studies})
+    return f"{facet.host.slug} ({', '.join(counts)})"
+
+
+def _menu(
+    name: str,
+    label: str,
+    choices: list[tuple[str, str]],
+    chosen: str,
+    *,
+    is_wide: bool = False,
+) -> Menu:
+    entries = tuple(Choice(value, text, value == chosen) for value, text in choices)
+    return Menu(name, label, entries, bool(chosen) and not is_wide, is_wide)
+
+
+def _work_cell(answer: Answer, platform: str, hypervisor: str) -> WorkCell:
+    label = f"{platform}, {evidence.work_name(answer.work)}"
+    fill = question_address(Question(hypervisor, answer.work)) + "#fill"
+    for each in answer.standings:
+        if each.name == platform:
+            n = ngettext("%(n)s configuration", "%(n)s configurations", each.systems)
+            flagged = _("%(n)s flagged") % {"n": each.flagged} if each.flagged else ""
+            return WorkCell(
+                label,
+                fill,
+                kept_text(each),
+                ", ".join(filter(None, (n % {"n": each.systems}, flagged))),
+                figures.heat(exp(each.mean)),
+                each.is_single_run,
+            )
+    return WorkCell(label, fill)
+
+
+def _light(side: Side, pair: Pair | None) -> LightText | None:
+    if pair is None:
+        return None
+    compared = pair.compared
+    return LightText(
+        compared.light,
+        str(LIGHTS[compared.light][0]),
+        wording.said(compared.sentence),
+        pair_address(side, pair.other),
+    )
+
+
+def pair_address(one: Side, other: Side) -> str:
+    """Return where two systems are set against each other."""
+    chosen = urlencode({"one": str(one.key), "other": str(other.key)})
+    return f"{reverse('dashboard:across-pair')}?{chosen}"
+
+
+class _Cells:
+    """Writes rows as HTML: a template for each of a thousand cells takes too long.
+
+    Whatever came from people goes through ``escape``.
+    """
+
+    def __init__(self, sides: tuple[Side, ...], filling: Filling) -> None:
+        self.sides, self.filling = sides, filling
+        self.places = [
+            reverse(
+                "dashboard:cell", args=[side.study.lab.slug, side.study.slug, 0]
+            ).removesuffix("0/")
+            for side in sides
+        ]
+        self.signs = {
+            sign: f'<span role="img" aria-label="{escape(str(words))}">{sign}</span> '
+            for sign, words in verdicts.signs_in_words().items()
+        }
+
+    def row(self, row: SideRow, edges: list[str]) -> str:
+        better = [str(wording.BETTER[row.better])] if row.better else []
+        more = " · ".join(filter(None, [row.unit, *better]))
+        head = (
+            f'<th scope="row"><span class="case-name">{escape(row.case.label)}</span>'
+            f'<span class="case-more">{escape(more)}</span></th>'
+        )
+        cells = "".join(
+            self._cell(cell, place, edge) if cell else self._empty(row.case, side, edge)
+            for cell, side, place, edge in zip(
+                row.cells, self.sides, self.places, edges, strict=True
+            )
+        )
+        return f"<tr>{head}{cells}</tr>\n"
+
+    def _empty(self, case: ComparedCase, side: Side, edge: str) -> str:
+        """Write what nobody ran, with the way to run it."""
+        address = self._fill(case, side)
+        words = _("%(what)s: not measured; how to fill it") % {
+            "what": f"{side.platform}, {case.label}"
+        }
+        return (
+            f'<td class="none{edge}"><a href="{escape(address)}" '
+            f'aria-label="{escape(words)}" title="{escape(words)}">+</a></td>'
+        )
+
+    def _fill(self, case: ComparedCase, side: Side) -> str:
+        """Return a plan for this system where the reader keeps it, else an upload."""
+        if side.study.lab_id not in self.filling.labs:
+            return self.filling.upload(
+                hypervisor=side.system.hypervisor,
+                version=side.system.hypervisor_version,
+                tool=case.tool,
+            )
+        if case.tool in PROGRAMS:
+            return self.filling.plan(
+                side.study,
+                what=f"{side.platform}, {case.label}",
+                systems=[side.system.pk],
+                tools=[case.tool],
+            )
+        return self.filling.upload(
+            lab=side.study.lab.slug,
+            study=side.study.slug,
+            system=str(side.system.pk),
+            tool=case.tool,
+        )
+
+    def _cell(self, cell: SideCell, place: str, edge: str) -> str:
+        view = cell_view(cell.row, cell.mark)
+        shade = f' class="heat-{view.shade}"' if view.shade else ""
+        sign = self.signs.get(view.sign, "")
+        lines = [f"<b{shade}>{sign}{escape(view.main)}</b>"]
+        if view.interval:
+            lines.append(f'<span class="interval">{escape(view.interval)}</span>')
+        beside = " ".join(filter(None, (escape(view.sub), view.n)))
+        if beside:
+            lines.append(f"<span>{beside}</span>")
+        if view.state:
+            lines.append(f"<span>{escape(view.state)}</span>")
+        if cell.direct is not None:
+            ratio = figures.ratio(cell.direct)
+            lines.append(f'<span class="times">\N{MULTIPLICATION SIGN} {ratio}</span>')
+        link = f'<a href="{place}{cell.row.id}/">{"".join(lines)}</a>'
+        return f'<td class="cell{edge}">{link}</td>'

@@ -1,0 +1,236 @@
+"""The documents of `docs/` as pages: their HTML, their parts, and where words stand."""
+
+import posixpath
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import connection
+from django.urls import reverse
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.anchors import anchors_plugin
+from mdit_py_plugins.anchors.index import slugify, unique_slug
+
+FOLDER: Final = Path(settings.BASE_DIR) / "docs"
+PICTURE: Final = ".png"
+MOST_FOUND: Final = 20
+DEEPEST: Final = 4
+"""Headings of this level and above have an address."""
+TITLE: Final = 3
+"""Tokens of the first heading: its beginning, its words, its end."""
+HEADING = re.compile(rf"(#{{1,{DEEPEST}}}) +(.+)")
+FENCE = re.compile(r"\s*```")
+LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+WORD = re.compile(r"\w")
+MARKS = re.compile(r"[`*|]|:?-{3,}:?")
+
+FOUND: Final = """
+with parts as (
+  select place, to_tsvector('english', heading) as heading, body,
+    to_tsvector('english', body) as words
+  from unnest(%(headings)s::text[], %(bodies)s::text[])
+    with ordinality as part (heading, body, place)
+), asked as (select websearch_to_tsquery('english', %(words)s) as words),
+best as (
+  select place, body, ts_rank_cd(
+    setweight(parts.heading, 'A') || setweight(parts.words, 'D'), asked.words, 1
+  ) as rank
+  from parts, asked where (parts.heading || parts.words) @@ asked.words
+  order by rank desc, place limit %(most)s
+)
+select place, ts_headline('english', body, asked.words,
+  'StartSel=\x02, StopSel=\x03, MaxWords=32, MinWords=16')
+from best, asked order by rank desc, place
+"""
+"""Parts with these words, stemmed, the closest first; headings count more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What stands below one heading, without marks of Markdown."""
+
+    anchor: str
+    heading: str
+    level: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manual:
+    """One document. ``name`` is its path without ``.md``: ``decisions/charts``."""
+
+    name: str
+    source: str
+    parts: tuple[Part, ...]
+
+    @property
+    def title(self) -> str:
+        return self.parts[0].heading
+
+    @property
+    def contents(self) -> list[Part]:
+        return [part for part in self.parts if part.level == 2]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A part in which words were found; ``excerpt`` alternates: plain, found, plain."""
+
+    manual: Manual
+    part: Part
+    excerpt: tuple[str, ...]
+
+
+@lru_cache(maxsize=1)
+def manuals() -> Mapping[str, Manual]:
+    """Return all documents by their names, read once in a process."""
+    sources = {
+        path.relative_to(FOLDER).with_suffix("").as_posix(): path.read_text()
+        for path in sorted(FOLDER.rglob("*.md"))
+    }
+    return {
+        name: Manual(name, source, tuple(parts_of(source)))
+        for name, source in sources.items()
+    }
+
+
+@lru_cache(maxsize=64)
+def html_of(name: str) -> str:
+    """Return a document's HTML, made once in a process."""
+    books = manuals()
+    return written(books[name].source, posixpath.dirname(name), books)
+
+
+def written(source: str, folder: str = "", known: Collection[str] = ()) -> str:
+    """Return the HTML of a Markdown text below its title, which is left to the page.
+
+    Neither HTML nor styles in it are kept: pages carry none. Its links are as seen from
+    a folder of `docs/`; those to the known documents lead to their pages.
+    """
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    reader.use(anchors_plugin, max_level=DEEPEST)
+    reader.add_render_rule("table_open", _table_begins)
+    reader.add_render_rule("table_close", _table_ends)
+    tokens = reader.parse(source)
+    for token in tokens:
+        _as_here(token, folder, known)
+    _tell_of_tables(tokens)
+    return str(reader.renderer.render(tokens[TITLE:], reader.options, {}))
+
+
+def parts_of(source: str) -> Iterator[Part]:
+    """Yield each heading of a Markdown text with what stands below it.
+
+    Errors: ValueError for a text that does not begin with its title.
+    """
+    if not HEADING.match(source):
+        raise ValueError("A document begins with its title.")
+    heading, anchor, level, lines = "", "", 0, list[str]()
+    anchors = set[str]()
+    is_code = False
+    for line in source.splitlines():
+        is_code ^= bool(FENCE.match(line))
+        if is_code or not (begins := HEADING.fullmatch(line)):
+            lines.append("" if FENCE.match(line) else line)
+            continue
+        if heading:
+            yield Part(anchor, heading, level, _plain(lines))
+        level, heading, lines = len(begins[1]), _plain([begins[2]]), []
+        anchor = unique_slug(slugify(heading), anchors)
+    yield Part(anchor, heading, level, _plain(lines))
+
+
+def found(words: str) -> list[Found]:
+    """Return the parts of all documents that have these words, the closest first."""
+    places = [(each, part) for each in manuals().values() for part in each.parts]
+    asked: dict[str, Any] = {
+        "headings": [f"{each.title} {part.heading}" for each, part in places],
+        "bodies": [part.text for _, part in places],
+        "words": words.replace("\0", ""),
+        "most": MOST_FOUND,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(FOUND, asked)
+        rows = cursor.fetchall()
+    hits = []
+    for place, excerpt in rows:
+        each, part = places[place - 1]
+        hits.append(Found(each, part, tuple(re.split("[\x02\x03]", excerpt))))
+    return hits
+
+
+def _plain(lines: list[str]) -> str:
+    return MARKS.sub("", LINK.sub(r"\1", "\n".join(lines))).strip()
+
+
+def _as_here(token: Token, folder: str, known: Collection[str]) -> None:
+    """Change what a token says to what holds on a page of ours."""
+    if token.attrs.pop("style", None) == "text-align:right":
+        token.attrSet("class", "num")
+    if token.type == "link_open":
+        token.attrSet("href", _address(str(token.attrGet("href")), folder, known))
+    elif token.type == "image":
+        token.attrSet("src", _address(str(token.attrGet("src")), folder, known))
+        token.attrSet("loading", "lazy")
+    for child in token.children or ():
+        _as_here(child, folder, known)
+
+
+def _tell_of_tables(tokens: list[Token]) -> None:
+    """Name each table by its heading, each row by its first words, for who hears them.
+
+    A head without words is a cell like others.
+    """
+    heading, is_head, is_first = "", False, False
+    for place, token in enumerate(tokens):
+        match token.type:
+            case "heading_open" if token.attrs.get("id"):
+                heading = str(token.attrGet("id"))
+            case "table_open":
+                token.attrSet("aria-labelledby", heading)
+            case "thead_open" | "tbody_open":
+                is_head = token.type == "thead_open"
+            case "tr_open":
+                is_first = True
+            case "th_open" | "td_open":
+                has_words = bool(WORD.search(tokens[place + 1].content))
+                tag = "th" if has_words and (is_head or is_first) else "td"
+                # Its beginning, its words, its end.
+                token.tag = tokens[place + 2].tag = tag
+                if tag == "th":
+                    token.attrSet("scope", "col" if is_head else "row")
+                is_first = is_first and not has_words
+
+
+def _address(target: str, folder: str, known: Collection[str]) -> str:
+    """Return where a link of a document leads on these pages."""
+    path, hash_, anchor = target.partition("#")
+    if ":" in path or not path:
+        return target
+    path = posixpath.normpath(posixpath.join(folder, path))
+    name = path.removesuffix(".md")
+    if name in known:
+        return reverse("dashboard:manual", args=[name]) + hash_ + anchor
+    if path.endswith(PICTURE):
+        return reverse("dashboard:manual_picture", args=[path.removesuffix(PICTURE)])
+    return target
+
+
+def _table_begins(
+    _reader: object, tokens: Sequence[Token], place: int, *_: object
+) -> str:
+    # A wide table scrolls by itself, by keyboard, too.
+    name = f'aria-labelledby="{tokens[place].attrGet("aria-labelledby")}"'
+    return (
+        f'<div class="scroll" tabindex="0" role="group" {name}>'
+        f'<table class="table" {name}>\n'
+    )
+
+
+def _table_ends(*_: object) -> str:
+    return "</table></div>\n"

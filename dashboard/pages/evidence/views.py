@@ -1,0 +1,137 @@
+"""The matrix of evidence, and all that is known of one question."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import path, reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from benchmarks.evidence.pools import evidence_matrix
+from benchmarks.evidence.reading import Question, evidence_parts
+from benchmarks.evidence.records import Record, question_record
+from benchmarks.platforms import canonical_hypervisor
+from benchmarks.work_classes import WORK_CLASSES
+from dashboard.exports.evidence import EVIDENCE_FORMS, file_name
+from dashboard.exports.pictures import (
+    PICTURE_FORMS,
+    Wanted,
+    attached,
+    drawn_of,
+    picture_answer,
+)
+from dashboard.kit.evidence_matrix import matrix_of
+from dashboard.kit.kept import Content, kept_page
+from dashboard.kit.viewers import person_of, query_of, viewer_of
+from dashboard.pages.evidence.files import evidence_file
+from dashboard.pages.evidence.forest import forest_page
+from dashboard.tasks import draw_picture
+from dashboard.wording.evidence import work_name
+
+NAMES: Final = {
+    "csv": "CSV",
+    "json": "JSON",
+    "tex": "LaTeX",
+    "md": "Markdown",
+    "svg": "SVG",
+    "pdf": "PDF",
+    "png": "PNG",
+}
+
+
+@require_safe
+@kept_page
+def show_evidence(request: HttpRequest) -> Content:
+    """Show what is known of every hypervisor and class of work."""
+    with_flagged = query_of(request).get("flagged") == "with"
+    found = evidence_matrix(viewer_of(request), with_flagged=with_flagged)
+    matrix = matrix_of(found, with_flagged=with_flagged)
+    context = {"matrix": matrix, "files": _files("evidence-file", EVIDENCE_FORMS)}
+    return Content("evidence/evidence.html", context)
+
+
+@require_safe
+@kept_page
+def show_forest(request: HttpRequest) -> Content:
+    """Show every study that measured one hypervisor at one class of work."""
+    query = query_of(request)
+    question = _question(query)
+    parts = evidence_parts(viewer_of(request), question)
+    page = forest_page(question, parts, query, person_of(request))
+    context = {
+        "page": page,
+        "files": _files("forest-file", EVIDENCE_FORMS),
+        "pictures": _files("forest-file", PICTURE_FORMS) if page.units else (),
+    }
+    return Content("evidence/forest.html", context)
+
+
+@require_safe
+def export_evidence(request: HttpRequest, form: str) -> HttpResponse:
+    """Hand out everything that is known, as a file."""
+    if form not in EVIDENCE_FORMS:
+        raise Http404(_("There is no such form."))
+    with_flagged = query_of(request).get("flagged") == "with"
+    viewer = viewer_of(request)
+    name, text = evidence_file(
+        request, viewer, form, question=None, with_flagged=with_flagged
+    )
+    return attached(name, form, text)
+
+
+@require_safe
+def export_forest(request: HttpRequest, form: str) -> HttpResponse:
+    """Hand out what is known of one question: its numbers, or its plot."""
+    query, viewer = query_of(request), viewer_of(request)
+    question, with_flagged = _question(query), query.get("flagged") == "with"
+    if form in EVIDENCE_FORMS:
+        name, text = evidence_file(
+            request, viewer, form, question=question, with_flagged=with_flagged
+        )
+        return attached(name, form, text)
+    if form not in PICTURE_FORMS:
+        raise Http404(_("There is no such form."))
+    parts = evidence_parts(viewer, question)
+    record = question_record(question, parts, with_flagged=with_flagged)
+    if not record["units"]:
+        raise Http404(_("There is nothing to draw: nothing of this can be pooled."))
+    return _picture(request, question, record, form)
+
+
+def _picture(
+    request: HttpRequest, question: Question, record: Record, form: str
+) -> HttpResponse:
+    """Hand out a plot; while a worker draws it, a page that looks again by itself."""
+    wanted = Wanted(
+        drawn=drawn_of(record),
+        form=form,
+        name=file_name(question),
+        title=_("Drawing the forest plot"),
+        about=f"{question.hypervisor}, {work_name(question.work)}",
+        back=f"{reverse('dashboard:forest')}?{request.GET.urlencode()}",
+    )
+    return picture_answer(request, draw_picture, wanted)
+
+
+def _question(query: Mapping[str, str]) -> Question:
+    work, hypervisor = query.get("work", ""), query.get("hypervisor", "").strip()
+    if work not in WORK_CLASSES or not hypervisor:
+        raise Http404(_("Name a hypervisor and a class of work."))
+    return Question(canonical_hypervisor(hypervisor), work)
+
+
+def _files(address: str, forms: Iterable[str]) -> list[tuple[str, str, str]]:
+    """Return where each form is, its ending, and what it is called."""
+    return [
+        (reverse(f"dashboard:{address}", args=[form]), form, NAMES[form])
+        for form in forms
+    ]
+
+
+urlpatterns = [
+    path("evidence/", show_evidence, name="evidence"),
+    path("evidence/forest/", show_forest, name="forest"),
+    path("evidence.<slug:form>", export_evidence, name="evidence-file"),
+    path("evidence/forest.<slug:form>", export_forest, name="forest-file"),
+]

@@ -1,0 +1,1 @@
+"""Reviews: what many studies said together on a day, published to be cited."""

@@ -1,0 +1,1 @@
+"""New studies, and the settings of one."""

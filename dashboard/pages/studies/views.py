@@ -1,0 +1,116 @@
+"""Make a study; change its settings: what it is, who sees it, how it is judged."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from benchmarks.errors import BenchmarksError
+from benchmarks.labs.pages import labs_with_counts
+from benchmarks.models import Lab, Membership
+from benchmarks.studies.saving import save_study, update_study
+from dashboard.kit.addresses import STUDY
+from dashboard.kit.viewers import (
+    keeper_or_404,
+    query_of,
+    signed_in,
+    signed_in_person,
+    study_or_404,
+    viewer_of,
+)
+from dashboard.pages.studies.form import LICENCES, StudyForm
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def new_study(request: HttpRequest) -> HttpResponse:
+    """Show the form of a new study; make it, and lead to it."""
+    wanted = query_of(request).get("lab", "")
+    labs = _kept_labs(request)
+    named = [lab for lab in labs if lab.slug == wanted]
+    if wanted and not named:
+        _require_place(request, wanted)
+    if not labs or (wanted and not named):
+        return render(request, "studies/no_lab.html", status=403)
+    lab, person = (named or labs)[0], signed_in_person(request)
+    sent = request.POST if request.method == "POST" else None
+    author = person.get_full_name()
+    form = StudyForm.new(lab, _known_labs(request), sent, author)
+    status = 200
+    if sent is not None:
+        status = 422
+        if form.is_valid():
+            stated = form.fields()
+            slug = stated.pop("slug") or slugify(stated["title"])[:100].strip("-")
+            try:
+                study, is_new = save_study(lab=lab, slug=slug or "study", **stated)
+                _say_made(request, is_new)
+                return redirect("dashboard:study", lab.slug, study.slug)
+            except BenchmarksError as error:
+                form.say(error)
+                status = error.status
+    context = {"labs": labs, "lab": lab, "form": form, "licences": LICENCES}
+    return render(request, "studies/new.html", context, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def change_settings(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    """Show how a study is set; change it."""
+    study = study_or_404(viewer_of(request), lab, slug)
+    keeper_or_404(request, study.lab_id)
+    sent = request.POST if request.method == "POST" else None
+    form = StudyForm.of(study, _known_labs(request), sent)
+    status = 200
+    if sent is not None:
+        status = 422
+        if form.is_valid():
+            try:
+                who = request.user.get_username()
+                update_study(study=study, who=who, **form.fields())
+                messages.success(request, _("The settings are stored."))
+                return redirect("dashboard:study", lab, slug)
+            except BenchmarksError as error:
+                form.say(error)
+                status = error.status
+        # What the form changed of it is not what is stored.
+        study.refresh_from_db()
+    context = {"study": study, "form": form, "licences": LICENCES}
+    return render(request, "studies/settings.html", context, status=status)
+
+
+def _say_made(request: HttpRequest, is_new: bool) -> None:
+    if is_new:
+        messages.success(request, _("The study is created. Upload what was measured."))
+    else:
+        messages.info(request, _("This study was there already."))
+
+
+def _kept_labs(request: HttpRequest) -> list[Lab]:
+    """Return the labs that the reader may add a study to."""
+    person = signed_in_person(request)
+    kept = Membership.objects.filter(user=person, role__in=Membership.KEEPERS)
+    return list(Lab.objects.filter(memberships__in=kept).order_by("name"))
+
+
+def _known_labs(request: HttpRequest) -> Any:
+    """Return the labs that the reader may know of: a study can be shared with them."""
+    return labs_with_counts(viewer_of(request))
+
+
+def _require_place(request: HttpRequest, slug: str) -> None:
+    """Refuse a lab that the reader does not belong to, as if it were not there."""
+    places = Membership.objects.filter(user=signed_in_person(request))
+    if not places.filter(lab__slug=slug).exists():
+        raise Http404("There is no such lab, or it is not yours.")
+
+
+urlpatterns = [
+    path("studies/new/", new_study, name="new-study"),
+    path(f"{STUDY}settings/", change_settings, name="study-settings"),
+]

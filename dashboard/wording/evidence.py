@@ -1,0 +1,185 @@
+"""What all studies together say, in words: levels, obstacles, and the one answer."""
+
+from collections.abc import Mapping, Sequence
+from math import exp
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from benchmarks.analysis.pooling import FEWEST_RANKED, EvidenceStrength
+from benchmarks.evidence.synthesis import Synthesis, Unit
+from benchmarks.models import Effect
+from benchmarks.work_classes import WORK_CLASSES
+from dashboard.kit import figures
+from dashboard.wording import Text
+
+Obstacle = Effect.Obstacle
+
+STRENGTHS: Mapping[EvidenceStrength, Text] = {
+    EvidenceStrength.STRONG: gettext_lazy("strong"),
+    EvidenceStrength.MODERATE: gettext_lazy("moderate"),
+    EvidenceStrength.WEAK: gettext_lazy("weak"),
+    EvidenceStrength.CONTRADICTORY: gettext_lazy("contradictory"),
+    EvidenceStrength.NONE: gettext_lazy("none"),
+}
+WHY: Mapping[EvidenceStrength, Text] = {
+    EvidenceStrength.STRONG: gettext_lazy(
+        "Five labs or more, and what a new lab will see lies on one side."
+    ),
+    EvidenceStrength.MODERATE: gettext_lazy(
+        "Three labs or more, and the interval of their mean lies on one side."
+    ),
+    EvidenceStrength.WEAK: gettext_lazy(
+        "Too few labs, single runs, or an interval that decides nothing."
+    ),
+    EvidenceStrength.CONTRADICTORY: gettext_lazy(
+        "Labs decide against each other, and most of what they differ by is no noise."
+    ),
+    EvidenceStrength.NONE: gettext_lazy("Nothing here can be concluded from."),
+}
+OBSTACLES: Mapping[str, Text] = {
+    Obstacle.NO_NATIVE: gettext_lazy("no native run to compare with"),
+    Obstacle.RELATIVE: gettext_lazy("compared with a reference system, not native"),
+    Obstacle.OTHER_HOST: gettext_lazy("native runs of another host"),
+    Obstacle.OTHER_PARAMETERS: gettext_lazy("native runs with other parameters"),
+    Obstacle.UNIT_MISMATCH: gettext_lazy("native runs in another unit"),
+    Obstacle.AMBIGUOUS: gettext_lazy("several native results disagree"),
+    Obstacle.ZERO: gettext_lazy("a reading of 0 or less"),
+    Obstacle.EMULATION: gettext_lazy("a program imitates the processor"),
+    Obstacle.FLAGGED: gettext_lazy("an open or confirmed flag doubts a number"),
+    Obstacle.CLOCK_SUSPECT: gettext_lazy("a clock that cannot be trusted"),
+    Obstacle.NOISY_BASELINE: gettext_lazy("too noisy for an interval"),
+    Obstacle.NO_STEADY_STATE: gettext_lazy("no steady state: no single figure"),
+    Obstacle.SINGLE_RUN: gettext_lazy("one or two runs a side"),
+    Obstacle.NO_SPREAD: gettext_lazy("identical readings of unknown resolution"),
+}
+
+SUBGROUPS: Mapping[str, Text] = {
+    "benchmark": gettext_lazy("Benchmark"),
+    "decade": gettext_lazy("Decade"),
+    "virtualization": gettext_lazy("Type of virtualization"),
+    "path": gettext_lazy("Storage and network path"),
+}
+
+
+def work_area(work: str) -> str:
+    """Return the area of a work class: "disk"."""
+    return _(WORK_CLASSES[work].area_title)
+
+
+def work_kind(work: str) -> str:
+    """Return what is done there: "random write"."""
+    return _(WORK_CLASSES[work].kind_title)
+
+
+def work_name(work: str) -> str:
+    """Return a work class in full: "disk: random write"."""
+    return f"{work_area(work)}: {work_kind(work)}"
+
+
+def ratio_text(log_ratio: float, within: tuple[float, float] | None = None) -> str:
+    """Write a ln ratio as a ratio, with the digits that its interval (ln) justifies."""
+    ends = within and (exp(within[0]), exp(within[1]))
+    return figures.ratio(exp(log_ratio), ends)
+
+
+def ends_text(ends: tuple[float, float] | None) -> str:
+    """Return an interval of ln ratios as ratios; nothing where there is none."""
+    if ends is None:
+        return ""
+    low, high = (ratio_text(end, ends) for end in ends)
+    return _("%(low)s to %(high)s") % {"low": low, "high": high}
+
+
+def labs_text(labs: int) -> str:
+    return ngettext("%(n)s lab", "%(n)s labs", labs) % {"n": labs}
+
+
+def machines_text(machines: int) -> str:
+    return ngettext("%(n)s machine", "%(n)s machines", machines) % {"n": machines}
+
+
+def answer(found: Synthesis) -> str:
+    """Say in one or two sentences what is known, or that nothing is."""
+    if found.pool.k:
+        return _of_replicated(found)
+    if found.single.k:
+        return _of_single_runs(found)
+    if found.screened:
+        return _("Measured, but nothing that can be put together: see why below.")
+    return _("Nobody measured this here.")
+
+
+def _of_replicated(found: Synthesis) -> str:
+    pool = found.pool
+    if pool.k == 1:
+        return _(
+            "One machine: %(ratio)s of native (%(ends)s). Whether another machine "
+            "would say the same, nobody knows."
+        ) % {
+            "ratio": ratio_text(found.units[0].log_ratio, found.units[0].interval),
+            "ends": ends_text(found.units[0].interval),
+        }
+    if pool.mean is None:
+        return _(
+            "Two machines: %(one)s and %(other)s of native. Two are too few to say how "
+            "much machines differ."
+        ) % dict(
+            zip(
+                ("one", "other"),
+                (ratio_text(unit.log_ratio, unit.interval) for unit in found.units),
+                strict=True,
+            )
+        )
+    words = _(
+        "%(labs)s: %(mean)s of native on average (%(ends)s); another lab will see "
+        "%(predicted)s."
+    ) % {
+        "labs": labs_text(pool.labs),
+        "mean": ratio_text(pool.mean, pool.interval),
+        "ends": ends_text(pool.interval),
+        "predicted": ends_text(pool.predicted),
+    }
+    if pool.k < FEWEST_RANKED:
+        few = _("Only %(machines)s: indicative.") % {"machines": machines_text(pool.k)}
+        words = f"{words} {few}"
+    return words
+
+
+def _of_single_runs(found: Synthesis) -> str:
+    pool = found.single
+    weak = _("Weak evidence: how much the next run would differ is unknown.")
+    if pool.mean is not None and pool.k > 1:
+        words = _(
+            "%(labs)s, single runs: %(mean)s of native on average (%(ends)s)."
+        ) % {
+            "labs": labs_text(pool.labs),
+            "mean": ratio_text(pool.mean, pool.interval),
+            "ends": ends_text(pool.interval),
+        }
+        return f"{words} {weak}"
+    words = _("%(labs)s, single runs: %(ratio)s of native.") % {
+        "labs": labs_text(pool.labs),
+        "ratio": _between(found.hollow),
+    }
+    return f"{words} {weak}"
+
+
+def _between(units: Sequence[Unit]) -> str:
+    """Return the ratio of one machine, or those of two as a range."""
+    ratios = sorted(
+        {ratio_text(unit.log_ratio): unit.log_ratio for unit in units}.values()
+    )
+    if len(ratios) == 1:
+        return ratio_text(ratios[0])
+    return ends_text((ratios[0], ratios[-1]))
+
+
+def headline(found: Synthesis) -> tuple[str, str]:
+    """Return the figure of a matrix's cell, and what stands below it."""
+    pool, units = found.counted, found.units if found.pool.k else found.hollow
+    if pool.mean is None:
+        return (_between(units), "") if units else ("", "")
+    # What another lab will see; of one machine its own interval.
+    ends = pool.predicted or (units[0].interval if len(units) == 1 else None)
+    return ratio_text(pool.mean, pool.interval), ends_text(ends)

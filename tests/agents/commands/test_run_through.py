@@ -1,0 +1,186 @@
+"""run --through: the probe in a guest, measured from here by real sh and ssh."""
+
+import getpass
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+
+from agents.kernels import probe as probes
+from benchmarks.parsing import reading
+
+SHORT = ("--seconds", "1", "--repetitions", "1", "--warm-up", "0", "--file-mib", "1")
+SYSTEM = ("--system", "17")
+
+
+@pytest.fixture(scope="module")
+def probe(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("there")
+    return probes.build(probes.PLATFORMS[0], str(folder))[0]
+
+
+@pytest.fixture
+def away(tmp_path):
+    """A command that reaches this machine as if it were another, over real ssh."""
+    key, host_key = tmp_path / "key", tmp_path / "host"
+    for path in (key, host_key):
+        words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path]
+        subprocess.run(words, check=True)
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        port = sock.getsockname()[1]
+    settings = tmp_path / "sshd"
+    settings.write_text(
+        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {host_key}\nUsePAM no\n"
+        f"PidFile none\nAuthorizedKeysFile {key}.pub\nStrictModes no\n"
+        "PermitRootLogin yes\n"
+    )
+    words = [shutil.which("sshd") or "/usr/sbin/sshd", "-D", "-e", "-f", settings]
+    with subprocess.Popen(words, stderr=subprocess.PIPE) as server:
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline and server.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                time.sleep(0.05)
+        yield (
+            f"ssh -q -F none -i {key} -p {port} -o StrictHostKeyChecking=no "
+            f"-o UserKnownHostsFile=/dev/null -o BatchMode=yes "
+            f"{getpass.getuser()}@127.0.0.1"
+        )
+        server.terminate()
+
+
+@pytest.fixture
+def run(call, enrolled, machine, probe):
+    def run(through, *words, tool="virtlab-linpack"):
+        options = ("--through", through, "--probe", probe, *SHORT, *words)
+        if tool == "virtlab-linpack":
+            options += ("--sizes", "50")
+        return call("run", *options, tool)
+
+    return run
+
+
+@pytest.mark.parametrize("through", ["env", "sh -c {}", "nice -n 1 sh -c {}"])
+def test_what_was_printed_there_is_sent_from_here(run, server, probe, through):
+    code, _, said = run(through, *SYSTEM)
+
+    (sent,) = server.stored.values()
+    (read,) = reading.read(sent["output"], tool=sent["tool"])
+    assert code == 0, said
+    assert not read.problem
+    assert f"{probe} linpack" in " ".join(sent["facts"]["execution"]["argv"])
+    assert (sent["system"], sent["clock"]) == (17, "guest")
+
+
+def test_this_machine_is_not_described_as_the_guest(run, server):
+    run("env", *SYSTEM)
+
+    (sent,) = server.stored.values()
+    facts = sent["facts"]
+    assert facts["through"]["command"] == "env"
+    assert (
+        "external_us" in facts["through"]["clock"]
+        or "unknown" in (facts["through"]["clock"])
+    )
+    assert set(facts["clock"]) == {"unknown"}
+    assert not {"platform", "threads", "evidence", "distribution"} & facts.keys()
+    assert not {"load before", "busy share"} & facts["execution"].keys()
+    assert "--most-bytes" not in facts["execution"]["argv"]
+
+
+def test_what_the_guest_is_has_to_be_said(run, server):
+    code, _, said = run("env")
+
+    assert (code, server.stored) == (2, {})
+    assert "Say with --hypervisor what this is" in said
+    assert "measured through another machine" in said
+
+
+def test_said_in_words_it_is_a_system_without_facts_of_this_machine(run, server):
+    run("env", "--hypervisor", "Hyper-V", "--vcpus", "4")
+
+    (sent,) = server.stored.values()
+    assert sent["system"] == {"host": "alpha", "hypervisor": "Hyper-V", "vcpus": 4}
+
+
+def test_a_native_machine_times_itself(run, server):
+    run("env", "--hypervisor", "native")
+
+    assert [sent["clock"] for sent in server.stored.values()] == ["local"]
+
+
+@pytest.mark.parametrize(
+    ("through", "sentence"),
+    [
+        ("no-such-program", "no-such-program: No such file"),
+        ("sh -c 'echo refused; exit 255'", "does not start the probe (refused)"),
+        ("true", "does not start the probe (it printed nothing)"),
+        ("ssh 'vm", "No closing quotation"),
+        ("", "--through names a program"),
+        ("{}", "--through names a program"),
+    ],
+)
+def test_a_way_that_leads_nowhere_is_said_before_anything_runs(
+    run, server, through, sentence
+):
+    code, _, said = run(through, *SYSTEM)
+
+    assert (code, server.stored) == (2, {})
+    assert sentence in said
+
+
+def test_words_that_a_shell_would_change_are_refused(run, server):
+    code, _, said = run(
+        "env", *SYSTEM, "--folder", "$HOME; rm x", tool="virtlab-system"
+    )
+
+    assert (code, server.stored) == (2, {})
+    assert "cannot be said through another program" in said
+
+
+def test_tools_that_the_probe_has_not_are_refused(call, enrolled, machine):
+    code, _, said = call("run", "--through", "env", "fio", "virtlab-memory")
+
+    assert code == 2
+    assert "fio it has not: run it there and push" in said
+
+
+def test_a_guest_that_dies_meanwhile_sends_nothing(run, server, tmp_path, probe):
+    dying = tmp_path / "dying"
+    dying.write_text('#!/bin/sh\n[ $# = 1 ] && exec "$@"\nkill -9 $$\n')
+    dying.chmod(0o755)
+
+    code, _, said = run(str(dying), *SYSTEM)
+
+    assert (code, server.stored) == (1, {})
+    assert "ended with -9; nothing of it is sent" in said
+
+
+def test_the_token_does_not_go_there(run, server, monkeypatch, tmp_path):
+    monkeypatch.setenv("VIRTLAB_TOKEN", "vl_abcdef_secret")
+    monkeypatch.setenv("VIRTLAB_SERVER", server.url)
+    spy = tmp_path / "spy"
+    spy.write_text(f'#!/bin/sh\nenv >> {tmp_path}/seen\nexec "$@"\n')
+    spy.chmod(0o755)
+
+    run(str(spy), *SYSTEM)
+
+    assert "secret" not in (tmp_path / "seen").read_text()
+
+
+@pytest.mark.proof
+def test_over_real_ssh_it_is_measured(run, server, away):
+    """`apt-get install openssh-server`; make test-probe."""
+    for tool in ("virtlab-linpack", "virtlab-system"):
+        code, _, said = run(away, *SYSTEM, tool=tool)
+        assert code == 0, said
+
+    tools = [sent["tool"] for sent in server.stored.values()]
+    assert tools == ["virtlab-linpack", "virtlab-system"]
+    for sent in server.stored.values():
+        (read,) = reading.read(sent["output"], tool=sent["tool"])
+        assert not read.problem

@@ -1,0 +1,80 @@
+"""study and host: what a person says is sent as the API takes it."""
+
+import json
+
+import pytest
+
+STUDY = {"lab": "alpha-lab", "slug": "kvm", "title": "KVM", "visibility": "shared"}
+READ = {"facts": {"cores": 4}, "programs": ["lscpu"], "doubts": ["Printed in a guest."]}
+
+
+def sent(server):
+    return [(path, json.loads(body)) for path, _, body in server.requests]
+
+
+@pytest.mark.usefixtures("enrolled")
+def test_a_study_is_created_as_it_was_described(call, server):
+    server.faults = [(201, {}, STUDY)]
+
+    code, out, _ = call(
+        *("study", "new", "kvm", "--title", "KVM", "--licence", "CC-BY-4.0"),
+        *("--share", "beta-lab", "--factor", "bits=32, 64", "--factor", "tag=007,1.5"),
+        *("--margin", "3"),
+    )
+
+    assert (code, out) == (0, "alpha-lab/kvm: KVM (shared)\n")
+    assert sent(server) == [
+        (
+            "/api/v1/studies/",
+            {
+                "slug": "kvm",
+                "title": "KVM",
+                "data_licence": "CC-BY-4.0",
+                "visibility": "shared",
+                "shared_with": ["beta-lab"],
+                "factors": {"bits": [32, 64], "tag": ["007", 1.5]},
+                "equivalence_margin_percent": 3.0,
+            },
+        )
+    ]
+
+
+@pytest.mark.usefixtures("enrolled")
+@pytest.mark.parametrize(
+    "words",
+    [("new", "kvm"), ("set", "kvm"), ("new", "kvm", "--title", "K", "--factor", "x")],
+)
+def test_what_makes_no_study_is_not_sent(call, server, words):
+    code, _, said = call("study", *words)
+
+    assert (code, server.requests) == (2, [])
+    assert said
+
+
+@pytest.mark.usefixtures("enrolled")
+def test_what_the_server_refuses_is_said(call, server):
+    refusal = {"code": "invalid", "detail": "No.", "fields": {"slug": ["Taken."]}}
+    server.faults = [(400, {}, refusal)]
+
+    code, _, said = call("study", "new", "kvm", "--title", "KVM")
+
+    assert code == 4
+    assert "Taken." in said
+
+
+@pytest.mark.usefixtures("enrolled")
+def test_the_facts_of_a_host_are_looked_at_before_they_are_stored(
+    call, server, tmp_path
+):
+    printed = tmp_path / "lscpu.txt"
+    printed.write_text("CPU(s): 4\n")
+    server.faults = [(200, {}, READ), (200, {}, READ), (201, {}, {"slug": "ws1"})]
+
+    code, out, said = call("host", "ws1", str(printed), "--look")
+    assert (code, json.loads(out)) == (0, {"cores": 4})
+    assert "Printed in a guest." in said
+    assert [path for path, _ in sent(server)] == ["/api/v1/parse/machine/"]
+
+    assert call("host", "ws1", str(printed))[0] == 0
+    stored = {"slug": "ws1", "title": "", "facts": {"cores": 4}}
+    assert sent(server)[-1] == ("/api/v1/hosts/", stored)

@@ -1,0 +1,282 @@
+"""Thirty-one machines where Hyper-V is, or only seems to be.
+
+Made up after Microsoft's Hypervisor Top Level Functional Specification (CPUID leaves),
+Linux's own judgement of who is the root partition, Azure's chassis tag,
+and what WSL's kernels are called; read by the agent's own code, leaf by leaf.
+"""
+
+import struct
+
+import pytest
+
+from agents.detection.cpuid import Registers
+from agents.detection.evidence import of_cpu, of_files
+from agents.detection.layers import judge
+from agents.detection.windows import hypervisor_beneath
+
+ROOT, MANAGER, ISOLATED, NESTED = 1 << 0, 1 << 12, 1 << 22, 1 << 12
+GUEST = 0x2BB8
+VM = {"sys_vendor": "Microsoft Corporation", "product_name": "Virtual Machine"}
+DELL = {"sys_vendor": "Dell Inc.", "product_name": "PowerEdge R740"}
+SURFACE = {"sys_vendor": "Microsoft Corporation", "product_name": "Surface Laptop 5"}
+QEMU = {"sys_vendor": "QEMU", "product_name": "Standard PC (Q35 + ICH9, 2009)"}
+VMWARE = {"sys_vendor": "VMware, Inc.", "product_name": "VMware20,1"}
+AZURE_TAG = {"chassis_asset_tag": "7783-7084-3265-9085-8269-3286-77"}
+TSC_PAGE = "hyperv_clocksource_tsc_page hyperv_clocksource_msr acpi_pm"
+FIRST = "pid:[4026531836]"
+OTHER = "pid:[4026532201]"
+WSL1 = "4.4.0-19041-Microsoft"
+WSL2 = "5.15.153.1-microsoft-standard-WSL2"
+
+
+def registers(eax=0, text="", **named):
+    ebx, ecx, edx = struct.unpack("<3I", text.encode("latin-1").ljust(12, b"\0"))
+    values = {"eax": eax, "ebx": ebx, "ecx": ecx, "edx": edx, **named}
+    return Registers(**values)
+
+
+def cpu(leaves, has_bit=True):
+    """A CPU that answers so; whatever else is asked answers 0."""
+    vendor = registers(0x16, ebx=0x756E6547, edx=0x49656E69, ecx=0x6C65746E)
+    own = {0: vendor, 1: registers(ecx=(1 << 31) if has_bit else 0)}
+    return of_cpu(lambda leaf: {**own, **leaves}.get(leaf, registers()))
+
+
+def hyper_v(version, privileges=GUEST, hints=0, isolation=None, more=None):
+    """A CPU of Hyper-V 10.0.20348 or whatever is said."""
+    major, minor, build = map(int, version.split("."))
+    highest = 0x4000000C if isolation else 0x4000000B
+    if isolation:
+        privileges |= ISOLATED
+    return cpu(
+        {
+            0x40000000: registers(highest, "Microsoft Hv"),
+            0x40000001: registers(0x31237648),
+            0x40000002: registers(build, ebx=major << 16 | minor),
+            0x40000003: registers(ebx=privileges),
+            0x40000004: registers(hints),
+            0x4000000C: registers(1, ebx=isolation or 0),
+            **(more or {}),
+        }
+    )
+
+
+def signed(*texts):
+    """A CPU of others, which sign at 0x40000000, 0x40000100, ..."""
+    bases = [0x40000000 + 0x100 * place for place in range(len(texts))]
+    return cpu(
+        {b: registers(b + 1, text) for b, text in zip(bases, texts, strict=True)}
+    )
+
+
+BARE = cpu({}, has_bit=False)
+SERVER_2022 = hyper_v("10.0.20348")
+OFF = {"vbs": 0, "code integrity": 0, "role": None}
+VBS = {"vbs": 1, "code integrity": 1, "role": None}
+ROLE = {"vbs": 0, "code integrity": 0, "role": 2}
+ROOT_2022 = hyper_v("10.0.20348", privileges=GUEST | ROOT | MANAGER)
+KVM_BEHIND = {0x40000100: registers(0x40000101, "KVMKVMKVM")}
+XEN_BEHIND = {0x40000100: registers(0x40000105, "XenVMMXenVMM")}
+
+
+def windows(cpu_, dmi, state):
+    return {**cpu_, "dmi": dmi, "windows": state, "kernel": "10.0.20348"}
+
+
+def wsl(cpu_, kernel, **more):
+    """WSL has no firmware, and numbers each distribution's processes apart."""
+    return {**cpu_, "kernel": kernel, "dmi": {}, "pid_namespace": OTHER, **more}
+
+
+# Name: evidence, layers, whether it disagrees, words of the sentence.
+MACHINES = {
+    "guest of Server 2012 R2": (
+        {**hyper_v("6.3.9600"), "dmi": VM, "clocksources": TSC_PAGE},
+        *("hyper-v", False, "version 6.3.9600"),
+    ),
+    "guest of Server 2016": (
+        {**hyper_v("10.0.14393"), "dmi": VM},
+        *("hyper-v", False, "version 10.0.14393"),
+    ),
+    "guest of Server 2019": (
+        {**hyper_v("10.0.17763"), "dmi": VM},
+        *("hyper-v", False, "version 10.0.17763"),
+    ),
+    "guest of Server 2022": (
+        {**SERVER_2022, "dmi": VM},
+        *("hyper-v", False, "version 10.0.20348"),
+    ),
+    "guest of Windows 11": (
+        {**hyper_v("10.0.22631"), "dmi": VM},
+        *("hyper-v", False, "version 10.0.22631"),
+    ),
+    "Azure": (
+        {**SERVER_2022, "dmi": {**VM, **AZURE_TAG}},
+        *("hyper-v", False, "Microsoft Hv"),
+    ),
+    "Azure without CPUID and names": (
+        {"leaves": {}, "dmi": AZURE_TAG},
+        *("hyper-v", False, "chassis tag of Azure"),
+    ),
+    "confidential guest, SEV-SNP": (
+        {**hyper_v("10.0.20348", GUEST | MANAGER, isolation=2), "dmi": VM},
+        *("hyper-v", False, "isolated by AMD SEV-SNP"),
+    ),
+    "confidential guest, TDX": (
+        {**hyper_v("10.0.25398", GUEST | MANAGER, isolation=3), "dmi": VM},
+        *("hyper-v", False, "isolated by Intel TDX"),
+    ),
+    "guest isolated by VBS": (
+        {**hyper_v("10.0.20348", isolation=1), "dmi": VM},
+        *("hyper-v", False, "isolated by VBS"),
+    ),
+    "Windows with the role": (
+        windows(ROOT_2022, DELL, ROLE),
+        *("hyper-v-root", False, "root partition"),
+    ),
+    "native Windows with VBS": (
+        windows(hyper_v("10.0.22631", GUEST | ROOT | MANAGER), DELL, VBS),
+        *("hyper-v-root", False, "The Hyper-V role is off: virtualization-based"),
+    ),
+    "native Windows without VBS": (
+        windows(BARE, DELL, OFF),
+        *("", False, "No hypervisor"),
+    ),
+    "native Windows, VBS set and not running": (
+        windows(BARE, DELL, VBS),
+        *("", False, "No hypervisor"),
+    ),
+    "Windows on a machine of Microsoft's": (
+        windows(BARE, SURFACE, OFF),
+        *("", False, "No hypervisor"),
+    ),
+    "Windows as a guest": (
+        windows(SERVER_2022, VM, VBS),
+        *("hyper-v", False, "version 10.0.20348"),
+    ),
+    "Linux as root partition": (
+        {**hyper_v("10.0.25398", GUEST | MANAGER), "dmi": DELL},
+        *("hyper-v-root", False, "root partition"),
+    ),
+    "role in a guest, nested and said": (
+        windows(hyper_v("10.0.20348", GUEST | ROOT | MANAGER, hints=NESTED), VM, ROLE),
+        *("hyper-v > hyper-v-root", False, "runs in a Hyper-V guest"),
+    ),
+    "role in a guest, known by its firmware": (
+        windows(ROOT_2022, VM, ROLE),
+        *("hyper-v > hyper-v-root", False, "Virtual Machine"),
+    ),
+    "role in a VMware guest": (
+        windows(ROOT_2022, VMWARE, ROLE),
+        *("vmware > hyper-v-root", False, "VMware"),
+    ),
+    "role in a QEMU guest": (
+        windows(ROOT_2022, QEMU, ROLE),
+        *("qemu > hyper-v-root", False, "QEMU"),
+    ),
+    "KVM with enlightenments": (
+        {**hyper_v("10.0.14393", more=KVM_BEHIND), "dmi": QEMU},
+        *("kvm", False, "behind Hyper-V's signature"),
+    ),
+    "KVM that hides behind them": (
+        {**hyper_v("10.0.14393"), "dmi": QEMU},
+        *("hyper-v", True, "The evidence disagrees"),
+    ),
+    "Xen with Viridian": (
+        {**hyper_v("6.1.7601", more=XEN_BEHIND), "dmi": {"sys_vendor": "Xen"}},
+        *("xen-hvm", False, "behind Hyper-V's signature"),
+    ),
+    "VirtualBox with Hyper-V's leaves": (
+        {**signed("VBoxVBoxVBox"), "dmi": {"sys_vendor": "innotek GmbH"}},
+        *("virtualbox", False, "VBox"),
+    ),
+    "WSL 1": (
+        wsl(BARE, WSL1, pid_namespace=FIRST),
+        *("wsl1", False, "Windows answers"),
+    ),
+    "WSL 1 above VBS": (
+        wsl(ROOT_2022, WSL1, pid_namespace=FIRST),
+        *("hyper-v-root > wsl1", False, "Windows answers"),
+    ),
+    "WSL 2": (
+        wsl(SERVER_2022, WSL2, clocksources=TSC_PAGE),
+        *("hyper-v > wsl2", False, "WSL 2"),
+    ),
+    "WSL 2 with a kernel of one's own": (
+        wsl(SERVER_2022, "6.6.0-mine", wsl_interop=True),
+        *("hyper-v > wsl2", False, "WSL 2"),
+    ),
+    "Docker in WSL 2": (
+        wsl(SERVER_2022, WSL2, dockerenv=True),
+        *("hyper-v > wsl2 > docker", False, "/.dockerenv"),
+    ),
+    "Podman in WSL 2": (
+        wsl(SERVER_2022, WSL2, containerenv=True),
+        *("hyper-v > wsl2 > podman", False, "/run/.containerenv"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_machine_is_known_for_what_it_is(name):
+    evidence, layers, conflict, words = MACHINES[name]
+
+    judgement = judge(evidence)
+
+    assert (" > ".join(judgement.layers), judgement.conflict) == (layers, conflict)
+    assert words in judgement.sentence
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_it_is_judged_whatever_of_it_could_not_be_read(name):
+    evidence = MACHINES[name][0]
+
+    for missing in evidence:
+        assert judge({**evidence, missing: None}).sentence
+
+
+def test_there_are_thirty_one():
+    assert len(MACHINES) == 31
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("native Windows with VBS", "running"),
+        ("Windows with the role", "running, with the Hyper-V role"),
+        ("native Windows, VBS set and not running", "set, not running"),
+        ("native Windows without VBS", "off"),
+        ("WSL 2", None),
+        ("Linux as root partition", None),
+    ],
+)
+def test_a_hypervisor_beneath_windows_is_a_fact(name, said):
+    evidence = MACHINES[name][0]
+
+    assert hypervisor_beneath(evidence, judge(evidence).layers) == said
+
+
+def test_wsl_is_known_by_files(tmp_path):
+    (tmp_path / "proc/sys/kernel").mkdir(parents=True)
+    (tmp_path / "proc/sys/kernel/osrelease").write_text(WSL1 + "\n")
+
+    assert judge({**BARE, **of_files(str(tmp_path))}).layers == ("wsl1",)
+
+    (tmp_path / "proc/sys/kernel/osrelease").write_text("6.6.0-mine\n")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/WSL").write_text("")
+    mine = {**SERVER_2022, **of_files(str(tmp_path))}
+    assert judge(mine).layers == ("hyper-v", "wsl2")
+
+
+def test_systemd_alone_tells_wsl():
+    said = {"systemd-detect-virt -c": "wsl"}
+
+    assert judge({**BARE, **said}).layers == ("wsl1",)
+    assert judge({**SERVER_2022, **said}).layers == ("hyper-v", "wsl2")
+
+
+def test_a_kernel_for_azure_is_no_wsl():
+    evidence = {**SERVER_2022, "kernel": "6.8.0-1014-azure", "dmi": VM}
+
+    assert judge(evidence).layers == ("hyper-v",)

@@ -1,0 +1,47 @@
+"""/api/v1/labs/: labs that one may know of; new ones, where the installation lets."""
+
+from benchmarks.labs.people import find_invitation
+from benchmarks.models import Lab
+
+LAB = {"slug": "rack-lab", "name": "The rack lab", "admin": "Carol"}
+
+
+def test_it_lists_labs_that_have_published(anyone, study, other_lab):
+    (found,) = anyone.get("labs/").json()["results"]
+
+    assert (found["slug"], found["studies"]) == ("alpha-lab", 1)
+
+
+def test_an_agent_creates_none_unless_everybody_may(api):
+    answer = api.post("labs/", LAB)
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed")
+    assert not Lab.objects.filter(slug="rack-lab").exists()
+
+
+def test_it_creates_a_lab_with_an_invitation_for_its_admin(api, settings):
+    settings.LABS_MADE_BY = "everybody"
+
+    answer = api.post("labs/", LAB)
+
+    assert answer.status_code == 201
+    invitation = find_invitation(answer.json()["invitation"])
+    assert (invitation.lab.slug, invitation.role) == ("rack-lab", "admin")
+    again = api.post("labs/", LAB)
+    assert (again.status_code, again.json()["code"]) == (409, "lab_exists")
+
+
+def test_a_reader_creates_none(reader, anyone, settings):
+    settings.LABS_MADE_BY = "everybody"
+
+    assert reader.post("labs/", LAB).status_code == 403
+    assert anyone.post("labs/", LAB).status_code == 401
+
+
+def test_what_is_wrong_with_it_is_said_by_field(api, settings):
+    settings.LABS_MADE_BY = "everybody"
+
+    answer = api.post("labs/", {"slug": "x" * 51, "name": ""})
+
+    assert answer.status_code == 400
+    assert set(answer.json()["fields"]) == {"slug", "name", "admin"}

@@ -1,0 +1,93 @@
+"""A public study beside a private one: no address says a number of that one."""
+
+import pytest
+
+from benchmarks.datasets.tables import TABLES
+from benchmarks.labs.tokens import issue_token
+from benchmarks.models import (
+    Agent,
+    Case,
+    Flag,
+    Host,
+    Lab,
+    Review,
+    Run,
+    Study,
+    System,
+    Version,
+)
+from tests import siblings
+from tests.api.test_visibility import BY_STUDY, LISTS
+from tests.standing import standing
+
+
+@pytest.fixture(scope="module", params=siblings.SCENARIOS)
+def beside(request, django_db_setup, django_db_blocker):
+    """A public study beside a private one; return a token of who may not see that."""
+    with standing(django_db_blocker):
+        siblings.beside(request.param)
+        other = Lab.objects.create(slug="beta-lab")
+        agent = Agent.objects.create(lab=other, name="bob")
+        yield issue_token(agent=agent, can_read=True)[1]
+
+
+def addresses_beside():
+    """Every address that may say something of the public study or its neighbour."""
+    study = Study.objects.get(slug=siblings.PUBLIC)
+    for table in TABLES:
+        for form in ("csv", "ndjson"):
+            yield f"data/{table}/{form}/"
+            yield f"data/{table}/{form}/?study={siblings.PUBLIC}"
+    hosts = Host.objects.values_list("pk", flat=True)
+    yield f"studies/{siblings.PUBLIC}/"
+    yield f"profile/?study={siblings.PUBLIC}"
+    yield from (f"{name}/?study={siblings.PUBLIC}" for name in BY_STUDY)
+    yield from (f"{name}/" for name in LISTS)
+    yield from (f"hosts/{pk}/" for pk in hosts)
+    for name, rows in {
+        "systems": System.objects.all(),
+        "runs": Run.objects.all(),
+        "flags": Flag.objects.all(),
+        "cases": Case.objects.all(),
+        "versions": Version.objects.all(),
+    }.items():
+        yield from (f"{name}/{row.pk}/" for row in rows)
+    yield from (f"runs/{row.pk}/samples/" for row in Run.objects.all())
+    for version in Version.objects.all():
+        yield from (
+            f"versions/{version.pk}/{each.form}/" for each in version.files.all()
+        )
+    for review in Review.objects.all():
+        yield f"reviews/{review.pk}/"
+        for file in review.files.all():
+            yield f"reviews/{review.pk}/{file.name}/"
+    for cell in study.cells.all():
+        yield f"flags/?cell={cell.pk}"
+        yield f"comparisons/?study={siblings.PUBLIC}&baseline={cell.system_id}"
+        yield f"trend/?study={siblings.PUBLIC}&case={cell.case_id}"
+
+
+def test_a_public_study_says_no_number_of_a_private_one(db, anyone, beside):
+    found = {
+        address: answer.getvalue().decode()
+        for address in addresses_beside()
+        if (answer := anyone.get(address, token=beside)).status_code == 200
+    }
+
+    assert len(found) > len(BY_STUDY)
+    assert not [address for address, text in found.items() if siblings.tells(text)]
+
+
+def test_the_lab_sees_the_marked_numbers(db, anyone, beside):
+    owner = Study.objects.get(slug=siblings.PRIVATE).lab
+    token = issue_token(agent=owner.agents.first(), can_read=True)[1]
+
+    texts = "".join(
+        anyone.get(f"{name}/", token=token, study=siblings.PRIVATE).getvalue().decode()
+        for name in ("cells", "comparisons", "sessions", "systems")
+    )
+
+    whole = anyone.get("data/samples/ndjson/", token=token).getvalue().decode()
+    assert siblings.MARK in whole
+    assert siblings.MARK in texts
+    assert siblings.PRIVATE in texts

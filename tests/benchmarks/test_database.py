@@ -1,0 +1,70 @@
+"""What is PostgreSQL's absence, and what is a mistake of ours."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import (
+    DatabaseError,
+    OperationalError,
+    ProgrammingError,
+    connection,
+    transaction,
+)
+from psycopg import pq
+from psycopg.errors import error_from_result
+
+from benchmarks.database import one_moment, was_away
+from benchmarks.models import Lab
+from benchmarks.uploads import results, storing
+
+
+def raised(error: Exception, cause: Exception | None = None) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+def test_a_connection_that_ended_has_no_code_and_was_away(db):
+    connection.ensure_connection()
+    ended = connection.connection.pgconn.make_empty_result(pq.ExecStatus.FATAL_ERROR)
+
+    cause = error_from_result(ended)
+
+    assert cause.sqlstate is None
+    assert was_away(raised(DatabaseError("server closed the connection"), cause))
+    assert was_away(OperationalError("the database system is in recovery mode"))
+
+
+def test_what_postgresql_refused_is_no_absence(db):
+    refused = ProgrammingError("column is missing")
+
+    assert not was_away(refused)
+    assert not was_away(ValueError("5"))
+    assert not was_away(None)
+
+
+@pytest.mark.django_db
+def test_what_ends_a_copy_is_an_error_of_django_too(monkeypatch, lab, agent):
+    """Else PostgreSQL away would be the fault of runs, and a 500 for who uploads."""
+    monkeypatch.setattr(storing, "FEW_SAMPLES", -1)
+    for module in (storing, results):
+        monkeypatch.setattr(module, "COPY", "COPY nothing FROM STDIN")
+
+    with pytest.raises(DatabaseError, match="nothing"), transaction.atomic():
+        storing.store_uploads(lab_id=lab.pk, agent_id=agent.pk, runs=[])
+    with pytest.raises(DatabaseError, match="nothing"), transaction.atomic():
+        results.replace_samples({}, {})
+
+
+def store_another_lab():
+    Lab.objects.create(slug="meanwhile", name="Meanwhile")
+    connection.close()  # that of the thread
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_read_in_one_moment_is_as_it_was():
+    with one_moment(), ThreadPoolExecutor(1) as pool:
+        before = Lab.objects.count()
+        pool.submit(store_another_lab).result()
+        assert Lab.objects.count() == before
+
+    assert Lab.objects.filter(slug="meanwhile").exists()

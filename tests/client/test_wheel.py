@@ -1,0 +1,189 @@
+"""The client as people have it: a wheel in a venv of its own, against a live server."""
+
+import json
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+from agents import client as agents_client
+from benchmarks.labs.tokens import issue_token
+from benchmarks.models import Agent, Host, Lab, Study
+from benchmarks.studies import checking
+from benchmarks.uploads import intake, processing
+from client import build
+from tests.dashboard import serving
+from tests.documents import network_run
+
+pytestmark = pytest.mark.django_db
+
+open_run = partial(network_run, host="alpha", study="open")
+PANDAS = "class DataFrame(list):\n    pass\n"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    return build.main(str(tmp_path_factory.mktemp("dist")))
+
+
+@pytest.fixture(scope="module")
+def python(wheel, tmp_path_factory):
+    """A Python that has the wheel and nothing else."""
+    folder = tmp_path_factory.mktemp("venv")
+    venv.create(folder, with_pip=False)
+    made = str(folder / "bin" / "python")
+    pip = [sys.executable, "-m", "pip", "--python", made, "install", "--quiet"]
+    subprocess.run([*pip, "--no-index", str(wheel)], check=True)
+    return made
+
+
+@pytest.fixture(scope="module")
+def site(django_db_setup, django_db_blocker):
+    """Serve a public and a private study; return the address and the lab's token."""
+    with serving.committed(django_db_blocker):
+        lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
+        agent = Agent.objects.create(lab=lab, name="alice")
+        Host.objects.create(lab=lab, slug="alpha")
+        for slug, visibility in (("open", "public"), ("closed", "private")):
+            Study.objects.create(
+                lab=lab, slug=slug, title=slug.title(), visibility=visibility
+            )
+        xen = {"hypervisor": "Xen", "hypervisor_version": "3.3"}
+        runs = [open_run(), open_run(26.0, system=xen)]
+        intake.submit_runs(agent=agent, documents=runs)
+        processing.drain()
+        checking.check_due_studies(timedelta(0))
+        _, token = issue_token(agent=agent, can_upload=True, can_read=True)
+        with serving.served() as address:
+            yield address, token
+
+
+@pytest.fixture
+def asked(python, site):
+    """Return what an expression of the client comes to."""
+    address, token = site
+
+    def ask(expression, token=token, **environment):
+        program = f"import json, virtlab\nprint(json.dumps({expression}, default=str))"
+        told = {"VIRTLAB_SERVER": address, "VIRTLAB_TOKEN": token, **environment}
+        done = subprocess.run(
+            [python, "-c", program],
+            env={"PATH": os.environ["PATH"], **told},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return ask
+
+
+def test_it_holds_the_agents_own_client(wheel):
+    with zipfile.ZipFile(wheel) as opened:
+        own = opened.read("virtlab/client.py")
+
+    with open(agents_client.__file__, "rb") as file:
+        assert own == file.read()
+
+
+def test_the_same_sources_give_the_same_bytes(wheel):
+    assert build.wheel(wheel.name.split("-")[1]) == wheel.read_bytes()
+
+
+def test_all_cells_are_one_line(asked):
+    cells = asked('virtlab.read_cells("open")', token="")
+
+    assert sorted(cell["mean"] for cell in cells) == [26.0, 52.97]
+    assert {cell["unit"] for cell in cells} == {"MB/s"}
+    assert all("parameters.operation" in cell for cell in cells)
+
+
+def test_filters_are_those_of_the_api(asked):
+    assert asked('virtlab.read_cells("open", scenario="parallel")') == []
+
+
+def test_every_table_is_one_line(asked):
+    for table, n in (("systems", 2), ("runs", 2), ("samples", 2), ("cells", 2)):
+        assert len(asked(f'virtlab.read_{table}("open")')) == n, table
+        assert len(asked(f"virtlab.read_{table}(hypervisor='Xen')")) == 1, table
+
+    (sample,) = asked('virtlab.read_samples("open", hypervisor="Xen")')
+    assert (sample["value"], sample["parameters.operation"]) == (26.0, "write")
+
+
+def test_a_refusal_says_what_to_do(python, site):
+    program = """if True:
+        import virtlab
+        try:
+            virtlab.read_cells("closed")
+        except virtlab.RefusedError as error:
+            print(error)
+    """
+    done = subprocess.run(
+        [python, "-c", program],
+        env={"PATH": os.environ["PATH"], "VIRTLAB_SERVER": site[0]},
+        capture_output=True,
+        text=True,
+    )
+
+    assert "HTTP 404" in done.stdout, done.stderr
+    assert 'no study "closed"' in done.stdout
+
+
+def test_real_pandas_has_types_and_the_same_numbers(wheel, site):
+    program = """if True:
+        import virtlab
+        samples = virtlab.read_samples("open").set_index("run_id")
+        cells = virtlab.read_cells("open").set_index("hypervisor")
+        print(samples["value"].dtype, samples["derived"].dtype, len(samples))
+        print(cells.loc["Xen", "mean"], list(cells["parameters.operation"].unique()))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={
+            "PATH": os.environ["PATH"],
+            "VIRTLAB_SERVER": site[0],
+            "PYTHONPATH": str(wheel),
+        },
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.stdout.splitlines() == ["float64 bool 2", "26.0 ['write']"], done.stderr
+
+
+def test_verdicts_stand_beside_their_ratios(asked):
+    rows = {row["hypervisor"]: row for row in asked('virtlab.verdicts("open")')}
+
+    assert rows["Xen"]["efficiency"] == pytest.approx(26.0 / 52.97)
+    assert rows["native"]["verdict"] == "baseline"
+
+
+def test_with_pandas_a_table_is_a_data_frame(asked, tmp_path):
+    (tmp_path / "pandas.py").write_text(PANDAS)
+
+    kind = 'type(virtlab.read_cells("open")).__name__'
+
+    assert asked(kind, PYTHONPATH=str(tmp_path)) == "DataFrame"
+    assert asked(kind) == "list"
+
+
+def test_what_is_private_is_read_with_a_token_alone(asked):
+    names = '[study["study"] for study in virtlab.read_studies()]'
+
+    assert sorted(asked(names)) == ["closed", "open"]
+    assert asked(names, token="") == ["open"]
+
+
+def test_it_uploads_once_and_waits(asked):
+    run = open_run(study="closed", key="6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b")
+
+    assert asked(f"virtlab.upload([{run!r}] * 2)") == 2
+    processing.drain()
+    assert asked('virtlab.wait("open", timeout_s=60)')["runs"] == 2
+    assert len(asked('virtlab.read_runs("closed")')) == 1

@@ -1,0 +1,148 @@
+"""What a request may claim, how long PostgreSQL works for it, and who may keep it."""
+
+from ipaddress import ip_network
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import OperationalError, connection
+from django.test import Client
+
+from config import bounds
+
+CODECS = ("idna", "base64", "nonsense", "utf-7")
+
+
+@pytest.mark.parametrize("host", ["testserver:4711", "testserver:99"])
+@pytest.mark.parametrize("path", ["/", "/api/v1/studies/"])
+def test_a_port_that_is_not_ours_is_not_echoed(db, client, host, path):
+    answer = client.get(path, headers={"host": host})
+
+    assert answer.status_code == 400
+    assert host.partition(":")[2] not in answer.text
+
+
+def test_a_proxys_port_is_named_in_the_settings(db, client, settings):
+    settings.ALLOWED_PORTS = ["4711"]
+
+    assert client.get("/", headers={"host": "testserver:4711"}).status_code == 200
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("path", ["/login/", "/invitation/", "/api/v1/parse/"])
+def test_a_form_chooses_no_codec(db, path, codec):
+    """Python's idna decodes no bytes in the way that Django asks: that was a 500."""
+    client = Client(raise_request_exception=False)
+    kind = f"multipart/form-data; boundary=a; charset={codec}"
+    body = (
+        b'--a\r\nContent-Disposition: form-data; name="username"\r\n\r\nq\r\n--a--\r\n'
+    )
+
+    answer = client.generic("POST", path, body, content_type=kind)
+
+    assert answer.status_code == 415
+
+
+@pytest.mark.parametrize("method", ["options", "put", "delete", "trace"])
+@pytest.mark.parametrize("path", ["/", "/login/", "/upload/", "/api/v1/runs/"])
+def test_other_methods_are_refused_without_breaking(db, method, path):
+    answer = getattr(Client(raise_request_exception=False), method)(path)
+
+    assert answer.status_code < 500
+
+
+def test_what_a_person_sees_is_kept_by_no_proxy(db, client):
+    client.force_login(get_user_model().objects.create_user("dora"))
+
+    assert "private" in client.get("/")["Cache-Control"]
+    assert "private" in client.get("/api/v1/studies/")["Cache-Control"]
+
+
+def test_what_an_agent_reads_is_kept_by_no_proxy(client, read_token):
+    headers = {"authorization": f"Token {read_token}"}
+
+    answer = client.get("/api/v1/studies/", headers=headers)
+
+    assert "private" in answer["Cache-Control"]
+
+
+@pytest.fixture
+def bounded(db, settings):
+    settings.WEB_STATEMENT_TIMEOUT_S, settings.WEB_LOCK_TIMEOUT_S = 7, 3
+    bounds._limit(connection)
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("RESET statement_timeout")
+        cursor.execute("RESET lock_timeout")
+
+
+def test_statements_of_requests_end(bounded):
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone() == ("7s",)
+        cursor.execute("SHOW lock_timeout")
+        assert cursor.fetchone() == ("3s",)
+
+
+class Slow:
+    """A statement that PostgreSQL cuts."""
+
+    def __init__(self, *given, **named):
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL statement_timeout = '20ms'")
+            cursor.execute("SELECT pg_sleep(5)")
+
+
+def gone(*given, **named):
+    raise OperationalError("the connection was closed")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "sentence"),
+    [(Slow, "This took too long"), (gone, "The database does not answer")],
+)
+def test_a_page_says_503_when_the_database_does_not_answer(
+    db, monkeypatch, trouble, sentence
+):
+    monkeypatch.setattr("dashboard.pages.labs.views.labs_with_counts", trouble)
+
+    answer = Client().get("/labs/")
+
+    assert answer.status_code == 503
+    assert sentence in answer.text
+    assert int(answer["Retry-After"]) > 0
+    assert answer["Cache-Control"] == "no-store"
+
+
+def test_so_does_what_fails_before_a_view(db, monkeypatch):
+    monkeypatch.setattr("django.contrib.sessions.backends.db.SessionStore.load", gone)
+    client = Client(raise_request_exception=False)
+    client.cookies["sessionid"] = "of-somebody"
+
+    answer = client.get("/account/")
+
+    assert answer.status_code == 503
+    assert "The database does not answer" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code"), [(Slow, "took_too_long"), (gone, "database_unavailable")]
+)
+def test_the_api_says_503_as_well(db, monkeypatch, trouble, code):
+    monkeypatch.setattr("api.studies.lists.visible", trouble)
+
+    answer = Client().get("/api/v1/studies/")
+
+    assert (answer.status_code, answer.json()["code"]) == (503, code)
+    assert int(answer["Retry-After"]) > 0
+
+
+@pytest.mark.parametrize("trusted", ["127.0.0.1", "127.0.0.0/8"])
+def test_behind_a_proxy_of_ours_a_request_comes_from_whom_it_names(
+    rf, settings, trusted
+):
+    settings.TRUSTED_PROXIES = [ip_network(trusted)]
+    said = {"HTTP_X_FORWARDED_FOR": "203.0.113.9, 198.51.100.7"}
+
+    assert bounds._address(rf.get("/", **said)) == "198.51.100.7"
+    settings.TRUSTED_PROXIES = []
+    assert bounds._address(rf.get("/", **said)) == "127.0.0.1"

@@ -1,0 +1,69 @@
+"""The search page: what is found, by whom, and where it leads."""
+
+import re
+
+import pytest
+
+from benchmarks.models import Host, Study
+
+LINKS = re.compile(r'data-found\s+href="([^"]+)"')
+
+
+@pytest.fixture
+def found(client):
+    """Return where the results for these words lead."""
+
+    def asked(words):
+        answer = client.get("/search/", {"q": words})
+        assert answer.status_code == 200
+        text = answer.content.decode()
+        return [link.replace("&amp;", "&") for link in LINKS.findall(text)]
+
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ("study", "/studies/alpha-lab/study/"),
+        ("xen 3.3", "/studies/alpha-lab/study/runs/?system="),
+        ("alpha", "/labs/alpha-lab/hosts/alpha/"),
+        ("through netw", "/studies/alpha-lab/study/compare/?scenario=all&q="),
+        ("ALPHA lab", "/labs/alpha-lab/"),
+    ],
+)
+def test_it_finds_what_has_all_words_or_their_beginnings(
+    client, found, pair, words, place
+):
+    links = found(words)
+
+    assert any(link.startswith(place) for link in links), links
+    assert {client.get(link).status_code for link in links} == {200}
+
+
+@pytest.mark.parametrize(
+    "words", ["", "   ", "&|!:*()'\"\\", "%", "nonsense", "xen nonsense"]
+)
+def test_it_finds_nothing_without_a_word_that_is_there(found, pair, words):
+    assert found(words) == []
+
+
+def test_a_slug_is_found_by_its_parts(found, study):
+    Study.objects.filter(pk=study.pk).update(slug="lmu-2010-xen", title="Other")
+
+    for words in ("lmu-2010-xen", "2010", "lmu_2010", "xen lmu"):
+        assert found(words) == ["/studies/alpha-lab/lmu-2010-xen/"], words
+
+
+def test_what_is_private_is_found_by_its_lab_alone(
+    client, found, submit, run_document, private_study, person
+):
+    Study.objects.filter(slug="study").delete()
+    Host.objects.update(title="A hidden machine")
+    submit(run_document(study=private_study.slug))
+    asked = ("secret", "native", "hidden", "network", "alpha")
+
+    assert not any(found(words) for words in asked)
+
+    client.force_login(person)
+    assert all(found(words) for words in asked)

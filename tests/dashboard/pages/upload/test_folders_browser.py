@@ -1,0 +1,188 @@
+"""Folders of real outputs chosen on the upload page: systems, times, the comparison."""
+
+import os
+import re
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection
+from playwright.sync_api import expect
+
+from benchmarks.models import Lab, Membership, Run, Study, System
+from benchmarks.studies import checking, saving
+from benchmarks.uploads import processing
+from tests.dashboard import browsing, serving
+
+pytestmark = pytest.mark.browser
+
+DATA = Path(__file__).parents[3] / "data"
+LSCPU = """Architecture:        x86_64
+CPU(s):              4
+Hypervisor vendor:   KVM
+Virtualization type: full
+"""
+BEGAN = datetime(2026, 11, 20, 20, tzinfo=UTC)
+FILES = {
+    "native": ("sysbench/cpu-1thread.txt", "fio/randread-4k-text.txt"),
+    "kvm-8.2": (
+        "sysbench/cpu-report-interval.txt",
+        "sysbench/cpu-checkpoints.txt",
+        "iozone/auto-a.txt",
+    ),
+}
+
+
+@pytest.fixture
+def site(transactional_db):
+    """Serve a lab with one study, one host, no system and one person."""
+    connection.close()  # another module's site may have ended it
+    lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
+    Study.objects.create(lab=lab, slug="study", title="A study")
+    saving.register_host(lab=lab, slug="alpha")
+    carol = get_user_model().objects.create_user("carol", password="sesame-open")
+    Membership.objects.create(lab=lab, user=carol, role="maintainer")
+    with serving.served() as address:
+        yield address
+
+
+@pytest.fixture
+def measured(tmp_path):
+    """Two folders of what was measured, each file a minute after the one before."""
+    for folder, names in FILES.items():
+        (tmp_path / folder).mkdir()
+        for minute, name in enumerate(names):
+            file = tmp_path / folder / name.replace("/", "-")
+            shutil.copyfile(DATA / name, file)
+            at = (BEGAN + timedelta(minutes=minute)).timestamp()
+            os.utime(file, (at, at))
+    (tmp_path / "kvm-8.2/lscpu.txt").write_text(LSCPU)
+    return tmp_path
+
+
+def opened(visit):
+    page = visit.open("/login/?next=/upload/")
+    page.get_by_label("Name").fill("carol")
+    page.get_by_label("Password").fill("sesame-open")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/upload/")
+    return page
+
+
+def choose(page, *folders):
+    for folder in folders:
+        page.locator("#upload-folder").set_input_files(folder)
+    expect(page.locator("[data-folder-of]")).to_have_count(len(folders))
+
+
+def store(page):
+    page.get_by_role("button", name="Upload", exact=True).click()
+
+
+def asked(page, folder):
+    return page.get_by_role("group", name=f"{folder}/")
+
+
+def test_two_folders_become_two_systems_and_a_comparison(chromium, site, measured):
+    with browsing.window(chromium, site, timezone_id="Europe/Berlin") as visit:
+        page = opened(visit)
+        choose(page, measured / "native", measured / "kvm-8.2")
+
+        expect(page.locator("[data-status]")).to_contain_text("Looked at 6 of 6 files")
+        native, kvm = asked(page, "native"), asked(page, "kvm-8.2")
+        expect(native.get_by_label("Hypervisor")).to_have_value("native")
+        expect(native.get_by_label("vCPUs")).to_have_value("")
+        assert [
+            kvm.get_by_label(name, exact=True).input_value()
+            for name in ("Hypervisor", "Version", "Type", "Bits", "vCPUs")
+        ] == ["KVM", "8.2", "full", "64", "4"]
+        expect(page.locator("#target-system")).to_be_hidden()
+        # fio and iozone print when they began, by a clock without a time zone.
+        times = page.get_by_role("group", name="When they ran")
+        expect(times).to_contain_text(re.compile(r"^\D*2 of \d+ results print"))
+        expect(times.get_by_label("Time zone")).to_have_value("Europe/Berlin")
+        times.get_by_label("Take the files' dates for the others").check()
+        assert browsing.too_wide(page) == []
+
+        store(page)
+        expect(page.locator("[data-stored-status]")).to_have_text(
+            "Stored: 5 of 5 files."
+        )
+        processing.drain()
+        checking.check_due_studies(timedelta(0))
+        standing = page.locator("[data-standing]")
+        expect(standing).to_contain_text("What is missing for a verdict")
+        expect(standing).to_contain_text("3 more runs, and 4 more native ones")
+        expect(standing).to_contain_text("no native run of this test")
+
+        starts = {
+            run.note: run.started_at for run in Run.objects.filter(part=1) if run.note
+        }
+        assert starts["native/sysbench-cpu-1thread.txt"] == BEGAN
+        assert starts["kvm-8.2/sysbench-cpu-checkpoints.txt"] == BEGAN + timedelta(
+            minutes=1
+        )
+        assert starts["kvm-8.2/iozone-auto-a.txt"] == datetime(
+            2026, 11, 20, 21, 3, 35, tzinfo=UTC
+        )
+        assert {system.platform for system in System.objects.all()} == {
+            "native",
+            "KVM 8.2 full",
+        }
+
+        page.get_by_role("link", name="See the comparison").click()
+        expect(page.locator("main table").first).to_contain_text("KVM 8.2")
+        assert browsing.violations(page) == []
+        assert visit.errors == []
+
+
+def test_dates_of_copied_files_are_no_times(chromium, site, measured):
+    for file in (measured / "kvm-8.2").iterdir():
+        os.utime(file, (BEGAN.timestamp(), BEGAN.timestamp()))
+    with browsing.window(chromium, site) as visit:
+        page = opened(visit)
+        choose(page, measured / "native", measured / "kvm-8.2")
+
+        times = page.get_by_role("group", name="When they ran")
+        expect(times).to_contain_text("say when they were copied")
+        expect(times.get_by_role("checkbox")).to_be_disabled()
+        store(page)
+        expect(page.locator("[data-stored-status]")).to_have_text(
+            "Stored: 5 of 5 files."
+        )
+
+        processing.drain()
+        untold = Run.objects.filter(tool="sysbench").values_list("started_at")
+        assert set(untold) == {(None,)}
+
+
+def test_a_folder_whose_system_cannot_be_is_said_and_nothing_is_stored(
+    chromium, site, measured
+):
+    with browsing.window(chromium, site) as visit:
+        page = opened(visit)
+        choose(page, measured / "native", measured / "kvm-8.2")
+        asked(page, "kvm-8.2").get_by_label("Hypervisor").fill("KVM\u202e")
+        store(page)
+
+        expect(asked(page, "kvm-8.2").get_by_role("alert")).to_contain_text(
+            "Hypervisor"
+        )
+        assert Run.objects.count() == 0
+
+        asked(page, "kvm-8.2").get_by_label("Hypervisor").fill("KVM")
+        store(page)
+        expect(page.locator("[data-stored-status]")).to_have_text(
+            "Stored: 5 of 5 files."
+        )
+
+
+def test_folders_fit_a_phone(chromium, site, measured):
+    with browsing.window(chromium, site, viewport={"width": 320, "height": 740}) as v:
+        page = opened(v)
+        choose(page, measured / "native", measured / "kvm-8.2")
+
+        assert browsing.too_wide(page) == []
+        assert browsing.violations(page) == []

@@ -1,0 +1,85 @@
+"""A public study beside a private one: no page, no file says a number of that one."""
+
+import re
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from bench.routes import ROUTES, counted
+from benchmarks.models import Lab, Membership, Review, Study, Version
+from benchmarks.viewer import ANYONE
+from dashboard.exports.citation import citation_at
+from dashboard.exports.report.building import report
+from dashboard.pages.report.views import NOBODY
+from tests import siblings
+from tests.standing import standing
+
+STUDY = f"/studies/alpha-lab/{siblings.PUBLIC}/"
+WORDS = re.compile(r"\{(\w+)\}")
+
+
+@pytest.fixture(scope="module", params=siblings.SCENARIOS)
+def beside(request, django_db_setup, django_db_blocker):
+    """A public study beside a private one; return a client of who may not see that."""
+    with standing(django_db_blocker):
+        siblings.beside(request.param)
+        other = Lab.objects.create(slug="beta-lab")
+        stranger = get_user_model().objects.create_user("stranger")
+        Membership.objects.create(lab=other, user=stranger, role="admin")
+        signed_in = Client()
+        signed_in.force_login(stranger)
+        yield signed_in
+
+
+def addresses():
+    """Every page, part and file about the public study, and about its neighbour's
+    things where an id stands in the query."""
+    public = Study.objects.get(slug=siblings.PUBLIC)
+    private = Study.objects.get(slug=siblings.PRIVATE)
+    # Its native run is in the private study.
+    guest = public.cells.exclude(system__hypervisor="native").order_by("-pk")[0]
+    cells = [guest, private.cells.all()[0]]
+    asked = {*counted(STUDY), "/", "/labs/", "/labs/alpha-lab/"}
+    asked |= {f"{STUDY}compare.{form}?show=value" for form in ("csv", "json", "tex")}
+    asked |= {f"{STUDY}report/", f"{STUDY}compare/chart/?show=value"}
+    for version in Version.objects.all():
+        asked.add(f"/versions/{version.pk}/")
+        asked |= {f"/versions/{version.pk}/{it.form}/" for it in version.files.all()}
+    for review in Review.objects.all():
+        asked.add(f"/reviews/{review.pk}/")
+        names = review.files.values_list("name", flat=True)
+        asked |= {f"/reviews/{review.pk}/files/{name}" for name in names}
+    for address in asked:
+        for cell in cells if WORDS.search(address) else cells[:1]:
+            run = cell.study.runs.first()
+            yield WORDS.sub(
+                lambda word, cell=cell, run=run: str(
+                    {
+                        "cell": cell.pk,
+                        "run": run.pk,
+                        "study": cell.study_id,
+                    }.get(word[1], cell.system_id)
+                ),
+                address,
+            )
+
+
+def test_a_public_study_says_no_number_of_a_private_one(db, beside):
+    found = {}
+    for address in addresses():
+        answer = beside.get(address, follow=True)
+        if answer.status_code == 200:
+            found[address] = answer.getvalue().decode(errors="replace")
+
+    assert len(found) > len(ROUTES) / 2
+    assert not [address for address, text in found.items() if siblings.tells(text)]
+
+
+def test_a_report_as_a_file_says_none(db, beside):
+    study = Study.objects.select_related("lab").get(slug=siblings.PUBLIC)
+
+    document = report(ANYONE, study, citation_at("http://testserver", study), NOBODY)
+
+    assert not siblings.tells(repr(document))
+    assert "52.97" in repr(document)
