@@ -31,10 +31,12 @@ class Lab:
         self.writer.register_host({"slug": slug})
         self.slug = slug
 
-    def tool(self, seconds):
+    def tool(self, seconds, gate=None):
+        """Install a program that takes some seconds, and ends when the gate is there."""
         program = self.folder / "bin" / "hackbench"
         program.parent.mkdir(exist_ok=True)
-        program.write_text(f"#!/bin/sh\nsleep {seconds}\ncat {HACKBENCH}\n")
+        wait = f"until [ -e {gate} ]; do sleep 0.1; done\n" if gate else ""
+        program.write_text(f"#!/bin/sh\nsleep {seconds}\n{wait}cat {HACKBENCH}\n")
         program.chmod(0o755)
 
     def system(self, hypervisor="KVM"):
@@ -158,12 +160,21 @@ def test_a_dead_agent_is_named_and_the_others_go_on(lab):
 
 
 def test_there_and_back_again_until_the_budget_is_used_up(lab):
-    lab.tool(1)
+    everybody_here = lab.folder / "everybody-here"
+    lab.tool(1, gate=everybody_here)
     names = {"native": lab.system("native"), "kvm": lab.system("KVM")}
     systems = [{"system": each} for each in names.values()]
-    plan = lab.plan(systems, order="abba", repetitions=100, budget_s=14)
+    plan = lab.plan(systems, order="abba", repetitions=100, budget_s=20)
+    # A step whose guests are here goes before one that waits for somebody: the order
+    # is the plan's only once nobody is waited for.
     for name, system in names.items():
         lab.agent(plan, system, name)
+        lab.wait_for(
+            lambda name=name: (
+                name in {slot["name"] for slot in lab.shown(plan)["slots"]}
+            )
+        )
+    everybody_here.touch()
 
     lab.until_done(plan)
 
