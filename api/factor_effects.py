@@ -185,7 +185,9 @@ class FactorEffectsSerializer(serializers.Serializer[FactorEffects]):
     """One response over one set of systems; ``effects`` come strongest first.
 
     ``chance`` says what measured it: repeated runs, the other contrasts (Lenth), what
-    the model leaves over, nothing, or nothing to be measured.
+    the model leaves over, nothing, or nothing to be measured. ``are_days_apart``:
+    runs were repeated, but not all of them in the same sessions; clear is then only
+    what no day does.
     """
 
     chance = serializers.ChoiceField(choices=CHANCE, source="kind")
@@ -198,6 +200,7 @@ class FactorEffectsSerializer(serializers.Serializer[FactorEffects]):
     lenth = LenthSerializer(allow_null=True)
     error = ScatterSerializer(allow_null=True, source="scatter")
     points = PointSerializer(many=True)
+    are_days_apart = serializers.BooleanField()
 
     def get_pooled_interactions(self, row: FactorEffects) -> list[list[list[str]]]:
         return [names_of(term) for term in row.pooled_interactions]

@@ -8,6 +8,9 @@ from functools import cached_property
 from itertools import groupby
 from typing import Literal
 
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef
+
 from benchmarks.analysis.factor_effects.design import Observation, Side, log_m2
 from benchmarks.analysis.factor_effects.effects import (
     FactorEffects,
@@ -25,7 +28,7 @@ from benchmarks.comparing.table import (
     comparison_table,
     rank,
 )
-from benchmarks.models import Cell, Study
+from benchmarks.models import Cell, CellSession, Study
 from benchmarks.platforms import NATIVE
 from benchmarks.viewer import Viewer
 
@@ -34,26 +37,36 @@ LeftOut = Literal["no_ratio", "not_positive", "implausible", "no_speed"]
 RESPONSES: tuple[Response, ...] = ("efficiency", "value")
 DIRECTED = ("higher", "lower")
 SCATTER = ("m2", "efficiency__baseline_id", "efficiency__baseline__m2")
+SESSIONS = ("own_sessions", "baseline_sessions")
 FARTHEST = 100.0
 """An efficiency farther from 1 is a slip of a unit, not a hypervisor's doing."""
 
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """A cell beside its baseline, with the scatter of both (squared deviations)."""
+    """A cell beside its baseline, with the scatter of both (squared deviations).
+
+    Sessions are those of its runs, None for runs of unknown time.
+    """
 
     row: ComparisonRow
     m2: float
     baseline_id: int | None
     baseline_m2: float
+    sessions: frozenset[int | None] = frozenset()
+    baseline_sessions: frozenset[int | None] = frozenset()
 
 
 @dataclass(frozen=True)
 class Responses:
-    """What the systems of one case answered, by system; what was left out, and why."""
+    """What the systems of one case answered, by system; what was left out, and why.
+
+    ``are_days_apart``: not all that is compared was measured in common sessions.
+    """
 
     observations: Mapping[int, Observation]
     left_out: Mapping[LeftOut, int]
+    are_days_apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,10 +93,11 @@ class Analysis:
     subjects: tuple[CaseSubject, ...]
     observations: tuple[Observation, ...]
     left_out: Mapping[LeftOut, int]
+    are_days_apart: bool = False
 
     @cached_property
     def found(self) -> FactorEffects:
-        return factor_effects(self.observations)
+        return factor_effects(self.observations, are_days_apart=self.are_days_apart)
 
     @cached_property
     def pictures(self) -> tuple[Means, ...]:
@@ -130,14 +144,19 @@ def study_effects(
     if component:
         filters["case__component"] = component
     cells = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0, **filters)
-    scatter = {pk: rest for pk, *rest in cells.values_list("pk", *SCATTER)}
+    dated = cells.annotate(
+        own_sessions=_sessions_of("pk"),
+        baseline_sessions=_sessions_of("efficiency__baseline_id"),
+    )
+    read = {pk: rest for pk, *rest in dated.values_list("pk", *SCATTER, *SESSIONS)}
     measured = []
     for row in comparison_rows(study, systems=menu.systems, filters=filters):
         # `comparison_rows` does not ask who is looking; `cells` does.
-        if row.id in scatter:
-            m2, baseline_id, baseline_m2 = scatter[row.id]
+        if row.id in read:
+            m2, baseline_id, baseline_m2, own, baselines = read[row.id]
+            scatter = m2 or 0.0, baseline_id, baseline_m2 or 0.0
             measured.append(
-                MeasuredRow(row, m2 or 0.0, baseline_id, baseline_m2 or 0.0)
+                MeasuredRow(row, *scatter, frozenset(own), frozenset(baselines))
             )
     guests = [cell for cell in measured if cell.row.system.hypervisor != NATIVE]
     measured = guests or measured
@@ -151,6 +170,11 @@ def study_effects(
         facets=menu,
         components=tuple(_components(measured, taken)),
     )
+
+
+def _sessions_of(cell: str) -> ArraySubquery:
+    sessions = CellSession.objects.filter(cell_id=OuterRef(cell))
+    return ArraySubquery(sessions.values("session_id"))
 
 
 def _components(
@@ -186,6 +210,7 @@ def _components(
                     (subject,),
                     tuple(responses.observations.values()),
                     responses.left_out,
+                    responses.are_days_apart,
                 )
                 for subject, responses in cases
             ),
@@ -207,6 +232,7 @@ def _whole(
         tuple(directed[place][0] for place in places),
         averaged([directed[place][1] for place in places]),
         dict(left_out),
+        any(directed[place][1].are_days_apart for place in places),
     )
 
 
@@ -217,13 +243,28 @@ def responses_of(cells: Iterable[MeasuredRow], response: Response) -> Responses:
     options = sorted(names, key=lambda name: rank(OPTIONS, name))
     observations: dict[int, Observation] = {}
     left_out: Counter[LeftOut] = Counter()
+    compared = []
     for cell in cells:
         answer = _observation(cell, response, options)
         if isinstance(answer, Observation):
             observations[cell.row.system.id] = answer
+            compared.append(cell)
         else:
             left_out[answer] += 1
-    return Responses(observations, dict(left_out))
+    return Responses(observations, dict(left_out), _are_days_apart(compared, response))
+
+
+def _are_days_apart(cells: Sequence[MeasuredRow], response: Response) -> bool:
+    """Whether a day may have moved one of what is compared, and not the others.
+
+    A day moves both sides of a ratio alike: each needs a session in common with its own
+    baseline alone. Runs of unknown time are taken for those of one sitting.
+    """
+    if response == "efficiency":
+        return any(cell.sessions.isdisjoint(cell.baseline_sessions) for cell in cells)
+    return bool(cells) and not frozenset.intersection(
+        *(cell.sessions for cell in cells)
+    )
 
 
 def complete(cases: Sequence[Responses]) -> tuple[int, ...]:

@@ -195,11 +195,20 @@ def how_chance_was_measured(effects: FactorEffects) -> str:
         )
     df = figures.number(effects.scatter.df, ".3g")
     if effects.kind == "replicated":
-        return _(
-            "Repeated runs measure chance (%(df)s degrees of freedom): 95 %% intervals,"
-            " and clear is what remains so when all effects are tested together"
-            " (Benjamini and Hochberg, 5 %%)."
-        ) % {"df": df}
+        text = _(
+            "The scatter of runs within a session stands for chance (%(df)s degrees of"
+            " freedom): 95 %% intervals, and clear is what remains so when all effects"
+            " are tested together (Benjamini and Hochberg, 5 %%). Another day may"
+            " differ."
+        )
+        if effects.are_days_apart:
+            text = _(
+                "The scatter of runs stands for chance (%(df)s degrees of freedom): 95"
+                " %% intervals. Not all was measured in the same sessions, and nobody"
+                " knows how much days differ here: clear is only what lies beyond a"
+                " quarter, which no day does, when all effects are tested together."
+            )
+        return text % {"df": df}
     return _(
         "One value a system. What the fitted effects leave over measures chance"
         " (%(df)s degrees of freedom): 95 %% intervals, and clear is what remains so"

@@ -32,7 +32,7 @@ class Lab:
         self.slug = slug
 
     def tool(self, seconds, gate=None):
-        """Install a program that takes some seconds, and ends when the gate is there."""
+        """Install a program that takes some seconds, and waits for the gate."""
         program = self.folder / "bin" / "hackbench"
         program.parent.mkdir(exist_ok=True)
         wait = f"until [ -e {gate} ]; do sleep 0.1; done\n" if gate else ""

@@ -1,5 +1,6 @@
 """The small tools behind `make`: sizes, browser, the Makefile itself."""
 
+import json
 import os
 import re
 import shutil
@@ -138,20 +139,27 @@ def test_the_build_machine_runs_the_command_of_the_readme():
     script = ROOT / ".ci" / "run"
 
     assert script.stat().st_mode & 0o111
-    assert '\nmake test PYTHON="$oldest"\n' in script.read_text()
+    assert '\npatiently test PYTHON="$oldest"\n' in script.read_text()
     assert "make test" in (ROOT / "README.md").read_text()
 
 
-def build_machine(folder, *, user, is_fit):
+FAILS = """
+case "$*" in
+    "test PYTHON=python3.11") exit 2 ;;
+esac"""
+
+
+def build_machine(folder, *, user, is_fit, failed=()):
     """Run a copy of .ci/run among programs that only say what was asked of them.
 
     The first Python is too old, the second is Debian's without its venv module. Of this
     machine's own programs it has the shell's few: what is installed here says nothing.
+    ``failed`` are the tests that fail when all are run.
     """
     said = {
         "bin/python3.10": "exit 1",
         "bin/python3.11": 'case "$*" in *ensurepip*) exit 1 ;; esac',
-        "bin/make": 'echo "make $*"',
+        "bin/make": 'echo "make $*"' + (FAILS if failed else ""),
         "bin/id": f"echo {user}",
         "bin/date": "echo 327",
         "bin/apt-get": 'shift $(($# - 1)); echo "apt-get $1"',
@@ -169,6 +177,9 @@ def build_machine(folder, *, user, is_fit):
     for name in ("bash", "dirname", "basename"):
         (folder / "bin" / name).symlink_to(shutil.which(name))
     (folder / ".ci").mkdir()
+    last_failed = folder / ".pytest_cache" / "v" / "cache" / "lastfailed"
+    last_failed.parent.mkdir(parents=True)
+    last_failed.write_text(json.dumps(dict.fromkeys(failed, True), indent=2))
     shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
     return subprocess.run(
         [folder / ".ci" / "run"],
@@ -218,3 +229,25 @@ def test_a_build_machine_without_qemu_says_so_loudly(tmp_path):
     assert "make test-prometheus WAS NOT RUN" in done.stderr
     assert "make test-probe WAS NOT RUN" in done.stderr
     assert "make lab-short WAS NOT RUN" in done.stderr
+
+
+def test_what_failed_on_a_build_machine_is_run_once_more_alone(tmp_path):
+    done = build_machine(tmp_path, user=1000, is_fit=False, failed=["a.py::test_a"])
+
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[:3] == [
+        "make test PYTHON=python3.11",
+        "make test PYTHON=python3.11 ARGS=-n0 --last-failed"
+        " --last-failed-no-failures none",
+        "make test-proofs",
+    ]
+    assert "a.py::test_a" in done.stderr
+
+
+def test_six_failed_tests_are_no_bad_luck(tmp_path):
+    failed = [f"a.py::test_{number}" for number in range(6)]
+
+    done = build_machine(tmp_path, user=1000, is_fit=False, failed=failed)
+
+    assert done.returncode != 0
+    assert done.stdout.splitlines() == ["make test PYTHON=python3.11"]

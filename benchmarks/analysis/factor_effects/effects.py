@@ -56,6 +56,7 @@ from benchmarks.analysis.factor_effects.model import (
     interactions,
     inverse,
 )
+from benchmarks.analysis.separation import BEYOND_DAYS
 from benchmarks.analysis.verdicts import benjamini_hochberg
 
 LEVEL: Final = 1 - CONFIDENCE
@@ -115,7 +116,8 @@ class FactorEffects:
     ``kind`` says what measured chance: repeated runs, the other contrasts, what the
     model leaves over, or nothing. ``pooled_interactions`` are those that could be told
     but were needed to measure chance; of an ``unjudged`` design even that was too
-    little.
+    little. ``are_days_apart``: runs were repeated, but days may differ, too, and no run
+    says by how much; clear is then only what no day does.
     """
 
     kind: ChanceSource
@@ -128,6 +130,7 @@ class FactorEffects:
     points: tuple[ContrastPoint, ...] = ()
     lenth: Lenth | None = None
     scatter: Scatter | None = None
+    are_days_apart: bool = False
 
     @property
     def clear_terms(self) -> tuple[Term, ...]:
@@ -176,10 +179,13 @@ class Means:
         )
 
 
-def factor_effects(observations: Sequence[Observation]) -> FactorEffects:
+def factor_effects(
+    observations: Sequence[Observation], *, are_days_apart: bool = False
+) -> FactorEffects:
     """Analyse one response of a set of systems; the order of systems does not matter.
 
-    Natural logarithms throughout: an effect of ln 2 is a factor of 2.
+    Natural logarithms throughout: an effect of ln 2 is a factor of 2. Where days are
+    apart repeated runs say nothing of what a day moves.
     """
     systems = [observation.levels for observation in observations]
     factors = factors_of(systems)
@@ -195,7 +201,19 @@ def factor_effects(observations: Sequence[Observation]) -> FactorEffects:
         by_contrasts = _by_contrasts(design, observations)
         if by_contrasts is not None:
             return by_contrasts
-    return _by_least_squares(design, observations)
+    found = _by_least_squares(design, observations)
+    if not are_days_apart or found.kind != "replicated":
+        return found
+    effects = ranked([_beside_days(effect) for effect in found.effects])
+    return replace(found, effects=effects, are_days_apart=True)
+
+
+def _beside_days(effect: Effect) -> Effect:
+    """Call nothing clear that another day might have done as well."""
+    is_beyond = abs(effect.log_effect) - (effect.margin or 0.0) > math.log(BEYOND_DAYS)
+    if effect.strength != "clear" or is_beyond:
+        return effect
+    return replace(effect, strength="possible")
 
 
 def _by_contrasts(
