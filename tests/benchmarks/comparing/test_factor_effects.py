@@ -7,6 +7,7 @@ import pytest
 from benchmarks.comparing.factor_effects import study_effects
 from benchmarks.models import Efficiency, Study
 from benchmarks.reference.documents import reference_study
+from benchmarks.studies import checking
 from benchmarks.viewer import ANYONE, Viewer
 
 ESXI = {"hypervisor": "ESXi", "virtualization": "full"}
@@ -81,6 +82,39 @@ def test_a_study_of_machines_alone_compares_their_values(submit, run_document, l
     assert (answer.response, network.whole.found.kind) == ("value", "replicated")
     assert effect.factor == pytest.approx(61 / 91)
     assert effect.strength == "clear"
+
+
+@pytest.mark.parametrize(
+    ("xen_day", "are_apart", "strength"),
+    [(2, False, "clear"), (3, True, "possible")],
+)
+def test_a_guest_on_another_day_than_its_baseline_differs_by_that_day_perhaps(
+    submit, run_document, xen, xen_day, are_apart, strength
+):
+    """Two guests 10 % apart: both beside the native runs of their day, or one not."""
+    for system, day, value in (
+        ({}, 2, 100),
+        ({**xen, "vcpus": 1}, 2, 80),
+        ({**xen, "vcpus": 2}, xen_day, 88),
+    ):
+        submit(
+            *(
+                run_document(
+                    value + run / 100,
+                    system=system,
+                    started_at=f"2026-07-0{day}T08:{run:02}:00Z",
+                )
+                for run in range(5)
+            )
+        )
+    checking.check_study(Study.objects.get())
+
+    (network,) = study_effects(ANYONE, Study.objects.get()).components
+
+    (effect,) = network.whole.found.effects
+    assert network.whole.found.kind == "replicated"
+    assert network.whole.found.are_days_apart is are_apart
+    assert (effect.factor, effect.strength) == (pytest.approx(1.1, rel=1e-3), strength)
 
 
 def test_a_value_is_compared_when_asked_for(factorial, study):

@@ -168,6 +168,35 @@ def test_a_design_with_a_hole_is_fitted_and_what_is_left_over_is_its_error():
     assert standing_out(effects) == {"A", "D", "A x C", "A x D"}
 
 
+def test_on_different_days_only_what_no_day_does_is_clear():
+    """Runs of 0.1 %: 10 % may be the day's doing, 60 % is none's."""
+    observations = [
+        Observation({"tools": tools, "bits": bits}, log, Side(5, 4e-6))
+        for tools, bits, log in (
+            ("no", "32", 0.0),
+            ("no", "64", 0.1),
+            ("yes", "32", 0.5),
+            ("yes", "64", 0.6),
+        )
+    ]
+
+    same, apart = (
+        factor_effects(observations, are_days_apart=are_apart)
+        for are_apart in (False, True)
+    )
+
+    strengths = [
+        {name(effect): effect.strength for effect in found.effects}
+        for found in (same, apart)
+    ]
+    assert strengths[0]["bits"] == strengths[0]["tools"] == "clear"
+    assert (strengths[1]["bits"], strengths[1]["tools"]) == ("possible", "clear")
+    assert [effect.log_effect for effect in same.effects] == pytest.approx(
+        [effect.log_effect for effect in apart.effects]
+    )
+    assert (same.are_days_apart, apart.are_days_apart) == (False, True)
+
+
 def test_four_single_values_are_shown_and_not_judged():
     """The UOC study: two storages, two swaps."""
     effects = factor_effects(unreplicated("AB", [1.0, 2.0, 2.0, 3.5]))
