@@ -212,18 +212,29 @@ MEANS_OF_SAMPLES = f"""
     FROM {Sample._meta.db_table} AS sample
 """
 # The runs of every cell. A run that was uploaded twice counts once, and one that nobody
-# processed yet not at all. `vms` may be null on both sides; the lab is named because
-# the keys of samples and means begin with it.
+# processed yet not at all. `vms` may be null on both sides.
+_COUNTS = f"run.duplicate_of_id IS NULL AND run.status = '{Run.Status.PARSED.value}'"
+PLACE = ("study_id", "system_id", "scenario", "vms", "slot", "load")
+
+
+def same_place(one: str, other: str) -> str:
+    """Say that two rows are of one place."""
+    return " AND ".join(
+        f"{one}.{name} IS NOT DISTINCT FROM {other}.{name}"
+        if name == "vms"
+        else f"{one}.{name} = {other}.{name}"
+        for name in PLACE
+    )
+
+
+# Which runs belong to which cell. The lab is named because the keys of samples and of
+# means begin with it.
 _RUNS = f"""
     FROM {Cell._meta.db_table} AS cell
-    JOIN {Run._meta.db_table} AS run
-      ON run.study_id = cell.study_id AND run.system_id = cell.system_id
-     AND run.scenario = cell.scenario AND run.vms IS NOT DISTINCT FROM cell.vms
-     AND run.slot = cell.slot AND run.load = cell.load
-     AND run.duplicate_of_id IS NULL AND run.status = '{Run.Status.PARSED.value}'
+    JOIN {Run._meta.db_table} AS run ON {same_place("run", "cell")} AND {_COUNTS}
 """
 # The same with what each says of the cell's case, or with its samples; what it is
-# joined for stands around it.
+# joined for stands around it. For a few cells: `of_cells` reads many.
 CELL_RUNS = f"""
     {_RUNS}
     JOIN {RunMean._meta.db_table} AS run_mean
@@ -236,6 +247,45 @@ CELL_SAMPLES = f"""
       ON sample.lab_id = cell.lab_id AND sample.run_id = run.id
      AND sample.case_id = cell.case_id
 """
+
+
+def of_cells(which: str, *more: str) -> str:
+    """Begin a statement about the runs of many cells: those that ``which`` says.
+
+    What follows reads `RUNS_OF_CELLS`: a row for each run of each cell, with ``more``
+    columns of the run. The cells of a place are put together, then their runs are
+    looked up, then what each run says of these cases. PostgreSQL is left no other
+    order, and nothing to join afterwards: while its statistics are older than the
+    tables, it takes every join for one row and all orders for equal. It then tried each
+    cell with each run of its place, or read a case in all runs of the lab: 15 s for a
+    new study of 2,000 cells.
+    """
+    place = ", ".join(PLACE)
+    columns = "".join(f", run.{name}" for name in (*_OF_EVERY_RUN, *more))
+    names = "".join(f", run.{name.split()[-1]}" for name in (*_OF_EVERY_RUN, *more))
+    return f"""
+    WITH place AS MATERIALIZED (
+        SELECT {place}, array_agg(case_id ORDER BY case_id) AS cases,
+               array_agg(id ORDER BY case_id) AS cells
+        FROM {Cell._meta.db_table} AS cell WHERE {which} GROUP BY {place}
+    ), placed AS MATERIALIZED (
+        SELECT place.cases, place.cells{columns}
+        FROM place JOIN {Run._meta.db_table} AS run
+          ON {same_place("run", "place")} AND {_COUNTS}
+    ), run_of_cell AS MATERIALIZED (
+        SELECT {CELL_OF_PLACED.format("said")} AS cell_id, said.case_id,
+               said.n, said.mean, said.decimals{names}
+        FROM placed AS run JOIN {RunMean._meta.db_table} AS said
+          ON said.lab_id = run.lab_id AND said.run_id = run.id
+         AND said.case_id = ANY(run.cases)
+    )
+    """
+
+
+_OF_EVERY_RUN = ("id", "lab_id", "source_id", "started_at", "sitting_id")
+# By bisection; what is joined to a run that is `placed` has one of its cases.
+CELL_OF_PLACED = "run.cells[width_bucket({}.case_id, run.cases)]"
+RUNS_OF_CELLS = "FROM run_of_cell AS run"
 
 
 class OutboxItem(models.Model):

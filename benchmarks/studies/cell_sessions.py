@@ -14,40 +14,44 @@ from benchmarks.analysis.session_rollups import UNKNOWN_TIME, SessionRollups
 from benchmarks.analysis.sessions import lag_one
 from benchmarks.analysis.shape import Shape
 from benchmarks.analysis.summary import summarise
-from benchmarks.models import Cell, CellSession, Efficiency, Study
+from benchmarks.models import Cell, CellSession, Efficiency, Sample, Study
 from benchmarks.models.run import (
-    CELL_RUNS,
-    CELL_SAMPLES,
+    CELL_OF_PLACED,
     IS_ORDER_KNOWN,
     PLACE_OF_RUN,
+    RUNS_OF_CELLS,
+    of_cells,
 )
 from benchmarks.studies.writing import write_columns
 
 STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "rho", "first")
 FIELDS = (*STATISTICS, "first_at", "last_at")
 MEANS = f"""
-    SELECT cell.id, run.sitting_id, array_agg(run_mean.mean ORDER BY {PLACE_OF_RUN}),
+    {of_cells("cell.id = ANY(%s)")}
+    SELECT run.cell_id, run.sitting_id,
+           array_agg(run.mean ORDER BY {PLACE_OF_RUN}),
            min(run.started_at), max(run.started_at)
-    {CELL_RUNS}
-    WHERE cell.id = ANY(%s)
-    GROUP BY cell.id, run.sitting_id
+    {RUNS_OF_CELLS}
+    GROUP BY run.cell_id, run.sitting_id
 """
-# But for sessions whose samples were numbered through, and uploaded in that order.
-# Samples are many: looked at only where the runs themselves do not say it.
 UNORDERED = f"""
-    WITH unordered AS (
-        SELECT cell.id, run.sitting_id
-        {CELL_RUNS}
-        WHERE cell.id = ANY(%s)
-        GROUP BY cell.id, run.sitting_id
-        HAVING NOT {IS_ORDER_KNOWN}
-    )
-    SELECT id, sitting_id FROM unordered
-    EXCEPT
-    SELECT cell.id, run.sitting_id
-    {CELL_SAMPLES}
-    WHERE cell.id IN (SELECT id FROM unordered)
-    GROUP BY cell.id, run.sitting_id
+    {of_cells("cell.id = ANY(%s)")}
+    SELECT run.cell_id, run.sitting_id
+    {RUNS_OF_CELLS}
+    GROUP BY run.cell_id, run.sitting_id
+    HAVING NOT {IS_ORDER_KNOWN}
+"""
+# The order is known all the same of sessions whose samples were numbered through, and
+# uploaded in that order. Samples are many: looked at only where runs do not say it, and
+# run by run: whoever looks for each of a run's cases reads all of it as often.
+NUMBERED = f"""
+    {of_cells("cell.id = ANY(%s)")}
+    SELECT {CELL_OF_PLACED.format("sample")} AS cell_id, run.sitting_id
+    FROM placed AS run
+    JOIN {Sample._meta.db_table} AS sample
+      ON sample.lab_id = run.lab_id AND sample.run_id = run.id
+     AND sample.case_id = ANY(run.cases)
+    GROUP BY 1, 2
     HAVING count(DISTINCT sample.repetition) = count(*)
        AND array_agg(sample.repetition ORDER BY {PLACE_OF_RUN}, sample.sequence)
            = array_agg(sample.repetition ORDER BY sample.repetition)
@@ -59,20 +63,27 @@ def unordered_cells(cell_ids: Collection[int]) -> set[int]:
 
     It takes one session of which that is not known.
     """
-    return {cell_id for cell_id, _session in _unordered_sessions(cell_ids)}
+    return {cell_id for cell_id, _session in unordered_sessions(cell_ids)}
 
 
-def _unordered_sessions(cell_ids: Collection[int]) -> set[tuple[int, int | None]]:
+def unordered_sessions(cell_ids: Collection[int]) -> set[tuple[int, int | None]]:
     """Return the sessions of these cells of whose runs nobody knows the order."""
     with connection.cursor() as cursor:
         cursor.execute(UNORDERED, [list(cell_ids)])
-        return set(cursor.fetchall())
+        unordered = set(cursor.fetchall())
+        if unordered:
+            cursor.execute(NUMBERED, [sorted({cell_id for cell_id, _ in unordered})])
+            unordered.difference_update(cursor.fetchall())
+    return unordered
 
 
-def store_cell_sessions(shapes: Mapping[int, Shape | None]) -> None:
+def store_cell_sessions(
+    shapes: Mapping[int, Shape | None], unordered: Collection[tuple[int, int | None]]
+) -> None:
     """Bring what is kept of these cells' sessions up to date, in the caller's check.
 
     ``shapes`` are those of the cells, by id; None of one that has too few runs.
+    ``unordered`` are the sessions of whose runs nobody knows the order.
     """
     # Locked: a worker may be about to delete one, and its sessions with it.
     locked = Cell.objects.select_for_update(no_key=True).filter(pk__in=shapes)
@@ -86,7 +97,6 @@ def store_cell_sessions(shapes: Mapping[int, Shape | None]) -> None:
         rows = cursor.fetchall()
     # Only what differs is written.
     new, changed = [], []
-    unordered = _unordered_sessions(lab_of)
     for cell_id, session_id, means, first_at, last_at in rows:
         summary, shape = summarise(means), shapes[cell_id]
         first, rho = None, None

@@ -8,7 +8,8 @@ a whole study. Doing it twice changes nothing.
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
+from typing import NamedTuple
 
 import orjson
 from django.db import connection, transaction
@@ -19,14 +20,14 @@ from benchmarks.analysis.clocks import figures_trust, worst
 from benchmarks.analysis.shape import Shape, shape_of
 from benchmarks.analysis.speeds import MIN_RUNS
 from benchmarks.evidence.effects import store_effects
-from benchmarks.models import Cell, DueCheck, Flag, Sample, Study, System
-from benchmarks.models.run import CELL_RUNS, PLACE_OF_RUN
+from benchmarks.models import Cell, DueCheck, Flag, Run, Sample, Study, System
+from benchmarks.models.run import PLACE_OF_RUN, RUNS_OF_CELLS, of_cells
 from benchmarks.platforms import NATIVE
 from benchmarks.plausibility.checking import RULES, check
 from benchmarks.plausibility.facts import Id
 from benchmarks.plausibility.findings import Finding
 from benchmarks.sentences import stored
-from benchmarks.studies.cell_sessions import store_cell_sessions, unordered_cells
+from benchmarks.studies.cell_sessions import store_cell_sessions, unordered_sessions
 from benchmarks.studies.duplicates import count_once
 from benchmarks.studies.facts import PLACE, study_facts
 from benchmarks.studies.sessions import derive_study_sessions
@@ -47,40 +48,42 @@ LONGEST_WAIT = timedelta(seconds=30)
 MOST_LOOKED_AT = 1000
 SHAPE_FIELDS = ("shape", "shape_codes", "shape_moves", "shaped_at", "clock_trust")
 
-# Run means where there are enough runs, else the iterations of the few there are; then
-# each run's session and how many iterations it has.
-# PostgreSQL gathers only arrays of one length, so iterations travel as text.
+# Run means with their sessions, and whether the iterations say more: of few runs.
 SERIES = f"""
-    SELECT id, CASE WHEN count(*) >= {MIN_RUNS}
-                    THEN (array_agg(mean ORDER BY place))[1:{MOST_LOOKED_AT}]
-                    ELSE string_to_array(
-                             string_agg(iterations, ',' ORDER BY place), ',')::float8[]
-               END,
-           (array_agg(sitting_id ORDER BY place))[1:{MOST_LOOKED_AT}],
-           (array_agg(length ORDER BY place))[1:{MOST_LOOKED_AT}]
-    FROM (SELECT cell.id, {PLACE_OF_RUN} AS place, run.sitting_id, run_mean.mean,
-                 least(run_mean.n, {MOST_LOOKED_AT}) AS length,
-                 CASE WHEN count(*) OVER (PARTITION BY cell.id) < {MIN_RUNS} THEN (
-                     SELECT array_to_string(
-                         (array_agg(sample.value ORDER BY sample.sequence))
-                         [1:{MOST_LOOKED_AT}], ',')
-                     FROM {Sample._meta.db_table} AS sample
-                     WHERE sample.lab_id = cell.lab_id AND sample.run_id = run.id
-                       AND sample.case_id = cell.case_id
-                 ) END AS iterations
-          {CELL_RUNS}
-          WHERE cell.id = ANY(%s)) AS runs
-    GROUP BY id
+    {of_cells("cell.id = ANY(%s)")}
+    SELECT run.cell_id, count(*) < {MIN_RUNS} AND max(run.n) > 1,
+           (array_agg(run.mean ORDER BY {PLACE_OF_RUN}))[1:{MOST_LOOKED_AT}],
+           (array_agg(run.sitting_id ORDER BY {PLACE_OF_RUN}))[1:{MOST_LOOKED_AT}],
+           run.case_id, array_agg(run.id ORDER BY {PLACE_OF_RUN})
+    {RUNS_OF_CELLS}
+    GROUP BY run.cell_id, run.case_id
 """
-# Distinct before the join: thousands of a cell's runs tell of a few clocks.
+# Run by run, each read once: whoever looks for each of a run's cases reads it as often.
+ITERATIONS = f"""
+    SELECT run_id, case_id,
+           (array_agg(value ORDER BY sequence))[1:{MOST_LOOKED_AT}]
+    FROM {Sample._meta.db_table}
+    WHERE lab_id = %s AND run_id = ANY(%s) AND case_id = ANY(%s)
+    GROUP BY run_id, case_id
+"""
 CLOCKS = f"""
-    SELECT runs.id, system.hypervisor, clock, stated
-    FROM (SELECT DISTINCT cell.id, cell.system_id, run.clock,
-                          run.facts->'clock' AS stated
-          {CELL_RUNS}
-          WHERE cell.id = ANY(%s)) AS runs
-    JOIN {System._meta.db_table} AS system ON system.id = runs.system_id
+    SELECT run.id, system.hypervisor, run.clock, run.facts->'clock'
+    FROM {Run._meta.db_table} AS run
+    JOIN {System._meta.db_table} AS system ON system.id = run.system_id
+    WHERE run.id = ANY(%s)
 """
+
+
+class Series(NamedTuple):
+    """What the runs of a cell say, in their order.
+
+    ``values`` are run means where there are enough runs, else the iterations of the few
+    there are; ``sessions`` is that of each value.
+    """
+
+    values: Sequence[float] = ()
+    sessions: Sequence[int | None] = ()
+    runs: Sequence[int] = ()
 
 
 def check_due_studies(quiet: timedelta = QUIET) -> int:
@@ -212,16 +215,15 @@ def shape_cells(study: Study) -> None:
     """Look again at the shape of every cell that changed since the last look."""
     changed = study.cells.filter(~Q(shaped_at=F("updated_at")) | Q(shaped_at=None))
     cells = {cell.pk: cell for cell in changed}
-    trust = _clock_trust(list(cells), study)
-    with connection.cursor() as cursor:
-        cursor.execute(SERIES, [list(cells)])
-        series = {cell_id: _in_sessions(*rest) for cell_id, *rest in cursor.fetchall()}
-    unordered = unordered_cells(cells)
+    series = _series(study, cells)
+    trust = _clock_trust(study, series)
+    unordered = unordered_sessions(cells)
+    unordered_cells = {cell_id for cell_id, _session in unordered}
     band = study.equivalence_margin_percent / 100
     shapes: dict[int, Shape | None] = dict.fromkeys(cells)
     for cell in cells.values():
         cell.clock_trust = trust.get(cell.pk, "")
-        values, sessions = series.get(cell.pk, ((), ()))
+        values, sessions, _runs = series.get(cell.pk, Series())
         # What was looked at, not when: a run may be added meanwhile.
         cell.shaped_at = cell.updated_at
         cell.shape, cell.shape_codes, cell.shape_moves = None, "", 0.0
@@ -231,7 +233,7 @@ def shape_cells(study: Study) -> None:
                 sessions=sessions,
                 band=band,
                 resolution=cell.resolution,
-                is_ordered=cell.pk not in unordered,
+                is_ordered=cell.pk not in unordered_cells,
             )
             shapes[cell.pk] = shape
             cell.shape_codes = ",".join(shape.doubts)
@@ -258,38 +260,52 @@ def shape_cells(study: Study) -> None:
             }
     # These fields alone: a worker may summarise the same cells meanwhile.
     write_columns(Cell, SHAPE_FIELDS, list(cells.values()))
-    store_cell_sessions(shapes)
+    store_cell_sessions(shapes, unordered)
 
 
-def _in_sessions(
-    values: Sequence[float], sittings: Sequence[int | None], lengths: Sequence[int]
-) -> tuple[Sequence[float], list[int | None]]:
-    """Return values with the session of each; where they are iterations, their run's.
+def _series(study: Study, cell_ids: Collection[int]) -> dict[int, Series]:
+    """Return what the runs of these cells say."""
+    with connection.cursor() as cursor:
+        cursor.execute(SERIES, [list(cell_ids)])
+        rows = cursor.fetchall()
+        few = [row for row in rows if row[1]]
+        runs = {run for *_, run_ids in few for run in run_ids}
+        cases = {case_id for *_, case_id, _ in few}
+        cursor.execute(ITERATIONS, [study.lab_id, list(runs), list(cases)])
+        said = {(run, case): values for run, case, values in cursor.fetchall()}
+    found = {}
+    for cell_id, is_of_iterations, means, sittings, case_id, run_ids in rows:
+        if is_of_iterations:
+            by_run = [said.get((run, case_id), []) for run in run_ids]
+            pairs = list(zip(sittings, by_run, strict=True))
+            means = [value for values in by_run for value in values]
+            sittings = [sitting for sitting, values in pairs for _ in values]
+        found[cell_id] = Series(means, sittings, run_ids)
+    return found
 
-    Runs of unknown time are taken for one session.
-    """
-    if len(sittings) >= MIN_RUNS:
-        return values, list(sittings)
-    pairs = zip(sittings, lengths, strict=True)
-    return values, [sitting for sitting, length in pairs for _ in range(length)]
 
-
-def _clock_trust(cell_ids: Sequence[int], study: Study) -> dict[int, str]:
+def _clock_trust(study: Study, series: Mapping[int, Series]) -> dict[int, str]:
     """Return the worst state of the clocks of each cell's runs."""
     with connection.cursor() as cursor:
-        cursor.execute(CLOCKS, [list(cell_ids)])
+        runs = {run for cell in series.values() for run in cell.runs}
+        cursor.execute(CLOCKS, [list(runs)])
         rows = cursor.fetchall()
-    states: dict[int, set[str]] = {}
-    for cell_id, hypervisor, clock, stated in rows:
-        facts = {"clock": orjson.loads(stated)} if stated else {}
-        state = figures_trust(
+
+    # Thousands of runs tell of a few clocks.
+    @cache
+    def state_of(hypervisor: str, clock: str, stated: str | None) -> str:
+        return figures_trust(
             clock,
-            facts,
+            {"clock": orjson.loads(stated)} if stated else {},
             is_virtual=hypervisor != NATIVE,
             margin=study.equivalence_margin_percent / 100,
         )
-        states.setdefault(cell_id, set()).add(state)
-    return {cell_id: worst(several) for cell_id, several in states.items()}
+
+    states = {run: state_of(*clock) for run, *clock in rows}
+    return {
+        cell_id: worst({states[run] for run in cell.runs if run in states})
+        for cell_id, cell in series.items()
+    }
 
 
 def _link(

@@ -15,11 +15,10 @@ from benchmarks.models import (
     Efficiency,
     Run,
     Sample,
-    Session,
     Study,
     System,
 )
-from benchmarks.models.run import CELL_RUNS, PLACE_OF_RUN
+from benchmarks.models.run import PLACE_OF_RUN, RUNS_OF_CELLS, of_cells
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.platforms import cores, disk_bus_byte_per_s, line_rate_bit_per_s
 from benchmarks.plausibility.facts import (
@@ -36,12 +35,11 @@ OTHERS_AT_MOST = 50_000
 NOT_OF_NATIVE = (Efficiency.State.RELATIVE, Efficiency.State.SLOWDOWN)
 PLACE = ("system_id", *CIRCUMSTANCES)
 RUN_MEANS = f"""
-    SELECT cell.id, array_agg(run_mean.mean ORDER BY {PLACE_OF_RUN}),
-           array_agg(coalesce(session.name, '') ORDER BY {PLACE_OF_RUN})
-    {CELL_RUNS}
-    LEFT JOIN {Session._meta.db_table} AS session ON session.id = run.sitting_id
-    WHERE cell.study_id = %s
-    GROUP BY cell.id
+    {of_cells("cell.study_id = %s")}
+    SELECT run.cell_id, array_agg(run.mean ORDER BY {PLACE_OF_RUN}),
+           array_agg(run.sitting_id ORDER BY {PLACE_OF_RUN})
+    {RUNS_OF_CELLS}
+    GROUP BY run.cell_id
 """
 
 
@@ -155,10 +153,14 @@ def run_means(study: Study) -> Mapping[int, RunMeans]:
     """Return the run means of every cell, in the order of the runs."""
     with connection.cursor() as cursor:
         cursor.execute(RUN_MEANS, [study.pk])
-        return {
-            cell_id: RunMeans(tuple(means), tuple(sittings))
-            for cell_id, means, sittings in cursor.fetchall()
-        }
+        rows = cursor.fetchall()
+    names: dict[int | None, str] = dict(study.sessions.values_list("pk", "name"))
+    return {
+        cell_id: RunMeans(
+            tuple(means), tuple(names.get(sitting, "") for sitting in sittings)
+        )
+        for cell_id, means, sittings in rows
+    }
 
 
 def _cell_fact(row: tuple[Any, ...], runs: RunMeans, stated: Stated) -> CellFact:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from benchmarks.analysis.summary import summarise
 from benchmarks.models import Cell, Run, RunMean
-from benchmarks.models.run import CELL_RUNS, MEANS_OF_SAMPLES
+from benchmarks.models.run import MEANS_OF_SAMPLES, RUNS_OF_CELLS, of_cells
 from benchmarks.studies.writing import insert_new, write_columns
 
 SEVERAL_CLOCKS = "mixed"
@@ -30,22 +30,26 @@ SUMMARY_FIELDS = (
     "table",
 )
 ALIKE = ", ".join(
-    f"CASE WHEN count({fact}) = count(*) AND min({fact}) = max({fact})"
-    f" THEN min({fact}) END"
-    for fact in (f"(run.facts->>'{name}')" for name in SETTING)
+    f"CASE WHEN count(run.{name}) = count(*) AND min(run.{name}) = max(run.{name})"
+    f" THEN min(run.{name}) END"
+    for name in SETTING
+)
+STATED = (
+    *("session_id", "clock", "document", '"table"'),
+    *(f"facts->>'{name}' AS {name}" for name in SETTING),
 )
 # A row a cell. The order of the means is nobody's: it is the same every time.
 OF_RUNS = f"""
-    SELECT cell.id, array_agg(run_mean.mean ORDER BY run.id), sum(run_mean.n),
-           max(run_mean.decimals), min(run.started_at), max(run.started_at),
+    {of_cells("cell.id = ANY(%s)", *STATED)}
+    SELECT run.cell_id, array_agg(run.mean ORDER BY run.id), sum(run.n),
+           max(run.decimals), min(run.started_at), max(run.started_at),
            CASE WHEN count(run.session_id) = count(*)
                  AND min(run.session_id) = max(run.session_id)
                 THEN min(run.session_id) END,
            array_agg(DISTINCT run.clock), array_agg(DISTINCT run.document),
            array_agg(DISTINCT run."table"), ARRAY[{ALIKE}]
-    {CELL_RUNS}
-    WHERE cell.id = ANY(%s)
-    GROUP BY cell.id
+    {RUNS_OF_CELLS}
+    GROUP BY run.cell_id
 """
 
 
