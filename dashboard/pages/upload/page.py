@@ -11,6 +11,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import Http404
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -19,6 +20,7 @@ from benchmarks.models import Cell, Host, Lab, Membership, Study, System
 from benchmarks.parsing.folders import Guess
 from benchmarks.parsing.starts import time_zone
 from benchmarks.platforms import HYPERVISORS, VIRTUALIZATIONS
+from benchmarks.studies.saving import register_host
 from dashboard import wording
 from dashboard.kit.addresses import id_in
 from dashboard.kit.forms import LineField, NotChosenError, cleaned
@@ -27,6 +29,7 @@ from dashboard.pages.upload.files import LOCALES, Times, readers
 from dashboard.wording import Text
 
 GIB = 1024**3
+NOT_LISTED = "+"
 MAX_VMS = 10_000
 MAX_VCPUS = 100_000
 MAX_MEMORY_GIB = 2**20
@@ -81,6 +84,16 @@ class TimesForm(forms.Form):
         return zone
 
 
+class NewHostForm(forms.Form):
+    """A machine by its name alone; facts may follow on its own page."""
+
+    new_host = LineField(
+        label=gettext_lazy("What that machine is called"),
+        required=False,
+        max_length=300,
+    )
+
+
 class SystemForm(forms.Form):
     """A system on a host that is registered."""
 
@@ -132,13 +145,17 @@ class SystemChoice:
     studies: str
 
 
+SystemChoices = tuple[tuple[Host, tuple[SystemChoice, ...]], ...]
+
+
 @dataclass(frozen=True)
 class UploadPage:
     """What the form offers."""
 
     studies: tuple[Study, ...]
     hosts: tuple[Host, ...]
-    systems: tuple[tuple[Host, tuple[SystemChoice, ...]], ...]
+    host: str
+    systems: SystemChoices
     study: str
     system: str
     scenario: str
@@ -174,11 +191,14 @@ def upload_page(lab: Lab, chosen: Mapping[str, str]) -> UploadPage:
         Study.objects.filter(lab=lab, archived_at=None, deleted_at=None).order_by("-pk")
     )
     only = studies[0].slug if len(studies) == 1 else ""
+    study = chosen.get("study") or only
+    hosts, systems = hosts_of(lab), system_choices(lab)
     return UploadPage(
         studies=studies,
-        hosts=tuple(Host.objects.filter(lab=lab).order_by("slug")),
-        systems=system_choices(lab),
-        study=chosen.get("study") or only,
+        hosts=hosts,
+        host=known_host(study, hosts, systems),
+        systems=systems,
+        study=study,
         system=chosen.get("system", ""),
         scenario=chosen.get("scenario", ""),
         limit_bytes=settings.UPLOAD_LIMIT_BYTES,
@@ -191,7 +211,7 @@ def upload_page(lab: Lab, chosen: Mapping[str, str]) -> UploadPage:
     )
 
 
-def system_choices(lab: Lab) -> tuple[tuple[Host, tuple[SystemChoice, ...]], ...]:
+def system_choices(lab: Lab) -> SystemChoices:
     """Return a lab's systems by their hosts, native ones first."""
     pairs = Cell.objects.filter(lab=lab).values_list("system", "study__slug")
     studies: dict[int, list[str]] = defaultdict(list)
@@ -220,6 +240,25 @@ def system_choices(lab: Lab) -> tuple[tuple[Host, tuple[SystemChoice, ...]], ...
     return tuple((host, tuple(own)) for host, own in choices.items())
 
 
+def hosts_of(lab: Lab) -> tuple[Host, ...]:
+    """Return a lab's machines by their names in addresses."""
+    return tuple(Host.objects.filter(lab=lab).order_by("slug"))
+
+
+def known_host(study: str, hosts: Sequence[Host], systems: SystemChoices) -> str:
+    """Return the slug of the one machine of a study, or of the lab if it has but one.
+
+    Empty where it may be another: nobody's first machine is that of somebody's files.
+    """
+    measured = [
+        host.slug
+        for host, choices in systems
+        if any(study in choice.studies.split() for choice in choices)
+    ]
+    known = measured or [host.slug for host in hosts]
+    return known[0] if len(known) == 1 else ""
+
+
 def target(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
     """Return the part of an upload that says where it belongs.
 
@@ -246,15 +285,16 @@ def times(chosen: Mapping[str, str]) -> Times:
 class Folder:
     """A folder that is to be a system: what is known of it, and what may be chosen.
 
-    ``system`` is the one that fits, if exactly one of the lab does. ``place`` tells it
-    from others of the page.
+    ``system`` is the one that fits, if exactly one of the lab does, ``host`` the one
+    that there is no doubt of. ``place`` tells it from others of the page.
     """
 
     name: str
     place: str
     guess: Guess
     hosts: tuple[Host, ...]
-    systems: tuple[tuple[Host, tuple[SystemChoice, ...]], ...]
+    host: str
+    systems: SystemChoices
     system: str
 
     @property
@@ -263,7 +303,7 @@ class Folder:
         return f"{self.guess.memory_bytes / GIB:g}" if self.guess.memory_bytes else ""
 
 
-def folder(lab: Lab, name: str, place: str, guess: Guess) -> Folder:
+def folder(lab: Lab, name: str, place: str, study: str, guess: Guess) -> Folder:
     """Return what the form asks of a folder."""
     known = {
         field: value
@@ -273,19 +313,33 @@ def folder(lab: Lab, name: str, place: str, guess: Guess) -> Folder:
     # A name that says nothing fits everything.
     fitting = System.objects.filter(lab=lab, **known) if "hypervisor" in known else ()
     ids = [str(system.pk) for system in fitting[:2]]
+    hosts, systems = hosts_of(lab), system_choices(lab)
     return Folder(
         name=name,
         place=place if place.isdigit() and len(place) < 5 else "0",
         guess=guess,
-        hosts=tuple(Host.objects.filter(lab=lab).order_by("slug")),
-        systems=system_choices(lab),
+        hosts=hosts,
+        host=known_host(study, hosts, systems),
+        systems=systems,
         system=ids[0] if len(ids) == 1 else "",
     )
 
 
 def description(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
-    """Return a new system as a service takes it; Http404 for another lab's host."""
-    host = _of_lab(Host, lab, slug=chosen.get("host", ""))
+    """Return a new system as a service takes it; Http404 for another lab's host.
+
+    A host that is not listed is registered by its name.
+    """
+    if not chosen.get("host"):
+        raise NotChosenError(_("Choose the machine that the system ran on."))
+    if chosen["host"] == NOT_LISTED:
+        title = cleaned(NewHostForm(chosen))["new_host"]
+        slug = slugify(title)[:100].strip("-")
+        if not slug:
+            raise NotChosenError(_("Give the machine a name."))
+        host, _is_new = register_host(lab=lab, slug=slug, title=title)
+    else:
+        host = _of_lab(Host, lab, slug=chosen["host"])
     stated = cleaned(SystemForm(chosen))
     gib = stated.pop("memory_gib")
     # Django's typed choice is an empty text where nothing was chosen.

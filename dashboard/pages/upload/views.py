@@ -170,7 +170,8 @@ def upload(request: HttpRequest, place: Place) -> HttpResponse:
 def _folder(request: HttpRequest, place: Place) -> HttpResponse:
     """Ask for the system of a folder, with what its name and its files say."""
     name = request.POST.get("name", "").replace("\0", "")[:NAME_LIMIT]
-    asked = folder(place.lab, name, request.POST.get("place", ""), guess(request, name))
+    number, study = request.POST.get("place", ""), request.POST.get("study", "")
+    asked = folder(place.lab, name, number, study, guess(request, name))
     return render(request, "upload/_folder.html", {"folder": asked})
 
 

@@ -16,10 +16,12 @@ const uploadFolders = (() => {
     fields.set("do", "folder");
     fields.set("name", name);
     fields.set("place", String((count += 1)));
+    fields.set("study", document.getElementById("target-study")?.value ?? "");
     const told = entriesOf(name).filter((entry) => "tellsSystem" in entry.dataset && !entry.dataset.modified);
     for (const entry of told.slice(0, MOST_TOLD)) fields.append("file", sources.get(entry).file);
     try {
       const part = find("[data-folder-of]", await send(form.action, fields));
+      for (const field of part.querySelectorAll("[data-folder-new][hidden] [data-field]")) field.disabled = true;
       if (folders.has(name)) folders.set(name, part);
       return part;
     } catch {
@@ -63,6 +65,13 @@ const uploadFolders = (() => {
 
   list.addEventListener("tallied", ({ detail }) => {
     if (!detail.open) work = work.then(arrange);
+  });
+
+  /* Folders are mostly of one machine: what is said of it once is said of all that say nothing yet. */
+  place.addEventListener("change", ({ target }) => {
+    const { field } = target.dataset;
+    if (field !== "host" && field !== "new_host") return;
+    for (const other of place.querySelectorAll(`[data-field=${field}]`)) other.value ||= target.value;
   });
 
   place.addEventListener("change", ({ target }) => {

@@ -69,6 +69,8 @@ const addFiles = (() => {
   });
 
   return async (found) => {
+    /* Browsers give the files of a folder in any order. */
+    found.sort((one, other) => one.path.localeCompare(other.path, undefined, { numeric: true }));
     const jobs = found.filter((source) => !isHidden(source)).map((source) => {
       const entry = waiting.content.firstElementChild.cloneNode(true);
       find("[data-name]", entry).textContent = source.path;

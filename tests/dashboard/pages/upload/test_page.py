@@ -515,7 +515,65 @@ def test_a_lab_without_anything_is_told_how_to_begin(member):
     text = words(member.get(PAGE))
 
     assert "This lab has no study yet" in text
-    assert "This lab has no host yet" in text
+    assert "What that machine is called" in text
+
+
+def host_options(page):
+    """The values of the menu of hosts, and the one that is selected."""
+    menu = re.search(r'<select id="new-host".*?</select>', page, re.DOTALL)[0]
+    selected = re.findall(r'value="([^"]*)" selected', menu)
+    return re.findall(r'value="([^"]*)"', menu), selected
+
+
+def test_no_machine_is_taken_for_that_of_the_files_because_it_comes_first(
+    member, lab, pair
+):
+    lab.hosts.create(slug="another-machine")
+    lab.studies.create(slug="empty", title="Nothing measured")
+
+    unknown = member.get(PAGE, {"study": "empty"}).content.decode()
+    measured = member.get(PAGE, {"study": "study"}).content.decode()
+
+    assert host_options(unknown) == (["", "alpha", "another-machine", "+"], [])
+    assert host_options(measured) == (["alpha", "another-machine", "+"], ["alpha"])
+
+
+def test_a_machine_that_is_not_listed_is_registered_by_its_name(member, lab, host):
+    form = {"host": "+", "new_host": "Xeon E5, rack 3", "hypervisor": "KVM"}
+
+    member.post(NEW_SYSTEM, form, headers=SCRIPT)
+    member.post(NEW_SYSTEM, form | {"hypervisor": "native"}, headers=SCRIPT)
+
+    made = lab.hosts.get(slug="xeon-e5-rack-3")
+    assert made.title == "Xeon E5, rack 3"
+    assert sorted(System.objects.values_list("host", "hypervisor")) == [
+        (made.pk, "KVM"),
+        (made.pk, "native"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "sentence"),
+    [
+        ({"host": ""}, "Choose the machine that the system ran on."),
+        ({"host": "+", "new_host": " "}, "Give the machine a name."),
+        ({"host": "+", "new_host": "???"}, "Give the machine a name."),
+        ({"host": "+", "new_host": "x" * 301}, "300"),
+        # A name that another machine has, of which facts are known.
+        ({"host": "+", "new_host": "alpha"}, "alpha"),
+    ],
+)
+def test_a_machine_without_a_name_of_its_own_is_refused(
+    member, lab, host, form, sentence
+):
+    host.facts = {"cpu": "AMD"}
+    host.save()
+
+    answer = member.post(NEW_SYSTEM, form | {"hypervisor": "KVM"}, headers=SCRIPT)
+
+    assert 400 <= answer.status_code < 500
+    assert sentence in words(answer)
+    assert (lab.hosts.count(), System.objects.count()) == (1, 0)
 
 
 def test_a_new_system_is_chosen_at_once(member, host, study):
