@@ -319,14 +319,20 @@ def meters_log_variance(meters: tuple[MeterFacts, MeterFacts]) -> float:
 def cost_unit(metric: str, unit: str, better: str) -> str:
     """Return the unit of the cost of a case; empty if it counts no work.
 
+    A plain count (1/s) is one of what its rate is called after, else of operations.
+
     >>> cost_unit("throughput", "MB/s", "higher"), cost_unit("total time", "s", "lower")
     ('J/MB', 'J')
+    >>> cost_unit("request rate", "1/s", "higher"), cost_unit("IOPS", "1/s", "higher")
+    ('J/request', 'J/operation')
     """
     known = find(unit)
     if better == "higher" and known is not None and known.dimension in RATES:
-        # Of plain counts (1/s) one is the unit: joules alone.
         work = unit.removesuffix(PER_SECOND) if unit.endswith(PER_SECOND) else ""
-        return f"J/{work}" if work not in ("", "1") else "J"
+        if work in ("", "1"):
+            *what, rate = metric.split() or [""]
+            work = what[-1] if what and rate == "rate" else "operation"
+        return f"J/{work}"
     return "J" if better == "lower" and metric in WORK_TIMES else ""
 
 
