@@ -379,15 +379,20 @@ def _slow_clock(study: StudyFacts) -> Iterator[Place]:
             yield partial(_faster, study, cells, 1.08)
 
 
-def _reciprocal(cell: CellFact) -> Change:
+def _reciprocal(cell: CellFact, digits: int) -> Change:
     scale = {"ms": 1e3, "us": 1e6, "ns": 1e9}.get(cell.unit, 1.0)
-    return lambda value: scale / value
+    return lambda value: float(f"{scale / value:.{digits}g}")
 
 
-def _rate_as_time(study: StudyFacts) -> Iterator[Place]:
-    for cell in _measured(study):
-        if abs(math.log(cell.mean)) > math.log(5):
-            yield partial(changed, study, {cell.id: _reciprocal(cell)})
+def _rate_as_time(digits: int) -> Callable[[StudyFacts], Iterator[Place]]:
+    """The reciprocal of a cell, to so many significant digits."""
+
+    def places(study: StudyFacts) -> Iterator[Place]:
+        for cell in _measured(study):
+            if abs(math.log(cell.mean)) > math.log(5):
+                yield partial(changed, study, {cell.id: _reciprocal(cell, digits)})
+
+    return places
 
 
 def _undeclared_emulation(study: StudyFacts) -> Iterator[Place]:
@@ -452,7 +457,8 @@ MISPRINTS: Final = (
         _rule("native-of-another-day"),
     ),
     Misprint("guest clock 8 % slow", _slow_clock, _rule("common-clock-factor")),
-    Misprint("a rate as a time", _rate_as_time, _rule("rate-as-time")),
+    Misprint("a rate as a time", _rate_as_time(17), _rule("rate-as-time")),
+    Misprint("a rate as a time, 3 digits", _rate_as_time(3), _rule("rate-as-time")),
     Misprint(
         "emulation not declared, 61-67 x",
         _undeclared_emulation,

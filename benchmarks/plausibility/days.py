@@ -17,12 +17,14 @@ from typing import Final
 
 from benchmarks.plausibility.facts import (
     LEAST_ERROR,
+    NORMAL,
     PRIOR_RUNS,
     TYPICAL,
     CellFact,
     ColumnKey,
     StudyFacts,
 )
+from benchmarks.plausibility.twins import by_twins
 
 OUTSIDE: Final = frozenset({"external", "client", "meter", "host"})
 """Clocks that no guest can slow down."""
@@ -36,9 +38,18 @@ MOST: Final = math.log(1.25)
 CLEARLY: Final = 3.3
 TELLING: Final = 0.015
 """A kind of work whose ratio has a larger standard error says nothing of 3 %."""
+LARGEST: Final = 0.05
+"""A single pair with a larger error says nothing, however many there are."""
+MANY: Final = 4
 SAME: Final = 0.1
 """How near to a common factor a kind of work comes, as a part of the factor."""
 MARGIN: Final = math.log(1.02)
+FEWEST_TWINS: Final = 4
+"""In so many cases a machine must differ from itself in another study."""
+ALIKE: Final = 0.01
+"""How near, as logs, unrelated work comes to one factor, or to 2 standard errors."""
+KINDS: Final = 3
+"""Of so many kinds of work the nearest guest must lie at one factor, if it is alone."""
 
 Kind = tuple[str, str]
 """Component and tool: work of one kind."""
@@ -65,6 +76,12 @@ class OtherDay:
     log: float
 
     @property
+    def is_sure(self) -> bool:
+        """Whether it is the native side: of one guest it may be the clock as well."""
+        shared = any(p.cell.virtualization == "container" for p in self.pairs)
+        return shared or len({pair.cell.system for pair in self.pairs}) > 1
+
+    @property
     def columns(self) -> frozenset[ColumnKey]:
         """The guests, by their columns."""
         return frozenset(pair.cell.column for pair in self.pairs)
@@ -79,6 +96,15 @@ class OwnDays:
     other: str
     log: float
     logs: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BesideTwin:
+    """A native machine's cells against the same machine's in another study, which it is
+    ahead of by one factor in all of them (behind: below 0)."""
+
+    pairs: tuple[Pair, ...]
+    log: float
 
 
 def log_efficiency(cell: CellFact, native: CellFact) -> float:
@@ -135,14 +161,40 @@ def _pairs(study: StudyFacts) -> Iterator[Pair]:
 
 def natives_of_another_day(study: StudyFacts) -> Iterator[OtherDay]:
     """Native machines whose guests of another day are all off by one factor."""
+    for pairs in _by_machine(study).values():
+        found = _ahead(pairs) or _behind(pairs) or _at_one_factor(pairs)
+        if found is not None:
+            yield found
+
+
+def _by_machine(study: StudyFacts) -> Mapping[object, list[Pair]]:
     machines: dict[object, list[Pair]] = defaultdict(list)
     for pair in _pairs(study):
         native = pair.native
         machines[native.host, native.study, native.system].append(pair)
-    for pairs in machines.values():
-        found = _ahead(pairs) or _behind(pairs)
-        if found is not None:
-            yield found
+    return machines
+
+
+def natives_beside_twins(study: StudyFacts) -> Iterator[BesideTwin]:
+    """Native machines of another day than their guests, that were faster or slower
+    than the same machine in another study by one factor."""
+    twins = by_twins(study)
+    for pairs in _by_machine(study).values():
+        cells = {pair.native.id: pair.native for pair in pairs}.values()
+        found = [
+            Pair(cell, twin, log_efficiency(cell, twin), 0.0)
+            for cell in cells
+            if cell.component not in {"network", "power"} and cell.study == study.id
+            if (twin := twins.get(cell.id)) is not None and twin.mean > 0
+            if twin.study != study.id and of_another_day(cell, twin) is not False
+        ]
+        logs = [pair.log for pair in found]
+        if len(logs) < FEWEST_TWINS or len({p.cell.component for p in found}) < 2:
+            continue
+        middle = median(logs)
+        near = [abs(log - middle) <= abs(middle) / 3 for log in logs]
+        if LEAST <= abs(middle) <= MOST and 4 * sum(near) >= 3 * len(near):
+            yield BesideTwin(tuple(found), middle)
 
 
 def shifts(study: StudyFacts) -> Mapping[ColumnKey, float]:
@@ -150,23 +202,28 @@ def shifts(study: StudyFacts) -> Mapping[ColumnKey, float]:
     return {
         column: day.log
         for day in natives_of_another_day(study)
-        if day.log > 0
+        # One guest may as well have a slow clock.
+        if day.log > 0 and day.is_sure
         for column in day.columns
     }
 
 
 def _by_kind(pairs: Sequence[Pair]) -> Mapping[Kind, Mapping[ColumnKey, list[Pair]]]:
-    """The pairs that tell 3 %, by kind of work and by guest.
+    """The pairs that together tell 3 %, by kind of work and by guest.
 
     A network is as fast as its line, whatever the machine does.
     """
     kinds: dict[Kind, dict[ColumnKey, list[Pair]]] = defaultdict(dict)
     for pair in pairs:
         bound = pair.cell.component not in {"network", "power", ""}
-        if bound and pair.error <= 2 * TELLING:
+        if bound and pair.error <= LARGEST:
             kind = kinds[pair.cell.component, pair.cell.tool]
             kind.setdefault(pair.cell.column, []).append(pair)
-    return kinds
+    return {
+        kind: told
+        for kind, guests in kinds.items()
+        if (told := {c: p for c, p in guests.items() if _middle(p)[1] <= 2 * TELLING})
+    }
 
 
 def _ahead(pairs: Sequence[Pair]) -> OtherDay | None:
@@ -193,7 +250,7 @@ def _ahead(pairs: Sequence[Pair]) -> OtherDay | None:
     factor = median(factors)
     outside = (pair for pair in pairs if pair.cell.clock in OUTSIDE)
     bound = (pair for pair in outside if pair.cell.component in BOUND_TO_CPU)
-    if any(pair.log < factor / 2 - CLEARLY * pair.error for pair in bound):
+    if any(pair.log < factor / 2 - pair.error for pair in bound):
         return None
     return OtherDay(tuple(members), factor)
 
@@ -228,16 +285,62 @@ def _behind(pairs: Sequence[Pair]) -> OtherDay | None:
     return OtherDay(tuple(members), factor)
 
 
+def _at_one_factor(pairs: Sequence[Pair]) -> OtherDay | None:
+    """Whether unrelated work of the nearest guest lies at one factor, and none of it
+    beyond: the rest may have an overhead of its own.
+
+    One guest is enough, for no hypervisor makes processor, disk and graphics dearer by
+    as much.
+    """
+    cases: dict[object, Pair] = {}
+    for pair in pairs:
+        cell = pair.cell
+        if pair.error <= TELLING and cell.component not in {"network", "power", ""}:
+            key = (cell.kind, cell.case)
+            if key not in cases or pair.log > cases[key].log:
+                cases[key] = pair
+    best: list[Pair] = []
+    for middle in sorted(pair.log for pair in cases.values()):
+        near = [p for p in cases.values() if _is_near(p, middle)]
+        if len(near) >= len(best):
+            best = near
+    if len(best) <= KINDS:
+        return None
+    factor = median(pair.log for pair in best)
+    beyond = [p for p in cases.values() if p.log > factor and not _is_near(p, factor)]
+    kinds = {(pair.cell.component, pair.cell.tool) for pair in best}
+    every = {(pair.cell.component, pair.cell.tool) for pair in cases.values()}
+    if not LEAST <= abs(factor) <= MOST or beyond:
+        return None
+    if len(kinds) < KINDS or len({kind[0] for kind in kinds}) < 2:
+        return None
+    return OtherDay(tuple(best), factor) if 2 * len(kinds) > len(every) else None
+
+
+def _is_near(pair: Pair, log: float) -> bool:
+    return abs(pair.log - log) <= max(ALIKE, 2 * pair.error)
+
+
 def _of(guests: Mapping[ColumnKey, Sequence[Pair]]) -> list[Pair]:
     return [pair for own in guests.values() for pair in own]
 
 
 def _middle(pairs: Sequence[Pair]) -> tuple[float, float]:
-    """The median log and its standard error: sqrt(pi / 2) times that of a mean."""
+    """The median log and its standard error: sqrt(pi / 2) times that of a mean.
+
+    Of four cases or more their own scatter bounds what they scatter by, which of single
+    printed values nobody knows.
+    """
     logs = [pair.log for pair in pairs]
-    mean_square = math.fsum(pair.error**2 for pair in pairs) / len(pairs)
+    middle = median(logs)
+    noise = math.sqrt(math.fsum(pair.error**2 for pair in pairs) / len(pairs))
+    if len(pairs) >= MANY and any(pair.cell.n == 1 for pair in pairs):
+        spread = NORMAL * median(abs(log - middle) for log in logs)
+        # As much wider as so few cases know their spread less well.
+        spread *= 1 + MANY / len(pairs)
+        noise = min(noise, max(spread, LEAST_ERROR))
     wider = math.sqrt(math.pi / 2) if len(pairs) > 2 else 1.0
-    return median(logs), wider * math.sqrt(mean_square / len(pairs))
+    return middle, wider * noise / math.sqrt(len(pairs))
 
 
 def own_days(study: StudyFacts) -> Iterator[OwnDays]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from benchmarks.plausibility.days import (
+    BesideTwin,
     OtherDay,
     OwnDays,
     day_of,
+    natives_beside_twins,
     natives_of_another_day,
     own_days,
 )
@@ -24,6 +26,21 @@ SLOWER = template(
     "Every guest of {day} is slower than the native machine of {other}, and in "
     "unrelated work the nearest stay behind by one factor ({low:.1%} to {high:.1%}): "
     "the native side may have changed."
+)
+LONE = template(
+    "{guests} on {day} is off from the native machine of {other} by one factor "
+    "({low:.1%} to {high:.1%} faster) in unrelated work: the native side may have "
+    "changed, or the guest's clock runs slow."
+)
+TWIN = template(
+    "{system} on {day} is {off:.1%} faster than the same machine in {study}, in "
+    "{cases} cases alike, and its guests were measured on another day: the native side "
+    "may have changed, not the guests."
+)
+TWIN_SLOWER = template(
+    "{system} on {day} is {off:.1%} slower than the same machine in {study}, in "
+    "{cases} cases alike, and its guests were measured on another day: the native side "
+    "may have changed, not the guests."
 )
 OWN = template(
     "{system} was {off:.1%} faster in session {name} than in {other}, in {cases} cases "
@@ -54,6 +71,12 @@ def native_of_another_day(study: StudyFacts) -> Iterator[Doubt]:
     Slower guests: the nearest guest stays behind by the same factor (within a tenth of
     it, or 2 standard errors) in two of three kinds of work, of two components at
     least, and is nearer in none. Networks are left out: they are as fast as their line.
+    Faster or slower: cases of three kinds of work or more (of two components, and of
+    more than half of all kinds that tell it) lie at one factor to 1 % or 2 standard
+    errors, and none lies beyond; one guest is enough, and of a faster one it may be the
+    clock. Or the same machine under the same OS is ahead or behind by one factor in
+    another study: in four cases of two components or more, three of four of them within
+    a third of it.
     Beside it, a native machine with several sessions of its own, of which one is off
     from the other (from all others) by more than 2 % and 3.3 standard errors, with
     three of four cases on one side and a spread of at most half the factor.
@@ -68,6 +91,8 @@ def native_of_another_day(study: StudyFacts) -> Iterator[Doubt]:
     """
     for day in natives_of_another_day(study):
         yield _against_guests(day, study)
+    for twin in natives_beside_twins(study):
+        yield _against_a_twin(twin)
     for own in own_days(study):
         yield _against_itself(own)
 
@@ -81,10 +106,11 @@ def _against_guests(day: OtherDay, study: StudyFacts) -> Doubt:
     shown = shown or [log for log in logs if 2 * day.log <= log <= day.log / 2]
     ends = sorted(abs(factor_of(log) - 1) for log in shown or [day.log])
     natives = {pair.native.id: pair.native for pair in day.pairs}.values()
+    alone = faster and not day.is_sure
     return about_cells(
         Sentence(
-            FASTER if faster else SLOWER,
-            guests=len(systems),
+            LONE if alone else FASTER if faster else SLOWER,
+            guests=day.pairs[0].cell.where if alone else len(systems),
             day=_days([pair.cell for pair in day.pairs]),
             other=_days([pair.native for pair in day.pairs]),
             low=ends[0],
@@ -92,10 +118,30 @@ def _against_guests(day: OtherDay, study: StudyFacts) -> Doubt:
         ),
         [cell for cell in natives if cell.study == study.id]
         or [pair.cell for pair in day.pairs],
-        "implausible" if faster else None,
+        "implausible" if faster and day.is_sure else None,
         factor=round(factor_of(day.log), 5),
         guests=sorted({pair.cell.where for pair in day.pairs}),
         efficiencies=[round(factor_of(log), 5) for log in logs[:50]],
+    )
+
+
+def _against_a_twin(twin: BesideTwin) -> Doubt:
+    cells = [pair.cell for pair in twin.pairs]
+    studies = {pair.native.study: pair.native for pair in twin.pairs}
+    elsewhere = twin.pairs[0].native
+    return about_cells(
+        Sentence(
+            TWIN if twin.log > 0 else TWIN_SLOWER,
+            system=cells[0].where,
+            day=_days(cells),
+            off=abs(factor_of(twin.log) - 1),
+            study=elsewhere.study_label or str(elsewhere.study),
+            cases=len(cells),
+        ),
+        cells,
+        quotes=tuple(studies),
+        factor=round(factor_of(twin.log), 5),
+        ratios=[round(factor_of(pair.log), 5) for pair in twin.pairs[:50]],
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.paths import INSIDE
+from benchmarks.plausibility.digits import Digits, distances
 from benchmarks.plausibility.facts import CellFact, StudyFacts, factor_of
 from benchmarks.plausibility.findings import Doubt, about_cells, rule, subjects
 from benchmarks.plausibility.rules.emulation import imitated_cells
@@ -24,6 +25,7 @@ from benchmarks.plausibility.slips import (
     NEAR,
     Companions,
     Starts,
+    factors_of,
     nearest_factor,
     runs_off,
 )
@@ -44,6 +46,8 @@ SLOWER: Final = math.log(40)
 """A whole system may be 20 times slower (emulated network cards are); not 40 times."""
 STEADY: Final = frozenset({"CPU", "memory", "power"})
 """Components in which no system is ten times slower than another one."""
+FEWEST_GUESTS: Final = 2
+"""So many others must say how far the guests of a case lie from their machines."""
 OTHERS: Final = 4
 """Fewer cells than these do not say how far such cases lie from each other."""
 
@@ -61,6 +65,11 @@ def unit_slip(study: StudyFacts) -> Iterator[Doubt]:
     other systems are off by, of the factor. Without any prediction a cell is flagged
     that is farther from all others of its tool, metric and host than these are from
     each other (five at least), if each of its parameters has the value of another one.
+    A value with more decimals than any other reading of its tool and metric, which has
+    as few as they have once it is multiplied by a factor, is flagged where it is off by
+    that, a factor 5 at least, however well such cases predict each other. So is a guest
+    set against its own native machine (CPU and memory, or where it is twice as fast)
+    that is off from how two or more others of the case lie beside theirs.
     A whole system is flagged where it is off by such a factor from all others: by at
     least 40, or by 5 where a guest is more than twice as fast as its host. A single run
     must come as near to the factor as its cell's other runs lie to each other (3
@@ -116,6 +125,8 @@ def _across_systems(study: StudyFacts) -> Iterator[Doubt]:
     for table in emulated_tables(study.cells):
         for members in _cells_off(table, residuals(table.logs), study):
             yield from apart(members)
+    for pair in (*_divided(study), *_off_their_natives(study)):
+        yield from apart([pair])
 
 
 def _columns_off(table: Table) -> Iterator[Doubt]:
@@ -189,12 +200,12 @@ def _off_the_row(
 ) -> Iterator[tuple[CellFact, float]]:
     """Cells of systems that share no other row with theirs: only how the systems lie
     beside each other in this row, and in the other tables, can be judged."""
-    for row, distances in zip(table.cells, off, strict=True):
+    for row, away_from in zip(table.cells, off, strict=True):
         members = [cell for cell in row if cell]
         if len(members) < 2 or members[0].is_extreme:
             continue
         logs = {cell.id: math.log(cell.mean) - speeds.usual(cell) for cell in members}
-        for cell, distance in zip(row, distances, strict=True):
+        for cell, distance in zip(row, away_from, strict=True):
             if cell is None or not math.isnan(distance):
                 continue
             near = (
@@ -243,6 +254,53 @@ def _off_them_all(table: Table) -> Iterator[tuple[CellFact, float]]:
                 for name, value in cell.parameters.items()
             )
             if shared and nearest_factor(cell, away, FARTHEST):
+                yield cell, away
+
+
+def _divided(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
+    """Cells that are too small, and show that they were divided by such a factor."""
+    digits = Digits(study)
+    told = {
+        cell.id: {
+            name
+            for name, factor in factors_of(cell).items()
+            if digits.was_divided(cell, factor)
+        }
+        for cell in digits.longer_cells().values()
+    }
+    divided = {cell.id: cell for cell in study.cells if told.get(cell.id)}
+    away = distances(study, divided)
+    for cell in divided.values():
+        far = [off for off in away.get(cell.id, ()) if off <= -LEAST]
+        named = [
+            off for off in far if nearest_factor(cell, off, FARTHEST) in told[cell.id]
+        ]
+        yield from ((cell, off) for off in named[:1])
+
+
+def _off_their_natives(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
+    """Cells of guests that lie elsewhere beside their own native machine than the other
+    guests of the case do beside theirs."""
+    rows: dict[object, list[tuple[CellFact, float]]] = defaultdict(list)
+    for cell in study.cells:
+        native = study.baseline(cell)
+        place = (cell.host, cell.case, cell.kind, *cell.column[2:])
+        told = native and native.is_native and native.study == study.id
+        told = told and min(cell.mean, native.mean) > 0 if native else False
+        apart = cell.is_native or cell.emulation or cell.is_extreme or cell.is_start_up
+        if native and told and not apart and cell.scenario not in INSIDE:
+            rows[place].append((cell, math.log(cell.mean) - math.log(native.mean)))
+    for row in rows.values():
+        for at, (cell, log) in enumerate(row[:SIBLINGS]):
+            others = np.array([other for _, other in row[:at] + row[at + 1 :]])
+            if len(others) < FEWEST_GUESTS:
+                continue
+            middle = float(np.median(others))
+            away = log - middle
+            width = float(np.quantile(np.abs(others - middle), 0.9)) / 1.645
+            sure = _is_sure(cell, [study.baseline(cell)])
+            far = abs(away) >= max(LEAST, CLEARLY * width) and abs(middle) < LEAST
+            if sure and far and nearest_factor(cell, away, NEAR):
                 yield cell, away
 
 

@@ -90,6 +90,99 @@ def test_a_container_has_no_clock_of_its_own():
     assert doubts(study(APRIL, {"docker": 1.06}, virtualization="container"))
 
 
+GRAPHICS = {"tool": "matrixmul", "metric": "performance", "component": "application"}
+
+
+def of_three_kinds(facts, graphics):
+    """The study with a third kind of work, in which each guest has a factor."""
+    guests = sorted({one.system for one in facts.cells if not one.is_native})
+    native = on(APRIL, cell(*(3000 * noise for noise in NOISE), **GRAPHICS, case="g"))
+    more = [
+        on(
+            MAY,
+            cell(
+                *(3000 * graphics * noise for noise in NOISE[::-1]),
+                **{**GRAPHICS, "case": "g", "system": guest, "baseline": native.id},
+            ),
+        )
+        for guest in guests
+    ]
+    return replace(facts, cells=(*facts.cells, native, *more))
+
+
+@pytest.mark.parametrize("factor", [0.93, 1.1])
+def test_unrelated_work_of_one_guest_at_one_factor_is_a_question(factor):
+    facts = of_three_kinds(study(APRIL, {"kvm": factor}), factor)
+
+    [doubt] = doubts(facts)
+
+    assert doubt.severity == "check"
+    assert doubt.evidence["factor"] == pytest.approx(factor, abs=0.002)
+
+
+@pytest.mark.parametrize("graphics", [0.90, 0.999])
+def test_one_guest_with_an_overhead_in_each_kind_of_work_is_none(graphics):
+    assert doubts(of_three_kinds(study(APRIL, {"kvm": 0.93}), graphics)) == []
+
+
+def elsewhere(facts, factor):
+    """The native machine of another study that was faster by a factor."""
+    return [
+        replace(
+            one,
+            id=f"there/{one.id}",
+            study="there",
+            mean=factor * one.mean,
+            means=tuple(factor * mean for mean in one.means),
+            guest_os="Debian 12",
+            first_at=None,
+            last_at=None,
+            sittings=(),
+        )
+        for one in facts.cells
+        if one.is_native
+    ]
+
+
+def beside(factor, native_day=APRIL):
+    facts = study(native_day, {"kvm": 0.9}, guest_os="Debian 12")
+    cells = [replace(one, guest_os="Debian 12") for one in facts.cells]
+    others = elsewhere(facts, factor)
+    return replace(facts, cells=tuple(cells), others=tuple(others))
+
+
+def test_a_machine_that_differs_from_itself_in_another_study_was_another_one():
+    facts = beside(1.07)
+
+    [doubt] = doubts(facts)
+
+    natives = {str(one.id) for one in facts.cells if one.is_native}
+    assert {subject.id for subject in doubt.subjects} == natives
+    assert doubt.evidence["factor"] == pytest.approx(1 / 1.07, abs=0.001)
+    assert doubt.quotes == ("there",)
+
+
+def test_a_machine_that_is_itself_in_another_study_is_silent():
+    assert doubts(beside(1.004)) == []
+
+
+def test_a_machine_of_its_guests_day_is_not_set_against_another_study():
+    assert doubts(beside(1.07, native_day=MAY)) == []
+
+
+def test_cases_of_single_values_tell_a_factor_together():
+    """Of one reading of a memory nobody knows 3 %; of six that agree one does."""
+    facts = study(APRIL, {"kvm": 1.12, "xen": 1.115})
+    single = [
+        replace(one, n=1, means=(one.mean,), component="memory", tool="ramspeed")
+        for one in facts.cells
+    ]
+
+    [doubt] = doubts(replace(facts, cells=tuple(single)))
+
+    assert doubt.evidence["factor"] == pytest.approx(1.12, abs=0.01)
+
+
 def test_what_was_timed_from_outside_beside_a_fast_guest_tells_the_clock():
     facts = study(APRIL, {"kvm": 1.08, "xen": 1.08})
     outside = [

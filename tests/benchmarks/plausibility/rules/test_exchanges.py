@@ -67,7 +67,7 @@ def test_two_systems_that_lie_close_tell_a_frame_rate_from_a_frame_time():
     """11.1 ms a frame are 90 frames a second: no factor of 40, and no third system."""
     facts = {"metric": "time", "unit": "ms", "better": "lower", "component": "CPU"}
     read = {case: [10.0 + case, 10.2 + 1.03 * case] for case in range(1, 6)}
-    read[1][1] = 1000 / read[1][1]
+    read[1][1] = round(1000 / read[1][1], 1)
     members = [
         cell(value, system=system, case=f"model {case}", is_native=False, **facts)
         for case, values in read.items()
@@ -79,6 +79,35 @@ def test_two_systems_that_lie_close_tell_a_frame_rate_from_a_frame_time():
     assert len(finding.subjects) == 2
     assert "one of both" in finding.sentence
     assert finding.evidence["expected"] == [pytest.approx(88, rel=0.05)]
+
+
+def test_the_digits_of_a_reciprocal_tell_which_of_two_it_is():
+    """30.11 and 29.93 ms: their reciprocals lie beside them, with twelve digits."""
+    facts = {"metric": "time", "unit": "ms", "better": "lower", "component": "CPU"}
+    read = {"one": [30.11, 29.93], "two": [8.14, 8.32], "three": [121.7, 119.05]}
+    read["one"][1] = 1000 / 29.93
+    host, guest, *_ = members = [
+        cell(value, system=system, case=case, is_native=False, **facts)
+        for case, values in read.items()
+        for system, value in zip(("host", "guest"), values, strict=True)
+    ]
+
+    [finding] = findings("rate-as-time", *members)
+
+    assert [subject.id for subject in finding.subjects] == [guest.id]
+    assert finding.evidence["expected"] == [pytest.approx(host.mean, rel=0.01)]
+
+
+def test_a_reading_of_more_digits_that_is_where_it_should_be_is_silent():
+    facts = {"metric": "time", "unit": "ms", "better": "lower", "component": "CPU"}
+    members = [
+        cell(value, system=system, case=case, is_native=False, **facts)
+        for case, first in {"one": 31.62, "two": 8.14, "three": 121.7}.items()
+        for system, value in {"host": first, "guest": 1000 / (1000 / first)}.items()
+    ]
+    members[1] = replace(members[1], mean=1000 / 31.6, means=(1000 / 31.6,))
+
+    assert findings("rate-as-time", *members) == []
 
 
 def test_a_whole_system_of_rates_is_one_doubt():

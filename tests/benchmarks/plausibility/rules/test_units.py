@@ -343,3 +343,62 @@ def test_two_metrics_off_by_one_factor_are_two_slips():
     both = by_two_clocks(4990 * 3796 / 314)
 
     assert len(flagged(*both)) == 2
+
+
+DECIMALS = {"one": 31.62, "two": 8.14, "three": 121.75, "four": 4.4}
+
+
+def apart(**wrong):
+    """Four cases of two systems that lie elsewhere beside each other in each case, as
+    their tool prints them: with two decimals."""
+    facts = {"metric": "rate", "unit": "1/s", "component": "application"}
+    factors = dict(zip(DECIMALS, (1.0, 7.1, 0.9, 3.2), strict=True))
+    return [
+        cell(value, id=f"{system}/{case}", case=case, system=system, **facts)
+        for case, first in DECIMALS.items()
+        for system, value in {
+            "kvm": wrong.get(case, first),
+            "xen": round(first * factors[case], 2),
+        }.items()
+    ]
+
+
+def test_a_decimal_more_than_a_tool_prints_tells_a_lost_factor_of_ten():
+    assert flagged(*apart(one=3.162)) == [["kvm/one"]]
+
+
+def test_as_many_decimals_as_a_tool_prints_tell_nothing():
+    assert flagged(*apart(one=3.16)) == []
+    assert flagged(*apart()) == []
+
+
+def test_a_tool_that_prints_digits_has_more_decimals_below_ten():
+    """31.62 and 3.162 show four digits both, and no reading shows fewer."""
+    read = {case: [first, 2.3 * first] for case, first in DECIMALS.items()}
+    read = {case: [float(f"{v:.4g}") for v in values] for case, values in read.items()}
+    facts = {"metric": "rate", "unit": "1/s", "component": "application"}
+    few = [
+        cell(value * 1.0001 + 0.011, case=case, system=system, **facts)
+        for case, values in {"one": [31.62, 3.162], "three": [121.7, 98.34]}.items()
+        for system, value in zip(("kvm", "xen"), values, strict=True)
+    ]
+    few = [replace(c, mean=(m := float(f"{c.mean:.4g}")), means=(m,)) for c in few]
+
+    assert flagged(*few) == []
+
+
+def test_a_guest_is_set_against_its_own_native_machine():
+    """Machines of 32 and 64 bits: beside all of them a tenth looks like a sixth."""
+    members = []
+    for bits, speed in (("32", 1.0), ("64", 1.7)):
+        native = cell(20.89 * speed, system=f"native {bits}", is_native=True, case="n")
+        guests = [
+            cell(20.89 * speed * factor, system=f"{name} {bits}", case="n")
+            for name, factor in (("kvm", 0.98), ("xen", 0.97), ("esxi", 0.95))
+        ]
+        members += [native, *(replace(g, baseline=native.id) for g in guests)]
+    assert flagged(*members) == []
+    wrong = members[1]
+    members[1] = replace(wrong, mean=wrong.mean * 10, means=(wrong.mean * 10,))
+
+    assert flagged(*members) == [[wrong.id]]
