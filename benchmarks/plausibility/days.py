@@ -250,7 +250,11 @@ def _ahead(pairs: Sequence[Pair]) -> OtherDay | None:
     factor = median(factors)
     outside = (pair for pair in pairs if pair.cell.clock in OUTSIDE)
     bound = (pair for pair in outside if pair.cell.component in BOUND_TO_CPU)
-    if any(pair.log < factor / 2 - pair.error for pair in bound):
+    # However noisy: what stays behind, timed from outside, has not seen the factor.
+    if any(
+        pair.log < max(factor / 2 - CLEARLY * pair.error, -factor * SAME)
+        for pair in bound
+    ):
         return None
     return OtherDay(tuple(members), factor)
 
