@@ -37,7 +37,7 @@ BETTER = get_args(Better)
 STATES = (*Efficiency.State.values, NOT_YET)
 DOUBTS = ("bimodal", "periodic", "drift", "first_run")
 LIGHTS = get_args(LightColor)
-VERDICTS = [verdict.name.lower() for verdict in Verdict]
+VERDICTS = [verdict.slug for verdict in Verdict]
 # Verdicts are in an order: from NOT_ASSESSED on they are no direction.
 DIRECTIONS = VERDICTS[: Verdict.NOT_ASSESSED]
 EVIDENCE_LEVELS = [evidence_level.name.lower() for evidence_level in EvidenceLevel]

@@ -24,6 +24,7 @@ from benchmarks.publishing.reviews import (
     find_review_file,
     publish_review,
     visible_reviews,
+    withdraw_review,
 )
 from benchmarks.tasks import send_by_name
 from benchmarks.work_classes import WORK_CLASSES
@@ -61,6 +62,12 @@ class ReviewInput(StrictSerializer):
         help_text="Whether what a flag doubts is pooled: without, unless told.",
     )
     note = Text(multiline=True, required=False, max_length=10_000)
+
+
+class WithdrawalInput(StrictSerializer):
+    """Why a review turned out to be wrong: whoever follows its link reads it."""
+
+    withdrawn_reason = Text(multiline=True, max_length=10_000)
 
 
 class ReviewFileSerializer(serializers.Serializer[Any]):
@@ -187,12 +194,27 @@ class ReviewsView(ApiView):
 
 
 class ReviewView(ApiView):
-    """One review."""
+    """One review; the lab that published it may withdraw it, and nothing else."""
 
     @extend_schema(summary="Read a review", responses=WholeReviewSerializer)
     def get(self, request: Request, pk: int) -> Response:
         review = find_review(self.viewer, pk)
         return Response(self.shown(WholeReviewSerializer, review))
+
+    @extend_schema(
+        summary="Withdraw a review of the token's lab, with a reason",
+        request=WithdrawalInput,
+        responses=WholeReviewSerializer,
+    )
+    def patch(self, request: Request, pk: int) -> Response:
+        given = checked(WithdrawalInput, request.data)
+        review = find_review(self.lab_viewer, pk)
+        self.require_own(review, "review", pk)
+        withdraw_review(
+            review=review, who=self.agent.name, reason=given["withdrawn_reason"]
+        )
+        withdrawn = find_review(self.lab_viewer, pk)
+        return Response(self.shown(WholeReviewSerializer, withdrawn))
 
 
 class ReviewFileView(ApiView):

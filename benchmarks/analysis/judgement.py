@@ -35,7 +35,7 @@ UNREPEATED: Final = int(Gate.UNREPEATED)
 FEW_RUNS: Final = int(Gate.FEW_RUNS)
 
 NO_VERDICT: Final = tuple(
-    verdict.name.lower() for verdict in (Verdict.NOT_ASSESSED, Verdict.BASELINE)
+    verdict.slug for verdict in (Verdict.NOT_ASSESSED, Verdict.BASELINE)
 )
 
 WORDS: Final = {
@@ -233,8 +233,8 @@ def judgement_of(
     level = EvidenceLevel(judgements.evidence_level[row])
     if judgements.shapeless[row]:
         ratio = log_half_width = np.float64(np.nan)
-    verdict = label = Verdict(judgements.verdict[row]).name.lower()
-    direction = Verdict(judgements.direction[row]).name.lower()
+    verdict = label = Verdict(judgements.verdict[row]).slug
+    direction = Verdict(judgements.direction[row]).slug
     if gates & SINGLE_RUN:
         label = "single run"
     # Equal, not &: indicative only where nothing else stands against it.

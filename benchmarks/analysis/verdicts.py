@@ -87,6 +87,11 @@ class Verdict(IntEnum):
     NOT_ASSESSED = 4
     BASELINE = 5
 
+    @property
+    def slug(self) -> str:
+        """The verdict's name for programs: ``not_assessed``."""
+        return self.name.lower()
+
 
 class EvidenceLevel(IntEnum):
     """What the number of independent runs a side allows to be said."""

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from benchmarks.analysis.intervals import WELCH_RUNS
+from benchmarks.analysis.verdicts import Verdict
 from benchmarks.comparing.primaries import primary_rows
 from benchmarks.comparing.row import NOT_YET, ComparisonRow, State
 from benchmarks.comparing.rows import comparison_rows
@@ -13,7 +14,6 @@ from benchmarks.models import Cell, Study, System
 from benchmarks.sentences import Sentence, counted
 from benchmarks.studies.lists import measured_systems
 
-UNDECIDED = "undetermined"
 REASONS_TOLD = 5
 
 
@@ -98,5 +98,5 @@ def _needs(row: ComparisonRow, native: Mapping[int, int]) -> Iterator[str]:
         return
     if not judgement.is_assessed:
         yield from judgement.sentences[:1]
-    elif judgement.verdict == UNDECIDED:
+    elif judgement.verdict == Verdict.UNDETERMINED.slug:
         yield judgement.advice or Sentence("The interval reaches over the margin.")

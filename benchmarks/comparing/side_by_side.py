@@ -598,7 +598,7 @@ def _told(
 
 def _mark(verdict: int, obstacle: str) -> VerdictMark:
     is_flagged = obstacle == Effect.Obstacle.FLAGGED
-    return VerdictMark(Verdict(verdict).name.lower(), is_flagged)
+    return VerdictMark(Verdict(verdict).slug, is_flagged)
 
 
 def _with_ratios(

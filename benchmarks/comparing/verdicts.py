@@ -95,7 +95,7 @@ class VerdictMark(NamedTuple):
 # Made once: thousands of cells share these few.
 MARKS = {
     (int(verdict), flagged, int(strength), weak, int(level)): VerdictMark(
-        verdict.name.lower(), flagged, strength.slug, weak, level.name.lower()
+        verdict.slug, flagged, strength.slug, weak, level.name.lower()
     )
     for verdict in Verdict
     for flagged in (False, True)

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from django.db import connection
 
-from benchmarks.evidence.synthesis import Part
+from benchmarks.evidence.synthesis import SURE, Part
 from benchmarks.models import Case, Effect, Host, Lab, Study, System
 from benchmarks.viewer import Viewer
 
@@ -34,8 +34,14 @@ SEEN: Final = f"""(
         WHERE share.study_id = study.id AND share.lab_id = ANY(%(labs)s)
     )
 )"""
-_AVERAGES: Final = """
-    avg(effect.log_ratio), avg(sqrt(effect.variance)), count(*)
+# Half of the intervals that its study shows, by as many runs as there were; where the
+# order of the runs may have moved the mean by more, that.
+REACH: Final = f"""
+    avg(greatest((effect.log_high - effect.log_low) / 2,
+                 {SURE!r} * sqrt(effect.variance)))
+"""
+_AVERAGES: Final = f"""
+    avg(effect.log_ratio), avg(sqrt(effect.variance)), count(*), {REACH}
 """
 # A pool takes replicated cells apart from those whose variance nobody knows.
 _KNOWN: Final = "effect.variance IS NULL, effect.log_ratio IS NULL"
@@ -170,12 +176,12 @@ def evidence_origins(
         rows = cursor.fetchall()
     found: dict[Question, list[Found]] = defaultdict(list)
     for row in rows:
-        virtualization, path, cell_ids, lowest, highest = row[10:15]
+        virtualization, path, cell_ids, lowest, highest = row[11:16]
         found[Question(*row[:2])].append(
             Found(
-                part=_part(row[2:10]),
-                study=StudyRead(*row[17:]),
-                host=HostRead(row[2], *row[15:17]),
+                part=_part(row[2:11]),
+                study=StudyRead(*row[18:]),
+                host=HostRead(row[2], *row[16:18]),
                 virtualization=virtualization,
                 path=path,
                 cell_ids=tuple(cell_ids),
@@ -187,5 +193,5 @@ def evidence_origins(
 
 
 def _part(row: Sequence[Any]) -> Part:
-    host, lab, tool, metric, obstacle, log_ratio, sd, cells = row
-    return Part(host, lab, (tool, metric), obstacle, log_ratio, sd, cells)
+    host, lab, tool, metric, *numbers = row
+    return Part(host, lab, (tool, metric), *numbers)

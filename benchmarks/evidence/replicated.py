@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django.db import connection
 
-from benchmarks.evidence.reading import LAB, SEEN
+from benchmarks.evidence.reading import LAB, REACH, SEEN
 from benchmarks.evidence.replication import (
     Finding,
     Replication,
@@ -23,7 +23,7 @@ COUNTED: Final = ("", Effect.Obstacle.SINGLE_RUN)
 FINDINGS: Final = f"""
     SELECT effect.study_id, {LAB} AS measured_by, effect.hypervisor,
            benchmark.tool, benchmark.metric,
-           avg(effect.log_ratio), avg(sqrt(effect.variance)), count(*)
+           avg(effect.log_ratio), avg(sqrt(effect.variance)), count(*), {REACH}
     FROM {Effect._meta.db_table} AS effect
     JOIN {Study._meta.db_table} AS study ON study.id = effect.study_id
     JOIN {Lab._meta.db_table} AS lab ON lab.id = study.lab_id
@@ -83,6 +83,6 @@ def _findings(viewer: Viewer, study: Study, kept: tuple[int, ...]) -> list[Findi
     with connection.cursor() as cursor:
         cursor.execute(FINDINGS, named)
         return [
-            Finding(pk, lab, hypervisor, (tool, metric), log_ratio, sd, cells)
-            for pk, lab, hypervisor, tool, metric, log_ratio, sd, cells in cursor
+            Finding(pk, lab, hypervisor, (tool, metric), *numbers)
+            for pk, lab, hypervisor, tool, metric, *numbers in cursor
         ]

@@ -36,7 +36,8 @@ class Finding:
 
     ``log_ratio`` is the mean ln ratio of ``cells`` cells, ``sd`` their mean standard
     error: cells of a machine share its days, so that an average is no surer than its
-    parts. ``sd`` is None of single runs.
+    parts. ``sd`` is None of single runs. ``reach`` is half of their mean
+    interval; None: that of endless runs.
     """
 
     study: Hashable
@@ -46,13 +47,15 @@ class Finding:
     log_ratio: float
     sd: float | None
     cells: int = 1
+    reach: float | None = None
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """The 95 % interval of ln ratios; None of single runs."""
         if self.sd is None:
             return None
-        return self.log_ratio - SURE * self.sd, self.log_ratio + SURE * self.sd
+        reach = SURE * self.sd if self.reach is None else self.reach
+        return self.log_ratio - reach, self.log_ratio + reach
 
     @property
     def direction(self) -> int:
@@ -168,6 +171,7 @@ def _whole(findings: Sequence[Finding]) -> Finding:
         _weighed(used, lambda it: it.log_ratio),
         None if first.sd is None else _weighed(used, lambda it: it.sd or 0.0),
         sum(each.cells for each in used),
+        None if first.reach is None else _weighed(used, lambda it: it.reach or 0.0),
     )
 
 

@@ -48,7 +48,8 @@ class Part:
     """Cells of one benchmark that a unit measured under one obstacle, averaged.
 
     ``log_ratio`` is the mean ln ratio of ``cells`` cells and ``sd`` their mean standard
-    error; None where there is no ratio, or nobody knows it.
+    error; None where there is no ratio, or nobody knows it. ``reach`` is half of their
+    mean interval, which few runs make wider; None: that of endless runs.
     """
 
     unit: Hashable
@@ -58,24 +59,29 @@ class Part:
     log_ratio: float | None
     sd: float | None
     cells: int = 1
+    reach: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What one machine says. ``variance`` is None of single runs: a hollow mark."""
+    """What one machine says. ``variance`` is None of single runs: a hollow mark.
+
+    It weighs by its ``variance``; its interval, to ``reach`` on both sides, is the one
+    that its studies show.
+    """
 
     key: Hashable
     lab: str
     log_ratio: float
     variance: float | None
     cells: int
+    reach: float | None = None
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        if self.variance is None:
+        if self.reach is None:
             return None
-        reach = SURE * self.variance**0.5
-        return self.log_ratio - reach, self.log_ratio + reach
+        return self.log_ratio - self.reach, self.log_ratio + self.reach
 
     def rests_on(self, part: Part) -> bool:
         """Whether this is a part of it; one of an obstacle that is screened is not."""
@@ -251,13 +257,17 @@ def _units(parts: Iterable[Part], kept: set[str]) -> list[Unit]:
         for part in used:
             benchmarks[part.benchmark].append(part)
         log_ratio = _mean(_averages(benchmarks.values(), lambda it: it.log_ratio))
-        variance = None
+        variance = reach = None
         if replicated:
-            sd = _mean(_averages(benchmarks.values(), lambda it: it.sd))
-            variance = sd**2
+            variance = _mean(_averages(benchmarks.values(), lambda it: it.sd)) ** 2
+            reach = _mean(_averages(benchmarks.values(), _reach))
         cells = sum(part.cells for part in used)
-        units.append(Unit(key, members[0].lab, log_ratio, variance, cells))
+        units.append(Unit(key, members[0].lab, log_ratio, variance, cells, reach))
     return sorted(units, key=lambda unit: (unit.log_ratio, unit.variance or 0.0))
+
+
+def _reach(part: Part) -> float:
+    return SURE * (part.sd or 0.0) if part.reach is None else part.reach
 
 
 def _averages(
@@ -298,11 +308,13 @@ def _pool(pools: Pools, row: int, units: Sequence[Unit], begins: Sequence[int]) 
         return None if low is None or high is None else (low, high)
 
     weights = pools.weight[begins[row] : begins[row + 1]].tolist()
+    mean_interval = ends(known(pools.low), known(pools.high))
     return Pool(
         k=len(units),
         labs=len({unit.lab for unit in units}),
         mean=known(pools.mean),
-        interval=ends(known(pools.low), known(pools.high)),
+        # One machine speaks for itself.
+        interval=units[0].interval if len(units) == 1 else mean_interval,
         predicted=ends(known(pools.predicted_low), known(pools.predicted_high)),
         tau2=known(pools.tau2),
         i2=known(pools.i2),

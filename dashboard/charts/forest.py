@@ -7,8 +7,10 @@ from typing import Final, Literal
 
 from django.utils.translation import gettext as _
 
+from benchmarks.analysis.pooling import FEWEST_RANKED
 from benchmarks.evidence.records import Record
 from dashboard.charts.chart import (
+    FAINT,
     FRAME_PX,
     Axis,
     Chart,
@@ -57,6 +59,8 @@ class ForestMark:
     ratio_text: str
     interval_text: str
     is_weighed: bool = False
+    is_faint: bool = False
+    """Of a pool of so few machines that it is indicative."""
 
     @property
     def numbers(self) -> str:
@@ -100,10 +104,11 @@ def _unit_mark(unit: Record) -> ForestMark:
 def _pool_marks(pool: Record, *, is_hollow: bool) -> list[ForestMark]:
     if pool["mean"] is None or pool["interval"] is None or pool["predicted"] is None:
         return []
+    is_faint = pool["machines"] < FEWEST_RANKED
     mean, another = (
         (_("single runs pooled"), _("another lab's single runs"))
         if is_hollow
-        else (_("pooled"), _("another lab"))
+        else (_("pooled, indicative") if is_faint else _("pooled"), _("another lab"))
     )
     rows: tuple[tuple[str, Kind, Sequence[float]], ...] = (
         (mean, "pooled", pool["interval"]),
@@ -119,6 +124,7 @@ def _pool_marks(pool: Record, *, is_hollow: bool) -> list[ForestMark]:
             kind=kind,
             ratio_text=figures.ratio(pool["mean"], pool["interval"]),
             interval_text=_ends_text(ends),
+            is_faint=is_faint,
         )
         for name, kind, ends in rows
     ]
@@ -159,17 +165,20 @@ def forest_chart(marks: Sequence[ForestMark], *, axis_title: str) -> Chart:
 
 def _points(row: int, mark: ForestMark, heaviest: float) -> Points:
     is_pool = mark.kind in ("pooled", "predicted")
+    # A mark without an interval has no bar, not one of no length.
+    low, high = ([], []) if mark.low is None else ([mark.low], [mark.high])
     share = mark.weight / heaviest if heaviest else 1.0
     size = SMALLEST_PX + (LARGEST_PX - SMALLEST_PX) * share**0.5
     return Points(
         x=[mark.ratio],
         y=[row],
-        low=[mark.low],
-        high=[mark.high],
+        low=low,
+        high=high,
         along="x",
         interval_width=4 if mark.kind == "predicted" else 1.5,
         colour="ink" if is_pool else "series-1",
         symbol=SYMBOLS[mark.kind],
+        opacity=FAINT if mark.is_faint else 1,
         size=LARGEST_PX if is_pool else size,
         texts=[f"{mark.name}: {mark.ratio_text} ({mark.interval_text})"],
     )

@@ -27,6 +27,7 @@ from dashboard.charts.chart import (
 
 BESIDE_PX: Final = 10
 DASHES: Final = {"dash": "4px,3px", "dot": "1px,3px"}
+LINE: Final = Stroke(width=1.5, dash="dash", colour="ink")
 WHOLE: Final = ",~r"
 BAR_GAP: Final = 0.3
 BOX_WIDTH: Final = 0.62
@@ -307,9 +308,12 @@ def _shapes(panel: Panel, chart: Chart, x: str, y: str) -> Iterator[dict[str, An
         if rule.label:
             place = {"textposition": "start", "textangle": 0, "xanchor": "left"}
             shape["label"] = {"text": plain(rule.label), **place}
-        if rule.stroke:
-            dash = DASHES.get(rule.stroke.dash)
-            line = {"color": _token(rule.stroke.colour), "width": rule.stroke.width}
+        # Numbered charts have their plain lines painted by the page; elsewhere Plotly's
+        # own are nearly black, whatever the theme.
+        stroke = rule.stroke or (LINE if chart.names_colours else None)
+        if stroke:
+            dash = DASHES.get(stroke.dash)
+            line = {"color": _token(stroke.colour), "width": stroke.width}
             shape["line"] = line | ({"dash": dash} if dash else {})
         yield shape
 

@@ -99,6 +99,17 @@ def machines_text(machines: int) -> str:
     return ngettext("%(n)s machine", "%(n)s machines", machines) % {"n": machines}
 
 
+def counted_text(found: Synthesis) -> str:
+    """Say of how many machines the answer is, and how many others stand beside."""
+    machines = machines_text(found.counted.k)
+    if found.is_hollow or not found.single.k:
+        return machines
+    return _("%(machines)s, %(n)s more of single runs") % {
+        "machines": machines,
+        "n": found.single.k,
+    }
+
+
 def answer(found: Synthesis) -> str:
     """Say in one or two sentences what is known, or that nothing is."""
     if found.pool.k:

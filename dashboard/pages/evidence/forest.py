@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,7 +27,7 @@ from benchmarks.evidence.synthesis import (
 )
 from benchmarks.own_tools.lookup import known_tool
 from dashboard.charts.drawings import NONE, Drawing
-from dashboard.charts.forest import MOST_MACHINES, forest_chart, forest_marks
+from dashboard.charts.forest import MOST_MACHINES, Kind, forest_chart, forest_marks
 from dashboard.kit import figures
 from dashboard.kit.addresses import Chip, address
 from dashboard.kit.filling import Filling
@@ -115,6 +115,8 @@ class ForestPage:
     left_out: tuple[LeftOut, ...]
     tools: tuple[str, ...]
     """What measures this class of work, for who wants to fill an empty place."""
+    is_pooled: bool
+    """Whether anything is: else there is no diamond to explain."""
     plan: str
     upload: str
     """Where it is planned and uploaded, filled in for who reads this."""
@@ -170,6 +172,9 @@ def forest_page(
         subgroups=tuple(_subgroups(found, by, with_flagged=with_flagged)),
         left_out=tuple(_left_out(whole, found)),
         tools=_tools(question.work),
+        is_pooled=any(
+            pool.mean is not None and pool.k > 1 for pool in (whole.pool, whole.single)
+        ),
         plan=filling.plan_of(*question),
         upload=filling.upload(hypervisor=question.hypervisor),
     )
@@ -301,7 +306,7 @@ def _subgroups(
             ratio=figure,
             interval=evidence.ends_text(pool.interval or own) or NONE,
             predicted=evidence.ends_text(pool.predicted) or NONE,
-            machines=evidence.machines_text(whole.pool.k + whole.single.k),
+            machines=evidence.counted_text(whole),
         )
 
 
@@ -333,6 +338,23 @@ def _tools(work: str) -> tuple[str, ...]:
     )
 
 
+def _note(kinds: Collection[Kind]) -> str:
+    """Return how to read what is drawn, and of nothing else."""
+    words = []
+    if "single" in kinds:
+        words.append(_("Hollow: single runs, of which no interval is known."))
+    if "pooled" in kinds:
+        words += [
+            _("Size is weight."),
+            _(
+                "The diamond is the pooled mean, the bar below it what others will see."
+            ),
+        ]
+    else:
+        words.append(_("Nothing is pooled: that takes three machines."))
+    return " ".join(words)
+
+
 def _drawing(record: Record) -> Drawing | None:
     if not record["units"]:
         return None
@@ -341,10 +363,7 @@ def _drawing(record: Record) -> Drawing | None:
     return Drawing(
         slug="forest",
         title=_("Each machine's ratio to its own native"),
-        note=_(
-            "Size is weight; hollow: single runs, of which no interval is known. The "
-            "diamond is the pooled mean, the bar below it what another lab will see."
-        ),
+        note=_note({mark.kind for mark in marks}),
         figure=forest_chart(marks, axis_title=_("relative performance, native = 1")),
         head=("", _("Ratio"), _("95 % interval")),
         rows=rows,

@@ -1,0 +1,78 @@
+"""/reviews/: publish one, withdraw it."""
+
+from datetime import timedelta
+
+import pytest
+
+from benchmarks.models import Review
+from benchmarks.studies import checking
+
+WORK = "network-throughput-out"
+QUESTION = {"hypervisor": "Xen", "work_class": WORK}
+REVIEW = {"title": "Xen", "authors": "Doe, Jane", "questions": [QUESTION]}
+WITHDRAWAL = {"withdrawn_reason": "A cable was loose."}
+
+
+@pytest.fixture
+def published(api, submit, run_document, xen):
+    """Publish what Xen costs, by runs of today, and return its address."""
+    submit(
+        *(run_document(value) for value in (100.0, 100.4, 99.7)),
+        *(run_document(value, system=xen) for value in (80.0, 80.3, 79.9)),
+    )
+    checking.check_due_studies(timedelta(0))
+    answer = api.post("reviews/", REVIEW)
+    assert answer.status_code == 201
+    return f"reviews/{answer.json()['id']}/"
+
+
+def test_its_lab_withdraws_it_with_a_reason(api, anyone, published):
+    answer = api.patch(published, WITHDRAWAL)
+
+    assert answer.status_code == 200
+    assert answer.json() == anyone.get(published).json()
+    assert answer.json()["withdrawn_reason"] == "A cable was loose."
+    assert answer.json()["withdrawn_at"]
+    assert Review.objects.get().withdrawn_by == "alice"
+
+
+def test_its_numbers_stay(api, anyone, published):
+    before = anyone.get(published).json()["questions"]
+
+    api.patch(published, WITHDRAWAL)
+
+    assert anyone.get(published).json()["questions"] == before
+
+
+def test_what_was_withdrawn_may_be_published_again(api, published):
+    api.patch(published, WITHDRAWAL)
+
+    assert api.post("reviews/", REVIEW).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        ({}, 400),
+        ({"withdrawn_reason": ""}, 400),
+        ({"title": "Another"}, 400),
+        ({**WITHDRAWAL, "title": "Another"}, 400),
+    ],
+)
+def test_without_a_reason_or_with_more_it_stays(api, published, given, status):
+    assert api.patch(published, given).status_code == status
+    assert Review.objects.get().withdrawn_at is None
+
+
+def test_the_first_reason_stays(api, published):
+    api.patch(published, WITHDRAWAL)
+
+    assert api.patch(published, {"withdrawn_reason": "Again."}).status_code == 422
+    assert Review.objects.get().withdrawn_reason == "A cable was loose."
+
+
+def test_nobody_else_withdraws_it(stranger, reader, anyone, published):
+    assert stranger.patch(published, WITHDRAWAL).status_code == 404
+    assert reader.patch(published, WITHDRAWAL).status_code == 403
+    assert anyone.patch(published, WITHDRAWAL).status_code == 401
+    assert Review.objects.get().withdrawn_at is None
