@@ -48,7 +48,8 @@ class UnitSerializer(serializers.Serializer[Any]):
     """What one machine says, over all its results of the question.
 
     ``weight`` is its share of the pool, ``without`` the pooled mean if it is left out;
-    ``interval`` is null of single runs.
+    ``interval`` is null of single runs, as is ``standard_error`` (of ln), by which it
+    weighs. A review of before does not say it.
     """
 
     host = serializers.CharField()
@@ -58,6 +59,7 @@ class UnitSerializer(serializers.Serializer[Any]):
     benchmarks = serializers.ListField(child=serializers.CharField())
     ratio = serializers.FloatField()
     interval = EndsField(allow_null=True)
+    standard_error = serializers.FloatField(allow_null=True, required=False)
     is_single_run = serializers.BooleanField()
     weight = serializers.FloatField()
     without = serializers.FloatField(allow_null=True)

@@ -42,6 +42,12 @@ EXAMPLE: Final = OpenApiExample(
     request_only=True,
 )
 
+WITHDRAWAL: Final = OpenApiExample(
+    "What turned out to be wrong",
+    value={"withdrawn_reason": "The native runs of one study were made at 40 °C."},
+    request_only=True,
+)
+
 
 class QuestionInput(StrictSerializer):
     """A hypervisor, in any spelling, and a class of work."""
@@ -205,6 +211,7 @@ class ReviewView(ApiView):
         summary="Withdraw a review of the token's lab, with a reason",
         request=WithdrawalInput,
         responses=WholeReviewSerializer,
+        examples=[WITHDRAWAL],
     )
     def patch(self, request: Request, pk: int) -> Response:
         given = checked(WithdrawalInput, request.data)

@@ -105,6 +105,7 @@ def machines_record(
                 "benchmarks": list(dict.fromkeys(map(_benchmark, members))),
                 "ratio": exp(it.unit.log_ratio),
                 "interval": _ends(it.unit.interval),
+                "standard_error": it.unit.variance and it.unit.variance**0.5,
                 "is_single_run": it.unit.variance is None,
                 "weight": it.weight,
                 "is_pooled": it.is_pooled,

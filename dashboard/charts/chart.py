@@ -258,14 +258,19 @@ class Chart:
     """``lines``: above, each name in a line of its own."""
     has_legend: bool | None = None
     names_colours: bool = False
-    """Marks of one series may differ in colour, and names stay beside their rows.
-
-    Else a series has one colour, its marks an outline, and on a phone the names of
-    rows stand above them.
+    """Marks of one series may differ in colour; else a series has one, its marks an
+    outline."""
+    names_above: bool | None = None
+    """Whether names of rows stand above them on a phone. None: unless it names colours.
     """
     gap: float = 0
     shares_x: bool = False
     across: int = 1
+
+    @property
+    def has_names_above(self) -> bool:
+        """Whether names of rows stand above them on a phone."""
+        return not self.names_colours if self.names_above is None else self.names_above
 
     @property
     def series(self) -> Iterator[Points | Bars | Box]:

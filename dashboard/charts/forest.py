@@ -35,6 +35,12 @@ TICKS: Final = (
     *(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8),
     *(0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0),
 )
+FAR_TICKS: Final = (
+    *(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7),
+    *(1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0),
+)
+FAR: Final = 4
+"""An axis to so many times its beginning has fewer ticks: a phone has no room."""
 SYMBOLS: Final[dict[Kind, str]] = {
     "unit": "square",
     "single": "square-open",
@@ -139,12 +145,13 @@ def forest_chart(marks: Sequence[ForestMark], *, axis_title: str) -> Chart:
     ends = [end for mark in marks for end in (mark.low, mark.high, mark.ratio) if end]
     low, high = min(*ends, WIDEST[0]) / ROOM, max(*ends, WIDEST[1]) * ROOM
     heaviest = max(mark.weight for mark in marks if mark.kind != "predicted")
+    ticks = FAR_TICKS if high > FAR * low else TICKS
     panel = Panel(
         x=Axis(
             title=axis_title,
             scale="log",
             ends=(low, high),
-            ticks=tuple((at, figures.number(at)) for at in TICKS if low <= at <= high),
+            ticks=tuple((at, figures.number(at)) for at in ticks if low <= at <= high),
         ),
         y=row_axis([mark.name for mark in marks]),
         beside=tuple(mark.numbers for mark in marks),
@@ -160,7 +167,13 @@ def forest_chart(marks: Sequence[ForestMark], *, axis_title: str) -> Chart:
         ),
     )
     height = FRAME_PX + ROW_PX * len(marks)
-    return Chart(panels=(panel,), height=height, has_legend=False, names_colours=True)
+    return Chart(
+        panels=(panel,),
+        height=height,
+        has_legend=False,
+        names_colours=True,
+        names_above=True,
+    )
 
 
 def _points(row: int, mark: ForestMark, heaviest: float) -> Points:

@@ -65,7 +65,7 @@ class Outline:
 def outline(chart: Chart) -> Outline:
     """Return what a chart will take of the page."""
     # As `narrowed` in chart.js does it: nothing may move when Plotly comes.
-    labels = 0 if chart.names_colours else len(chart.panels[0].y.ticks) * LABEL_PX
+    labels = len(chart.panels[0].y.ticks) * LABEL_PX * chart.has_names_above
     groups: dict[str, list[Entry]] = {}
     for at, series in chart.listed:
         group = "" if isinstance(series, Bars) else series.group

@@ -31,6 +31,7 @@ FIELDS: Final = (
     *("hypervisor", "work_class", "part", "by", "name"),
     *("lab", "host", "year", "studies"),
     *("benchmarks", "ratio", "low", "high", "predicted_low", "predicted_high"),
+    "standard_error",
     *("weight", "without", "machines", "labs", "cells", "tau", "tau_low", "tau_high"),
     *("i2", "mean_dl", "strength", "is_single_run", "reason"),
     *("with_flagged", "rule_set", "address", "made_on"),
@@ -135,6 +136,8 @@ def _lines(record: Record) -> Iterator[Mapping[str, Any]]:
             **{name: unit[name] for name in stated},
             "low": low,
             "high": high,
+            # A review of before does not say it.
+            "standard_error": unit.get("standard_error"),
             "weight": unit["weight"] if unit["is_pooled"] else None,
             "cells": unit["cells"],
             "is_single_run": str(unit["is_single_run"]).lower(),

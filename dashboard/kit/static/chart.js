@@ -90,7 +90,7 @@
   };
 
   /* A figure that names its colours as tokens wherever it has any. */
-  const tokened = ({ data, layout }, colours, element) => {
+  const tokened = ({ data, layout }, colours, element, width) => {
     const known = new Map();
     const colour = (token) => known.get(token) ?? known.set(token, colours.token(token)).get(token);
     const resolved = (value, key = "") => {
@@ -98,7 +98,9 @@
       if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, resolved(each, name)]));
       return key.endsWith("color") && `${value}`.startsWith("--") ? colour(value) : value;
     };
-    return [resolved(data), framed(resolved(layout), colours, element).whole];
+    const { unit, whole } = framed(resolved(layout), colours, element);
+    const traces = resolved(data);
+    return width < NARROW && layout.meta.above ? narrowed(traces, whole, width, unit) : [traces, whole];
   };
 
   /* A figure whose traces say which series of the style sheet they are. */
@@ -132,7 +134,7 @@
   /* Data and layout at a width, without the series and the parts that were put away. */
   const themed = ({ source, view }, element, width) => {
     const { colours, done } = paint(element);
-    const [data, layout] = source.layout.meta?.tokens ? tokened(source, colours, element) : numbered(source, colours, element, width);
+    const [data, layout] = source.layout.meta?.tokens ? tokened(source, colours, element, width) : numbered(source, colours, element, width);
     done();
     const traces = data.map((trace, at) => (view.unseen.has(at) ? { ...trace, visible: false } : trace));
     return [traces, looked(layout, view.ranges)];

@@ -346,9 +346,7 @@ def _note(kinds: Collection[Kind]) -> str:
     if "pooled" in kinds:
         words += [
             _("Size is weight."),
-            _(
-                "The diamond is the pooled mean, the bar below it what others will see."
-            ),
+            _("The diamond is the pooled mean, the bar below it what others will see."),
         ]
     else:
         words.append(_("Nothing is pooled: that takes three machines."))

@@ -56,6 +56,17 @@ def test_it_has_the_ratio_and_interval_that_the_study_shows(measured, study):
     assert effect.variance > 0
 
 
+def test_a_machine_of_one_cell_has_the_interval_that_its_study_shows(measured, study):
+    measured()
+
+    (unit,) = evidence_matrix(ANYONE)[DISK].units
+    judgement = study_verdicts(study).of(only_effect().cell_id)
+    assert [exp(end) for end in unit.interval] == pytest.approx(
+        [judgement.low, judgement.high]
+    )
+    assert evidence_matrix(ANYONE)[DISK].pool.interval == unit.interval
+
+
 def test_native_cells_have_none(measured):
     measured()
 

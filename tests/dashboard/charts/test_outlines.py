@@ -7,6 +7,7 @@ import pytest
 from dashboard.charts.bars import Line, RowBars, bar_chart, line_chart
 from dashboard.charts.chart import Axis, Bars, Chart, Panel, row_axis
 from dashboard.charts.dots import Dot, Series, dot_plot
+from dashboard.charts.forest import ForestMark, forest_chart
 from dashboard.charts.outlines import Entry, Group, outline
 
 SERIES = [
@@ -35,6 +36,13 @@ def test_a_chart_in_the_colours_of_tokens_keeps_its_height_on_a_phone():
     figure = replace(dots(0), names_colours=True)
 
     assert outline(figure).narrow_height == outline(figure).height
+
+
+def test_a_forest_has_names_above_its_rows_on_a_phone():
+    mark = ForestMark("Lab", 0.9, 0.8, 1.0, 1.0, "unit", "0.9", "0.8 to 1.0")
+    found = outline(forest_chart([mark] * 3, axis_title="ratio"))
+
+    assert found.narrow_height == found.height + 3 * 16
 
 
 def test_series_stand_under_the_name_of_their_group_as_people_wrote_it():

@@ -1,5 +1,6 @@
 """What all studies say: the matrix, and one question with all that was measured."""
 
+from dataclasses import replace
 from datetime import timedelta
 from math import log
 from urllib.parse import parse_qs, quote, urlsplit
@@ -9,11 +10,12 @@ import pytest
 from benchmarks import tools
 from benchmarks.analysis.pooling import EvidenceStrength
 from benchmarks.evidence.reading import Found, HostRead, Question, StudyRead
+from benchmarks.evidence.records import question_record
 from benchmarks.evidence.synthesis import NOTHING, Part, synthesis
 from benchmarks.models import Study, System
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
-from dashboard.charts.forest import MOST_MACHINES
+from dashboard.charts.forest import MOST_MACHINES, forest_marks
 from dashboard.kit.evidence_matrix import matrix_of
 from dashboard.pages.evidence.forest import forest_page
 from dashboard.wording import evidence
@@ -179,6 +181,47 @@ def one_lab():
     study = StudyRead(1, "alpha-lab", "study", "Study", "", "", "2010", "")
     (part,) = machines(0.8)
     return [Found(part, study, HostRead(1, "alpha", ""), "full", "", (1,), -0.2, -0.2)]
+
+
+def found(*ratios):
+    """Each of a machine of its own, all of one study."""
+    (one,) = one_lab()
+    return [
+        replace(one, part=part, host=HostRead(part.unit, part.lab, ""))
+        for part in machines(*ratios)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ratios", "is_pooled", "is_faint"),
+    [
+        ((0.8,), False, []),
+        ((0.8, 0.9), False, []),
+        ((0.8, 0.9, 0.7), True, [True, True]),
+        ((0.8, 0.9, 0.7, 0.85, 0.75), True, [False, False]),
+    ],
+)
+def test_what_is_not_pooled_is_not_explained_and_few_machines_are_faint(
+    ratios, is_pooled, is_faint
+):
+    parts = found(*ratios)
+    page = forest_page(Question("Xen", WORK), parts, {})
+    marks = forest_marks(question_record(Question("Xen", WORK), parts))
+
+    assert page.is_pooled is is_pooled
+    assert ("diamond" in page.drawing.note) is is_pooled
+    pooled = [mark for mark in marks if mark.kind in ("pooled", "predicted")]
+    assert [mark.is_faint for mark in pooled] == is_faint
+
+
+def test_a_group_says_of_how_many_machines_its_figure_is():
+    single = machines(0.5, sd=None, obstacle="single_run")
+    parts = [*machines(0.8, 0.9, 0.7), *(replace(it, unit=9) for it in single)]
+
+    assert (
+        evidence.counted_text(synthesis(parts)) == "3 machines, 1 more of single runs"
+    )
+    assert evidence.counted_text(synthesis(single)) == "1 machine"
 
 
 def test_an_empty_place_leads_to_what_fills_it(client, text, person, host, xen):
