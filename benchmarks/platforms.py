@@ -103,6 +103,7 @@ TYPES: Final[Mapping[str, tuple[str, ...]]] = {
 
 # A study's check asks of the same few names and options for each of its cells.
 @lru_cache(maxsize=1024)
+@lru_cache(4096)
 def _folded(name: str) -> str:
     """A name as it is looked up: case, brackets, hyphens and slashes do not matter."""
     return " ".join(
@@ -261,6 +262,20 @@ def is_emulation(
     version ``TCG, no KVM``), its type, the layers that its agent detected, or an option
     of QEMU: ``accel=tcg``, ``kvm=off``, ``hw_virt=off``.
     """
+    stated = tuple(
+        (_folded(key), _folded(str(text))) for key, text in (options or {}).items()
+    )
+    return _is_emulation(hypervisor, version, virtualization, stated)
+
+
+# Asked of every cell by every other rule, and there are few systems.
+@lru_cache(4096)
+def _is_emulation(
+    hypervisor: str,
+    version: str,
+    virtualization: str,
+    options: tuple[tuple[str, str], ...],
+) -> bool:
     if (
         hypervisor in _EMULATORS
         or canonical_virtualization(virtualization) == EMULATION
@@ -268,7 +283,7 @@ def is_emulation(
         return True
     if _is_without_help(_words(hypervisor), _words(version)):
         return True
-    stated = {_folded(key): _folded(str(text)) for key, text in (options or {}).items()}
+    stated = dict(options)
     if _folded(EMULATED_LAYER) in stated.get("layers", ""):
         return True
     is_qemu = "qemu" in _words(hypervisor)

@@ -28,6 +28,7 @@ from benchmarks.models import (
     System,
 )
 from benchmarks.own_tools.lookup import known_tool
+from benchmarks.studies.writing import insert_or_replace
 
 FEWEST_RUNS: Final = 3
 """Two runs may agree by chance: nobody would trust the variance of such."""
@@ -70,8 +71,11 @@ def store_effects(study: Study) -> None:
         for pk, effect in found.items()
         if pk in stored and _values(effect) != _values(stored[pk])
     ]
-    Effect.objects.bulk_create(new, batch_size=2000)
-    Effect.objects.bulk_update(changed, WRITTEN, batch_size=500)
+    insert_or_replace(
+        Effect,
+        ("cell_id", *WRITTEN),
+        [(effect.pk, *_values(effect)) for effect in (*new, *changed)],
+    )
     store_summaries(study, found.values())
     if study.visibility == Study.Visibility.PUBLIC:
         gone = [stored[pk] for pk in stored.keys() - found.keys()]

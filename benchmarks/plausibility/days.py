@@ -23,6 +23,7 @@ from benchmarks.plausibility.facts import (
     CellFact,
     ColumnKey,
     StudyFacts,
+    once,
 )
 from benchmarks.plausibility.twins import by_twins
 
@@ -159,14 +160,17 @@ def _pairs(study: StudyFacts) -> Iterator[Pair]:
         yield Pair(cell, native, log_efficiency(cell, native), error)
 
 
-def natives_of_another_day(study: StudyFacts) -> Iterator[OtherDay]:
+@once
+def natives_of_another_day(study: StudyFacts) -> Sequence[OtherDay]:
     """Native machines whose guests of another day are all off by one factor."""
-    for pairs in _by_machine(study).values():
-        found = _ahead(pairs) or _behind(pairs) or _at_one_factor(pairs)
-        if found is not None:
-            yield found
+    found = (
+        _ahead(pairs) or _behind(pairs) or _at_one_factor(pairs)
+        for pairs in _by_machine(study).values()
+    )
+    return [day for day in found if day is not None]
 
 
+@once
 def _by_machine(study: StudyFacts) -> Mapping[object, list[Pair]]:
     machines: dict[object, list[Pair]] = defaultdict(list)
     for pair in _pairs(study):
@@ -197,6 +201,7 @@ def natives_beside_twins(study: StudyFacts) -> Iterator[BesideTwin]:
             yield BesideTwin(tuple(found), middle)
 
 
+@once
 def shifts(study: StudyFacts) -> Mapping[ColumnKey, float]:
     """By what log a guest is ahead of its native because of that one's day."""
     return {

@@ -10,13 +10,14 @@ import math
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from functools import cached_property
-from typing import Final, Literal
+from functools import cached_property, wraps
+from typing import Final, Literal, TypeVar
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 from benchmarks import units
 from benchmarks.analysis.energy import WORK_TIMES
@@ -27,6 +28,7 @@ from benchmarks.sentences import Sentence
 Id = int | str | UUID
 Better = Literal["higher", "lower", "neither"]
 Scalar = str | int | float | bool
+Found = TypeVar("Found")
 ColumnKey = tuple[Id, Id, str, int | None, str, str]
 """Study, system, scenario, VMs, slot and load: one column of a comparison."""
 
@@ -523,3 +525,16 @@ class StudyFacts:
     def columns(self) -> Mapping[ColumnKey, Mapping[Id, CellFact]]:
         """The cells of each system under each circumstances, by their cases."""
         return by_column(self.cells)
+
+
+def once(work: Callable[[StudyFacts], Found]) -> Callable[[StudyFacts], Found]:
+    """Work something out once for a study: several rules ask for it."""
+    known: WeakKeyDictionary[StudyFacts, Found] = WeakKeyDictionary()
+
+    @wraps(work)
+    def found(study: StudyFacts) -> Found:
+        if study not in known:
+            known[study] = work(study)
+        return known[study]
+
+    return found

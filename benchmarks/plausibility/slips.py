@@ -242,6 +242,8 @@ def runs_off(cell: CellFact, starts: Starts) -> Iterator[Doubt]:
     logs = [math.log(mean) for mean in cell.means]
     middle = median(logs)
     off = [log - middle for log in logs]
+    if max(map(abs, off)) < LEAST:
+        return
     inner = 2 * CLEARLY * sorted(map(abs, off))[len(logs) // 2]
     # A run in another unit scatters like its siblings do, so it reads the factor times
     # what they read, to three standard deviations of one more run, and its own

@@ -20,7 +20,16 @@ from benchmarks.analysis.clocks import figures_trust, worst
 from benchmarks.analysis.shape import Shape, shape_of
 from benchmarks.analysis.speeds import MIN_RUNS
 from benchmarks.evidence.effects import store_effects
-from benchmarks.models import Cell, DueCheck, Flag, Run, Sample, Study, System
+from benchmarks.models import (
+    Cell,
+    DueCheck,
+    Flag,
+    OutboxItem,
+    Run,
+    Sample,
+    Study,
+    System,
+)
 from benchmarks.models.run import PLACE_OF_RUN, RUNS_OF_CELLS, of_cells
 from benchmarks.platforms import NATIVE
 from benchmarks.plausibility.checking import RULES, check
@@ -89,18 +98,23 @@ class Series(NamedTuple):
 def check_due_studies(quiet: timedelta = QUIET) -> int:
     """Check the studies in which nothing has happened for a moment; return how many.
 
-    One in which something always happens is checked every half minute. One whose check
-    fails keeps its notes and is tried again later (`unattended`); the others go on.
+    One in which something always happens is checked every half minute, and so is one
+    of which uploads wait to be processed: what is found now would be of half of them.
+    One whose check fails keeps its notes and is tried again later (`unattended`); the
+    others go on.
     """
     now = timezone.now()
     noted = DueCheck.objects.values("study", "study__lab").annotate(
         first=Min("noted_at"), last=Max("noted_at")
     )
+    waiting = OutboxItem.objects.filter(quarantined_at=None, due_at__lte=now + quiet)
+    still_coming = set(waiting.values_list("run__study", flat=True).distinct())
     failed = put_off(Kind.CHECK)
     checked = 0
     for row in noted.order_by("first"):
         pk, last = row["study"], row["last"]
-        is_quiet = last <= now - quiet or row["first"] <= now - LONGEST_WAIT
+        is_quiet = last <= now - quiet and pk not in still_coming
+        is_quiet |= row["first"] <= now - LONGEST_WAIT
         if is_quiet and is_due(failed.get(pk), last):
             unit = Unit(Kind.CHECK, row["study__lab"], pk)
             checked += attempt(unit, partial(_check_noted, pk), last)

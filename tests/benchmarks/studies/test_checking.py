@@ -17,6 +17,7 @@ from benchmarks.models import (
     DueCheck,
     Efficiency,
     Flag,
+    OutboxItem,
     Run,
     Study,
     UnfinishedWork,
@@ -25,6 +26,8 @@ from benchmarks.studies import checking
 from benchmarks.studies.flags import decide_flag
 from benchmarks.studies.saving import update_study
 from benchmarks.studies.session_corrections import correct_sessions
+from benchmarks.uploads.intake import submit_runs
+from benchmarks.uploads.processing import drain
 from tests.documents import in_turn
 
 upgrade = import_module("benchmarks.migrations.0034_shapes_say_what_order_moves")
@@ -169,6 +172,25 @@ def test_one_that_is_never_quiet_is_checked_too(submit, run_document):
     )
 
     assert checking.check_due_studies() == 1
+
+
+def test_one_of_which_uploads_wait_is_not_checked_before_they_are_processed(
+    submit, run_document, agent
+):
+    submit(run_document())
+    submit_runs(agent=agent, documents=[run_document(60.0)])
+
+    assert checking.check_due_studies(AT_ONCE) == 0
+    drain()
+    assert checking.check_due_studies(AT_ONCE) == 1
+
+
+def test_one_whose_upload_was_set_aside_waits_for_nothing(submit, run_document, agent):
+    submit(run_document())
+    submit_runs(agent=agent, documents=[run_document(60.0)])
+    OutboxItem.objects.update(quarantined_at=timezone.now())
+
+    assert checking.check_due_studies(AT_ONCE) == 1
 
 
 @pytest.fixture
