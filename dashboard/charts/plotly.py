@@ -96,7 +96,8 @@ def _frame(chart: Chart) -> dict[str, Any]:
     if chart.has_legend is not None:
         frame["showlegend"] = chart.has_legend
     if chart.names_colours:
-        frame["meta"] = {"tokens": True, "above": chart.has_names_above}
+        above = {"above": True} if chart.has_names_above else {}
+        frame["meta"] = {"tokens": True} | above
     return frame
 
 
