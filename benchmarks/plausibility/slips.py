@@ -54,6 +54,8 @@ FACTORS_OF_COUNTS: Final[Mapping[str, float]] = {
 """Of what is neither data nor time: nothing in it has bits, bytes or minutes."""
 SHARES: Final[Mapping[str, float]] = {"100": 100, "1000": 1000}
 """How busy a CPU is may differ tenfold between two systems."""
+RECIPROCALS: Final[Mapping[str, float]] = {"ms": 1e3, "us": 1e6, "ns": 1e9}
+"""The reciprocal of a time in such a unit is this many a second."""
 LEAST: Final = math.log(5)
 """Below a factor of 5 no unit is mistaken for another one; many a setting matters."""
 CLEARLY: Final = 3
@@ -87,6 +89,13 @@ def factor_and_miss(cell: CellFact, off: float) -> tuple[str, float]:
     }
     name = min(misses, key=misses.__getitem__)
     return name, misses[name]
+
+
+def reciprocal_miss(cell: CellFact, expected: float) -> float:
+    """How far a cell is, as a log, from the reciprocal of what is expected."""
+    scale = RECIPROCALS.get(cell.unit, 1.0)
+    log = math.log(cell.mean)
+    return min(abs(log + expected - math.log(factor)) for factor in {1.0, scale})
 
 
 def factors_of(cell: CellFact) -> Mapping[str, float]:

@@ -3,6 +3,7 @@
 import pytest
 
 from bench.misprints import (
+    BLIND,
     MISPRINTS,
     changed,
     design_half,
@@ -85,10 +86,24 @@ def test_each_mistake_can_be_made_in_some_printed_study():
 
 def test_the_report_says_what_was_found_and_what_is_doubted_without_a_mistake():
     talk = {"inqbus-2008-io": study("inqbus-2008-io")}
-    text = report(talk, frozenset(), 1, "a cell x 1000")
+    thousand = [each for each in MISPRINTS if each.name == "a cell x 1000"]
+    text = report(talk, frozenset(), 1, thousand)
 
     assert "| a cell x 1000 | 0 | 0 | 0 | 1 |" in text
     assert "| inqbus-2008-io | 31 | 0.0 |  |" in text
+
+
+@pytest.mark.parametrize("misprint", BLIND, ids=lambda one: one.name)
+def test_what_is_uploaded_of_a_study_holds_what_is_mistaken(misprint):
+    place = next(
+        (part, place())
+        for one in published().values()
+        for part in misprint.parts(one)
+        for place in misprint.places(part)
+    )
+
+    part, made = place
+    assert made.touched <= {str(each.id) for each in part.cells}
 
 
 def test_a_seed_draws_one_of_each_two_studies_of_a_size():

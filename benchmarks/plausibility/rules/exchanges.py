@@ -25,7 +25,13 @@ from benchmarks.plausibility.facts import (
 )
 from benchmarks.plausibility.findings import Doubt, about_cells, further, rule
 from benchmarks.plausibility.rules.emulation import computes
-from benchmarks.plausibility.slips import FARTHEST, LEAST, factor_and_miss
+from benchmarks.plausibility.slips import (
+    FARTHEST,
+    LEAST,
+    RECIPROCALS,
+    factor_and_miss,
+    reciprocal_miss,
+)
 from benchmarks.plausibility.tables import (
     SIBLINGS,
     Table,
@@ -57,7 +63,6 @@ far it is off, and at most 65 % of it."""
 MOST_OFF: Final = 0.5
 BESIDE_DIGITS: Final = math.log(1.05)
 """How far a value must be off besides, of which its digits say that it is inverted."""
-_SCALES: Final = {"ms": 1e3, "us": 1e6, "ns": 1e9}
 ALONE: Final = math.log(40)
 MOST_SYSTEMS: Final = 40
 REPEATED: Final = 2
@@ -199,7 +204,7 @@ def _by_digits(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
     digits = Digits(study)
     told: dict[Id, tuple[CellFact, float]] = {}
     for cell in filter(_has_direction, digits.longer_cells().values()):
-        for scale in {1.0, _SCALES.get(cell.unit, 1.0)}:
+        for scale in {1.0, RECIPROCALS.get(cell.unit, 1.0)}:
             if digits.was_inverted(cell, scale):
                 before = median(scale / value for value in cell.readings)
                 told[cell.id] = cell, math.log(cell.mean) - math.log(before)
@@ -260,10 +265,8 @@ def _is_inverted(cell: CellFact, expected: float) -> bool:
 def _misses(cell: CellFact, expected: float) -> tuple[float, float]:
     """How far a cell is, as logs, from the reciprocal of what is expected, and from
     that times the factor of a unit."""
-    scale = _SCALES.get(cell.unit, 1.0)
-    log = math.log(cell.mean)
-    inverted = min(abs(log + expected - math.log(factor)) for factor in {1.0, scale})
-    return inverted, factor_and_miss(cell, log - expected)[1]
+    miss = factor_and_miss(cell, math.log(cell.mean) - expected)[1]
+    return reciprocal_miss(cell, expected), miss
 
 
 def _expected(cell: CellFact, row: list[CellFact]) -> float | None:

@@ -27,6 +27,7 @@ from benchmarks.plausibility.slips import (
     Starts,
     factors_of,
     nearest_factor,
+    reciprocal_miss,
     runs_off,
 )
 from benchmarks.plausibility.tables import (
@@ -40,12 +41,14 @@ from benchmarks.plausibility.tables import (
     spread_without,
     tables,
 )
-from benchmarks.sentences import Sentence
+from benchmarks.sentences import Sentence, joined
 
 SLOWER: Final = math.log(40)
 """A whole system may be 20 times slower (emulated network cards are); not 40 times."""
 STEADY: Final = frozenset({"CPU", "memory", "power"})
 """Components in which no system is ten times slower than another one."""
+MISTAKEN: Final = math.log(2.5)
+"""How near to a reciprocal a slip must be for its flag to name that, too."""
 FEWEST_GUESTS: Final = 2
 """So many others must say how far the guests of a case lie from their machines."""
 OTHERS: Final = 4
@@ -82,7 +85,8 @@ def unit_slip(study: StudyFacts) -> Iterator[Doubt]:
     minimum, maximum or percentile beside the other
     runs of its cell, for one slow request makes it, or throughout a system, for so do
     its interrupts; a system that computes as slowly as an imitated processor
-    (`emulation-speed`); a reciprocal (`rate-as-time`); how long a system takes to
+    (`emulation-speed`); a reciprocal (`rate-as-time`; one that a slip explains as well
+    is named beside it); how long a system takes to
     start, beside other systems; a system on an emulated processor beside a real one or
     one of other layers, for each instruction costs it another factor (only single cells
     of it are set against those of other layers, where there are four cases or more).
@@ -317,17 +321,26 @@ def _told_apart(members: Sequence[tuple[CellFact, float]]) -> Iterator[Doubt]:
     for cells, off, where in doubts:
         cell = cells[0]
         factor = nearest_factor(cell, off, FARTHEST)
+        expected = math.log(cell.mean) - off
+        said: str = Sentence(
+            "{name} reads {mean:g} {unit}: off by a factor near {factor} "
+            "({exactly:.4g}) from {where}.",
+            name=cell.name,
+            mean=cell.mean,
+            unit=cell.unit,
+            factor=factor,
+            exactly=factor_of(abs(off)),
+            where=where,
+        )
+        if reciprocal_miss(cell, expected) <= min(MISTAKEN, abs(off) / 4):
+            besides = Sentence(
+                "It is near the reciprocal of {expected:g}, too: a rate may have been "
+                "taken for a time, or a time for a rate.",
+                expected=factor_of(expected),
+            )
+            said = joined([said, besides])
         yield about_cells(
-            Sentence(
-                "{name} reads {mean:g} {unit}: off by a factor near {factor} "
-                "({exactly:.4g}) from {where}.",
-                name=cell.name,
-                mean=cell.mean,
-                unit=cell.unit,
-                factor=factor,
-                exactly=factor_of(abs(off)),
-                where=where,
-            ),
+            said,
             cells,
             value=cell.mean,
             expected=cell.mean / factor_of(off),

@@ -402,3 +402,21 @@ def test_a_guest_is_set_against_its_own_native_machine():
     members[1] = replace(wrong, mean=wrong.mean * 10, means=(wrong.mean * 10,))
 
     assert flagged(*members) == [[wrong.id]]
+
+
+def test_a_slip_near_a_reciprocal_names_both():
+    """28 MB/s read as 0.036: a thousandth is 0.028, the reciprocal 0.036."""
+    speeds = {"native": 1.0, "xen": 0.97, "esxi": 0.95, "kvm": 0.96}
+    cases = {"one": 28, "two": 170, "three": 310, "four": 244}
+    members = [
+        cell(round(value * speed, 1), case=case, system=name, is_native=False)
+        for name, speed in speeds.items()
+        for case, value in cases.items()
+    ]
+    wrong = members[4]
+    members[4] = replace(wrong, mean=0.028, means=(0.028,))
+
+    [finding] = findings("unit-slip", *members)
+
+    assert finding.evidence["factor"] == "1000"
+    assert "reciprocal" in finding.sentence
