@@ -317,7 +317,7 @@ def side_by_side(viewer: Viewer, choice: Choice) -> SideBySide:
         rows=_rows(viewer, columns, pairs, on_page),
         side_count=len(ordered),
         row_count=len(wanted),
-        shared=sum(case.platforms > 1 for case in wanted),
+        shared=sum(case.is_shared for case in wanted),
         answers=by_work,
     )
 
@@ -490,7 +490,8 @@ class _CaseFacet:
     tool: str
     label: str
     component: str
-    platforms: int
+    is_shared: bool
+    """Whether several platforms ran it."""
 
 
 def _cells(viewer: Viewer, columns: Sequence[Side]) -> Any:
@@ -512,19 +513,20 @@ def _cases(viewer: Viewer, columns: Sequence[Side], choice: Choice) -> list[_Cas
         cells = cells.filter(case_id__in=doing.values("case_id"))
     names = {side.system.pk: side.platform for side in columns}
     ran = cells.order_by().values_list("case_id")
-    platforms = {
-        case_id: {names[pk] for pk in systems}
+    # The first other platform tells: of hundreds of systems few are looked at.
+    is_shared = {
+        case_id: any(names[pk] != names[systems[0]] for pk in systems)
         for case_id, systems in ran.annotate(by=ArrayAgg("system_id"))
     }
-    told = Case.objects.filter(pk__in=platforms)
+    told = Case.objects.filter(pk__in=is_shared)
     cases = [
-        _CaseFacet(*values, platforms=len(platforms[values[0]]))
+        _CaseFacet(*values, is_shared=is_shared[values[0]])
         for values in told.values_list("pk", "tool", "label", "component")
     ]
     return sorted(
         cases,
         key=lambda it: (
-            it.platforms < 2,
+            not it.is_shared,
             rank(COMPONENTS, it.component),
             it.tool,
             natural(it.label),
