@@ -212,7 +212,7 @@ def wide(bench: Bench) -> Iterator[Figure]:
             number,
             cases=cases // 4,
             first_case=quarter * cases // 4,
-            hypervisor="KVM" if system else "native",
+            hypervisor="KVM" if system % 2 else "native",
             guest=f"Debian {system // 2}",
         )
         for number in range(WIDE_SAMPLES // WIDE_CELLS)

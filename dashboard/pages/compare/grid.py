@@ -7,7 +7,7 @@ that they are those of a table.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import islice
 from typing import Final
@@ -28,6 +28,10 @@ LARGE: Final = 0.52
 SMALL: Final = 0.385
 # As many rows as a window shows: those a browser is given at once.
 FIRST_ROWS: Final = 12
+# A larger table is not sent whole before somebody asks for it; of such a one as many
+# cells come as fill a few windows.
+WIDE_CELLS: Final = 5_000
+CELLS_AT_FIRST: Final = 1_200
 # As many columns as are printed on a sheet, at the size that can be read.
 PAPER_COLUMNS: Final = 20
 
@@ -53,6 +57,8 @@ class GridRows:
     groups: tuple[GroupRows, ...]
     width: str
     is_too_wide_for_paper: bool
+    left_out: int = 0
+    """Rows that a search leaves and that are not sent."""
 
     @property
     def is_found(self) -> bool:
@@ -60,10 +66,16 @@ class GridRows:
         return any(group.is_found for group in self.groups)
 
 
-def grid_rows(page: ComparisonPage) -> GridRows:
-    """Return the rows of a comparison."""
+def grid_rows(page: ComparisonPage, *, is_whole: bool = True) -> GridRows:
+    """Return the rows of a comparison: of a wide one the first, unless it ``is_whole``.
+
+    Those that a search hides are sent with the others, to be found by the next one.
+    """
     chosen, table = page.chooser.selection, page.table
     is_n_told = table.runs is None
+    sent, left_out = list(table.groups), 0
+    if not is_whole and table.cell_count > WIDE_CELLS:
+        sent, left_out = _first_rows(page)
     views = {
         cell.id: cell_view(
             cell,
@@ -72,14 +84,14 @@ def grid_rows(page: ComparisonPage) -> GridRows:
             is_n_told=is_n_told,
             decimals=decimals,
         )
-        for group in table.groups
+        for group in sent
         for row in group.rows
         for decimals in [row_decimals(row.cells)]
         for cell in row.cells
         if cell
     }
     groups, left = [], FIRST_ROWS
-    for group in table.groups:
+    for group in sent:
         are_found = [is_found(chosen.q, group, row) for row in group.rows]
         rows = list(_rows(group, are_found, page, views))
         # Where the rows end that hold the first of those found.
@@ -101,7 +113,22 @@ def grid_rows(page: ComparisonPage) -> GridRows:
         tuple(groups),
         width=f"cells-{width}",
         is_too_wide_for_paper=len(table.head.columns) > PAPER_COLUMNS,
+        left_out=left_out,
     )
+
+
+def _first_rows(page: ComparisonPage) -> tuple[list[CaseGroup], int]:
+    """The first rows that a search leaves, and how many it leaves beside them."""
+    q, table = page.chooser.selection.q, page.table
+    most = max(FIRST_ROWS, CELLS_AT_FIRST // len(table.head.columns))
+    groups, left_out = [], 0
+    for group in table.groups:
+        rows = [row for row in group.rows if is_found(q, group, row)]
+        if first := rows[:most]:
+            groups.append(replace(group, rows=tuple(first)))
+        most -= len(first)
+        left_out += len(rows) - len(first)
+    return groups, left_out
 
 
 def _wanted_rem(view: CellView) -> float:

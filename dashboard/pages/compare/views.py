@@ -7,10 +7,10 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from dashboard.charts.plotly import figure
-from dashboard.kit.addresses import STUDY
+from dashboard.kit.addresses import STUDY, address
 from dashboard.kit.judged_tables import judged_table
 from dashboard.kit.kept import Answer, Content, kept_page
-from dashboard.kit.selections import ENERGY, chooser
+from dashboard.kit.selections import ALL, ENERGY, chooser
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.compare.grid import grid_rows
 from dashboard.pages.compare.page import comparison_chart, comparison_page
@@ -36,11 +36,13 @@ def show_comparison(request: HttpRequest, lab: str, slug: str) -> Answer:
         return Content("compare/_medians.html", {"medians": page.medians})
     is_part = target == "comparison"
     template = "_comparison.html" if is_part else "compare.html"
+    query = query_of(request)
     context = {
         "study": study,
         "page": page,
-        "rows": grid_rows(page),
+        "rows": grid_rows(page, is_whole=query.get("rows") == ALL),
         "is_part": is_part,
+        "all_rows": address(query, rows=ALL),
     }
     return Content(f"compare/{template}", context)
 

@@ -91,6 +91,16 @@
     grid.parentElement.ariaBusy = null;
   };
 
+  /* A wide table has its first rows only. Whoever searches asks for all of them: what
+     is typed meanwhile is searched for when they have come (row-search.js). */
+  const askForAll = (element) => {
+    const all = element?.matches("[data-search]") && document.querySelector("[data-all-rows]");
+    if (!all) return;
+    all.removeAttribute("data-all-rows"); // Once.
+    htmx.ajax("GET", all.href, { target: "#comparison", swap: "innerHTML" });
+  };
+  document.addEventListener("focusin", ({ target }) => askForAll(target));
+
   /* The medians are those of the rows that a search leaves. */
   let wait = 0;
   document.addEventListener("rowsfound", () => {
@@ -148,4 +158,6 @@
     }
     complete(grid, later);
   });
+
+  askForAll(document.activeElement); // Before this script came.
 })();

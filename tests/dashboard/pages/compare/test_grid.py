@@ -2,11 +2,13 @@
 
 import re
 from dataclasses import dataclass
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
 
 from dashboard.kit.selections import chooser
+from dashboard.pages.compare import grid
 from dashboard.pages.compare.grid import FIRST_ROWS, grid_rows
 from dashboard.pages.compare.page import comparison_page
 
@@ -137,3 +139,32 @@ def test_rows_a_search_hides_are_not_counted_as_seen(long, q, count):
 
     seen = "".join(group.first for group in groups)
     assert seen.count('<tr role="row">') == count
+
+
+def test_a_wide_table_comes_with_its_first_rows_until_all_are_asked_for(
+    client, long, monkeypatch
+):
+    monkeypatch.setattr(grid, "WIDE_CELLS", 2 * CASES - 1)
+    monkeypatch.setattr(grid, "CELLS_AT_FIRST", 60)
+    url = "/studies/alpha-lab/study/compare/"
+
+    page = client.get(url, {"show": "value"}).content.decode()
+    assert page.count('<th class="case"') == 30
+    assert f"<strong>{CASES - 30}</strong> more cases" in page
+    [more] = re.findall(r'href="([^"]+)" data-all-rows', page)
+    whole = client.get(url + unescape(more)).content.decode()
+    assert whole.count('<th class="case"') == CASES
+    assert "data-all-rows" not in whole
+    assert page.split("<tbody")[0].count("<th") == whole.split("<tbody")[0].count("<th")
+
+
+def test_a_search_in_a_wide_table_finds_what_is_not_sent_without_it(
+    client, long, monkeypatch
+):
+    monkeypatch.setattr(grid, "WIDE_CELLS", 2 * CASES - 1)
+    monkeypatch.setattr(grid, "CELLS_AT_FIRST", 60)
+
+    page = client.get("/studies/alpha-lab/study/compare/", {"q": "199 KiB"})
+
+    assert page.content.decode().count('<th class="case"') == 1
+    assert b"data-all-rows" not in page.content

@@ -9,6 +9,7 @@ from benchmarks.models import Agent, Lab
 from benchmarks.studies import saving
 from benchmarks.studies import saving as systems
 from benchmarks.uploads import intake, processing
+from dashboard.pages.compare import grid
 from tests.dashboard import browsing, serving
 
 # The mark of the database lets this file run alone: it is made for tests that have it.
@@ -201,3 +202,18 @@ def test_on_paper_a_column_stands_under_its_head(sheet):
     heads = sheet.locator(".platform").evaluate_all(f"(all) => all.map({left})")
     cells = sheet.locator("tr:has(> .case)").first.locator("td")
     assert cells.evaluate_all(f"(all) => all.map({left})") == heads
+
+
+def test_a_search_in_a_wide_table_asks_for_all_of_it(chromium, site, monkeypatch):
+    monkeypatch.setattr(grid, "WIDE_CELLS", 100)
+    monkeypatch.setattr(grid, "CELLS_AT_FIRST", 90)
+    with browsing.window(chromium, site) as visit:
+        sheet = visit.open(f"{COMPARE}?show=value")
+        rows = sheet.locator("tbody tr:has(td):not([hidden])")
+        expect(rows).to_have_count(30)
+
+        sheet.locator("[data-search]").press_sequentially("write 80 KiB")
+
+        expect(sheet.locator("tbody tr:has(td)")).to_have_count(CASES)
+        expect(rows).to_have_count(1)
+        assert visit.errors == []
