@@ -334,6 +334,17 @@ def _of(guests: Mapping[ColumnKey, Sequence[Pair]]) -> list[Pair]:
     return [pair for own in guests.values() for pair in own]
 
 
+def noise_of_cases(logs: Sequence[float]) -> float:
+    """What single printed values scatter by at most: by as much as four cases or more
+    do beside native. Of fewer nobody knows it."""
+    if len(logs) < MANY:
+        return math.inf
+    middle = median(logs)
+    spread = NORMAL * median(abs(log - middle) for log in logs)
+    # As much wider as so few cases know their spread less well.
+    return max(spread * (1 + MANY / len(logs)), LEAST_ERROR)
+
+
 def _middle(pairs: Sequence[Pair]) -> tuple[float, float]:
     """The median log and its standard error: sqrt(pi / 2) times that of a mean.
 
@@ -343,11 +354,8 @@ def _middle(pairs: Sequence[Pair]) -> tuple[float, float]:
     logs = [pair.log for pair in pairs]
     middle = median(logs)
     noise = math.sqrt(math.fsum(pair.error**2 for pair in pairs) / len(pairs))
-    if len(pairs) >= MANY and any(pair.cell.n == 1 for pair in pairs):
-        spread = NORMAL * median(abs(log - middle) for log in logs)
-        # As much wider as so few cases know their spread less well.
-        spread *= 1 + MANY / len(pairs)
-        noise = min(noise, max(spread, LEAST_ERROR))
+    if any(pair.cell.n == 1 for pair in pairs):
+        noise = min(noise, noise_of_cases(logs))
     wider = math.sqrt(math.pi / 2) if len(pairs) > 2 else 1.0
     return middle, wider * noise / math.sqrt(len(pairs))
 

@@ -14,6 +14,7 @@ from benchmarks.plausibility.days import (
     OUTSIDE,
     day_of,
     log_efficiency,
+    noise_of_cases,
     of_another_day,
     shifts,
 )
@@ -61,7 +62,8 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Doubt]:
     two, 5 % where both are known to 1 % and differ by a fifth of it at most) and 3.3
     standard errors, three of four cases ahead, with a spread no larger than the noise
     and half of the factor (all of it where every case is ahead). Noise is the scatter
-    within the cells where these have five runs or more; cases whose ratio is not known
+    within the cells where these have five runs or more, and of single values that
+    between four cases or more, where it is smaller; cases whose ratio is not known
     to 5 % do not count beside two that are. Where the guest is slower by more than its
     clock is, nothing can be seen.
     Results timed from outside are not looked at; where there are some, they stand
@@ -148,7 +150,9 @@ def _found(
         telling = [pair for pair in pairs if pair[1] <= TELLING]
         told = telling if len(telling) >= 2 else pairs
         logs = [_log_efficiency(cell, study) for cell, _ in told]
-        common = common_factor(logs, [error for _, error in told])
+        alike = noise_of_cases(logs)
+        known = [min(e, alike) if cell.n == 1 else e for cell, e in told]
+        common = common_factor(logs, known)
         if common is not None:
             return [cell for cell, _ in told], common
     return None

@@ -34,6 +34,20 @@ def test_one_factor_in_unrelated_cases_is_a_slow_clock():
     assert len(finding.subjects) == 6
 
 
+SIX_PERCENT = [1.061, 1.055, 1.064, 1.058, 1.066, 1.06]
+
+
+def test_single_values_that_are_ahead_by_one_factor_bound_their_own_noise():
+    """Of one value nobody knows 3 %; six that agree to 1 % tell 6 %."""
+    [finding] = flagged(SIX_PERCENT)
+
+    assert finding.evidence["standard_error"] < 0.01
+
+
+def test_single_values_that_scatter_tell_no_six_percent():
+    assert flagged([1.06, 1.01, 1.12, 0.98, 1.1, 1.03]) == []
+
+
 def test_a_guest_near_native_speed_is_silent():
     assert flagged([0.99, 1.01, 0.98, 1.0, 0.97, 0.99]) == []
 
