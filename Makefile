@@ -19,6 +19,8 @@ PYTEST := $(IN) -m pytest
 # Whole files to each of a few processes (tests/conftest.py): three suit two cores, since
 # the product is mostly waited for. ARGS=-n0 has one process only.
 SEVERAL := -n 3 --dist loadfile --no-loadscope-reorder
+# Proofs see what moves and what is slow: one process for each of two cores.
+BOTH := -n 2 --dist loadfile --no-loadscope-reorder
 # Without a database, a broker or a browser: tests/pure.py leaves out what needs them.
 PURE := -p tests.pure -o addopts='--import-mode=importlib --strict-markers \
 	--strict-config -ra --timeout=180'
@@ -94,7 +96,7 @@ test-pythons: dev ## run what needs no server and no browser with every Python o
 
 .PHONY: test-proofs
 test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on every page; plans; killed publishers; two products
-	$(PYTEST) -m proof tests/dashboard/access tests/product $(ARGS)
+	$(PYTEST) -m proof $(BOTH) tests/dashboard/access tests/product $(ARGS)
 
 # Debian: apt-get install --no-install-recommends openssh-server wine
 .PHONY: test-probe

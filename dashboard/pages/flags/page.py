@@ -21,6 +21,9 @@ from dashboard.wording.states import Evidence, evidence_words
 
 EVERYTHING = "all"
 SHOWN = 300
+"""Of one rule that is asked for."""
+FIRST = 5
+"""Of each rule where all are listed: a study may have hundreds of one kind."""
 SUBJECTS_SHOWN = 12
 CIRCUMSTANCES = ("scenario", "vms", "slot", "load")
 
@@ -45,24 +48,31 @@ class RuleGroup:
     title: str
     documentation: str
     severity: str
+    count: int
     flags: tuple[ShownFlag, ...]
 
 
 @dataclass(frozen=True)
 class FlagPage:
-    """Flags by rule, gravest first; ``choices`` are all statuses with their numbers."""
+    """Flags by rule, gravest first; ``choices`` are all statuses with their numbers.
+
+    ``rule`` is the only one that is shown, empty where all are.
+    """
 
     status: str
+    rule: str
     choices: tuple[tuple[str, int], ...]
     groups: tuple[RuleGroup, ...]
-    has_more: bool
     is_unchecked: bool
     unmet: tuple[str, ...] = ()
     """What the address asks for and is not here."""
 
 
 def flag_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> FlagPage:
-    """Return the flags that a URL's query asks for: open ones unless told."""
+    """Return the flags that a URL's query asks for: open ones unless told.
+
+    Of every rule the first few, of one that is asked for all that a page holds.
+    """
     wanted = query.get("status", Flag.Status.OPEN)
     status = wanted if wanted in Flag.Status.values else EVERYTHING
     everything = Flag.objects.visible_to(viewer).current().filter(study=study)
@@ -72,29 +82,39 @@ def flag_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> FlagPag
     flags = sorted(
         chosen, key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk)
     )
+    by_rule = {
+        key: list(members)
+        for key, members in groupby(flags, key=lambda it: (it.severity, it.rule))
+    }
+    asked = query.get("rule", "")
+    only = asked if any(rule == asked for _severity, rule in by_rule) else ""
+    if only:
+        by_rule = {key: found for key, found in by_rule.items() if key[1] == only}
+    most = SHOWN if only else FIRST
+    first = [flag for members in by_rule.values() for flag in members[:most]]
+    shown = {it.flag.pk: it for it in _shown(study, first)}
     groups = []
-    for (severity, name), members in groupby(
-        _shown(study, flags[:SHOWN]), key=lambda it: (it.flag.severity, it.flag.rule)
-    ):
+    for (severity, name), members in by_rule.items():
         rule = RULES.get(name)
         group = RuleGroup(
             rule=name,
             title=_(rule.title) if rule else name,
             documentation=_(rule.documentation) if rule else "",
             severity=severity,
-            flags=tuple(members),
+            count=len(members),
+            flags=tuple(shown[flag.pk] for flag in members[:most]),
         )
         groups.append(group)
     return FlagPage(
         status=status,
+        rule=only,
         choices=(
             *((name, counts[name]) for name in Flag.Status.values),
             (EVERYTHING, counts.total()),
         ),
         groups=tuple(groups),
-        has_more=len(flags) > SHOWN,
         is_unchecked=DueCheck.objects.filter(study=study).exists(),
-        unmet=unmet(query, {"status": status}),
+        unmet=unmet(query, {"status": status, "rule": only}),
     )
 
 

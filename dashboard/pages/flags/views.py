@@ -65,7 +65,7 @@ def decide(request: HttpRequest, flag_id: int) -> HttpResponse:
     study = flag.study
     page = reverse("dashboard:flags", args=[study.lab.slug, study.slug])
     # Once decided, the flag is no longer among the open ones.
-    return redirect(f"{page}?status=all#flag-{flag.pk}")
+    return redirect(f"{page}?status=all&rule={flag.rule}#flag-{flag.pk}")
 
 
 urlpatterns = [

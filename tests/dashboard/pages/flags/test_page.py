@@ -1,5 +1,6 @@
 """The flags of a study: seen by everybody, decided by who keeps the lab."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -102,6 +103,37 @@ def test_rules_are_listed_with_what_they_found(text, load_study):
 
     assert '<a href="#rule-impossible-baselines-disagree">' in page
     assert "5.6\xa0% less than the same machine in lmu-2010-xen" in page
+
+
+def test_of_a_rule_with_many_findings_a_few_are_shown_until_it_is_asked_for(
+    client, flag, study
+):
+    for at in range(11):
+        Flag.objects.create(
+            lab=flag.lab,
+            study=study,
+            rule=flag.rule,
+            severity=flag.severity,
+            fingerprint=f"{at}",
+            sentence=f"Finding {at}.",
+        )
+
+    page = client.get(PAGE).content.decode()
+    more = re.search(r'href="(\?status=open&amp;rule=[^"]+)"', page)[1]
+    whole = client.get(PAGE + more.replace("&amp;", "&")).content.decode()
+
+    assert "12 findings" in page
+    assert page.count('class="flag flag-') == 5
+    assert whole.count('class="flag flag-') == 12
+    assert "Finding 10." in whole
+    assert "Finding 10." not in page
+
+
+def test_a_rule_that_found_nothing_is_said_to_be_unmet(client, flag):
+    page = client.get(PAGE, {"rule": "nothing\0"}).content.decode()
+
+    assert "rule=nothing" in page
+    assert page.count('class="flag flag-') == 1
 
 
 def test_an_empty_page_says_that_nothing_was_found(client, pair):
