@@ -71,10 +71,9 @@ def unordered_sessions(cell_ids: Collection[int]) -> set[tuple[int, int | None]]
     with connection.cursor() as cursor:
         cursor.execute(UNORDERED, [list(cell_ids)])
         unordered = set(cursor.fetchall())
-        if unordered:
-            cursor.execute(NUMBERED, [sorted({cell_id for cell_id, _ in unordered})])
-            unordered.difference_update(cursor.fetchall())
-    return unordered
+        # Of none, too: a page asks as often whatever its study holds.
+        cursor.execute(NUMBERED, [sorted({cell_id for cell_id, _ in unordered})])
+        return unordered.difference(cursor.fetchall())
 
 
 def store_cell_sessions(
