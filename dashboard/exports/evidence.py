@@ -392,8 +392,8 @@ def _answers(questions: Sequence[Record], source: EvidenceSource) -> PlainTable:
         "answers",
         f"{source.title}. {_basis(source)}",
         (
-            Column(_("Hypervisor, work"), 0.16),
-            Column(_("Mean (REML)"), 0.1, is_number=True),
+            Column(_("Hypervisor, work"), 0.15),
+            Column(_("Mean (REML)"), 0.11, is_number=True),
             Column(_("95 % interval"), 0.12),
             Column(_("Another lab will see"), 0.12),
             Column(_("Mean (DL)"), 0.09, is_number=True),
