@@ -85,8 +85,9 @@ def _is_hidden(given: ast.expr) -> bool:
     if isinstance(given, ast.JoinedStr):
         parts = [e.value if isinstance(e, ast.Constant) else "0" for e in given.values]
         return _has_words("".join(map(str, parts)))
-    choices = [given.body, given.orelse] if isinstance(given, ast.IfExp) else [given]
-    return not all(map(_is_constant, choices))
+    if isinstance(given, ast.IfExp):
+        return _is_hidden(given.body) or _is_hidden(given.orelse)
+    return not _is_constant(given)
 
 
 def _is_constant(given: ast.expr) -> bool:
