@@ -126,7 +126,8 @@ class Invitation(models.Model):
 
 class AuditEntry(models.Model):
     """What was done to a lab's people, tokens, tools, sessions of runs, or to who sees
-    its studies, and what was deleted. Never changed, never deleted.
+    its studies, and what was published, withdrawn, signed and deleted. Never changed,
+    never deleted.
 
     ``who`` outlives the account, and names an agent where no person did it; ``about``
     names the person, the token, the role or the tool.
@@ -149,6 +150,9 @@ class AuditEntry(models.Model):
         REVIVED_TOOL = "revived_tool"
         DELETED_TOOL = "deleted_tool"
         CHANGED_VISIBILITY = "changed_visibility"
+        PUBLISHED = "published"
+        SIGNED = "signed"
+        WITHDREW_PUBLISHED = "withdrew_published"
         DELETED_STUDY = "deleted_study"
         DELETED_RUNS = "deleted_runs"
         DELETED_ACCOUNT = "deleted_account"

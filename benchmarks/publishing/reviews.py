@@ -17,7 +17,9 @@ from benchmarks.errors import NotFoundError, ReviewError
 from benchmarks.evidence.changes import Changes, changes
 from benchmarks.evidence.reading import Question, evidence_origins
 from benchmarks.evidence.records import Record, question_record, study_records
+from benchmarks.labs.audit import log_action
 from benchmarks.models import (
+    AuditEntry,
     Lab,
     PublishingJob,
     Review,
@@ -144,6 +146,13 @@ def publish_review(
         ReviewedStudy(review=review, study_id=pk, version=versions.get(pk))
         for pk in sorted(ids)
     )
+    log_action(
+        lab=lab,
+        person=person,
+        agent=who,
+        kind=AuditEntry.Kind.PUBLISHED,
+        about=stated["title"],
+    )
     return review, True
 
 
@@ -268,6 +277,13 @@ def withdraw_review(*, review: Review, who: str, reason: str) -> Review:
     locked.withdrawn_at, locked.withdrawn_by = timezone.now(), who
     locked.withdrawn_reason = reason
     locked.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])
+    log_action(
+        lab=locked.lab,
+        person=None,
+        agent=who,
+        kind=AuditEntry.Kind.WITHDREW_PUBLISHED,
+        about=f"{locked.title}: {reason}",
+    )
     return locked
 
 

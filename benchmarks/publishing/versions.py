@@ -11,7 +11,9 @@ from django.utils import timezone
 
 from benchmarks.errors import NotFoundError, VersionError
 from benchmarks.evidence.replicated import reproduced_by
+from benchmarks.labs.audit import log_action
 from benchmarks.models import (
+    AuditEntry,
     Lab,
     PublishingJob,
     Signature,
@@ -89,6 +91,12 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
         version.quotes.set(studies_quoted(study))
         news = {"stage": PublishingJob.Stage.DONE, "version": version}
         PublishingJob.objects.filter(pk=job.pk).update(**news, seen_at=timezone.now())
+        log_action(
+            lab=version.lab,
+            person=person,
+            kind=AuditEntry.Kind.PUBLISHED,
+            about=_named(version),
+        )
     return version
 
 
@@ -106,6 +114,13 @@ def withdraw_version(*, version: Version, who: str, reason: str) -> Version:
     locked.withdrawn_at, locked.withdrawn_by = timezone.now(), who
     locked.withdrawn_reason = reason
     locked.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])
+    log_action(
+        lab=locked.lab,
+        person=None,
+        agent=who,
+        kind=AuditEntry.Kind.WITHDREW_PUBLISHED,
+        about=f"{_named(locked)}: {reason}",
+    )
     return locked
 
 
@@ -137,8 +152,21 @@ def sign_version(*, version: Version, lab: Lab, person: User, note: str) -> Sign
         raise VersionError(
             Sentence("{lab} has signed this version already.", lab=lab.name)
         )
+    # Both labs look into their own logs.
+    for place in (lab, locked.lab):
+        log_action(
+            lab=place,
+            person=person,
+            kind=AuditEntry.Kind.SIGNED,
+            about=f"{locked.lab.slug}/{_named(locked)} ({lab.slug})",
+        )
     who = person.get_username()
     return locked.signatures.create(lab=lab, person=person, who=who, note=note)
+
+
+def _named(version: Version) -> Sentence:
+    study, number = version.study.slug, version.number
+    return Sentence("{study}, version {number}", study=study, number=number)
 
 
 def _cleaned(text: str, what: str) -> str:

@@ -77,9 +77,9 @@ FILES_WRITTEN = Work(
         when("disk: sequential write", test="fileio", access="sequential"),
     )
 )
-# Its metrics are many tests' at once: which it was says the test alone, but of the
-# events of the CPU.
-QUERIED = Work((when("application: database", test="oltp"),))
+# Its metrics are many tests' at once: which it was says the test alone, but of
+# transactions and of the events of the CPU.
+QUERIED = Work((when("application: database", test="|oltp"),))
 COUNTED = Work((when("CPU: integer", test="|cpu"),))
 MOVED = Work(
     (

@@ -34,6 +34,7 @@ from benchmarks.work_classes import WORK_CLASSES
         ("sysbench", "total time", "test=cpu", "cpu-integer"),
         ("sysbench", "request latency mean", "test=oltp", "application-database"),
         ("sysbench", "CPU event rate", "threads=1", "cpu-integer"),
+        ("sysbench", "transaction rate", "threads=1", "application-database"),
         ("sysbench", "total time", "test=threads", ""),
         ("stress-ng", "bogo op rate", "stressor=fork", "system-process-creation"),
         ("linpack", "time", "n=2000", "cpu-floating-point"),

@@ -12,7 +12,7 @@ from benchmarks.errors import NotFoundError, ReviewError
 from benchmarks.evidence.reading import Question
 from benchmarks.health import health
 from benchmarks.keeping.deletion import delete_study
-from benchmarks.models import Lab, Review, Study
+from benchmarks.models import AuditEntry, Lab, Review, Study
 from benchmarks.publishing.jobs import MOST_ATTEMPTS
 from benchmarks.publishing.reviews import (
     changes_since,
@@ -217,6 +217,9 @@ def test_it_is_withdrawn_once_with_a_reason(review):
     assert find_review_file(ANYONE, review.pk, "review.csv").content
     with pytest.raises(ReviewError, match="before"):
         withdraw_review(review=review, who="carol", reason="Again.")
+    told = AuditEntry.objects.filter(kind=AuditEntry.Kind.WITHDREW_PUBLISHED).get()
+    assert (told.who, told.lab) == ("carol", review.lab)
+    assert "A slip." in told.about
 
 
 def test_a_study_that_is_deleted_stays_behind_it_as_a_tombstone(review, study):

@@ -9,7 +9,7 @@ from django.db import ProgrammingError, transaction
 from django.db.models import ProtectedError
 
 from benchmarks.errors import VersionError
-from benchmarks.models import Study, Version, VersionFile
+from benchmarks.models import AuditEntry, Study, Version, VersionFile
 from benchmarks.own_tools.declaration import declared
 from benchmarks.own_tools.declaring import change_tool
 from benchmarks.publishing.jobs import note_stage, take_publishing_job
@@ -177,6 +177,12 @@ def test_it_is_withdrawn_once_with_a_reason_and_stays(measured, publish):
     stored = Version.objects.get()
     assert (stored.withdrawn_by, stored.withdrawn_reason) == ("carol", "Wrong disk.")
     assert stored.files.count() == 2
+    log = AuditEntry.objects.filter(lab=version.lab).order_by("pk")
+    assert [(entry.kind, entry.who) for entry in log][-2:] == [
+        ("published", version.published_by),
+        ("withdrew_published", "carol"),
+    ]
+    assert "Wrong disk." in log[len(log) - 1].about
 
 
 def test_another_lab_verifies_what_is_a_labs(measured, publish, other_lab, reviewer):
@@ -188,6 +194,8 @@ def test_another_lab_verifies_what_is_a_labs(measured, publish, other_lab, revie
     stored = Version.objects.get()
     assert stored.level == "verified"
     assert stored.signatures.get().who == "dave"
+    signed = AuditEntry.objects.filter(kind=AuditEntry.Kind.SIGNED)
+    assert {entry.lab for entry in signed} == {version.lab, other_lab}
 
 
 def test_a_signature_lifts_no_draft(measured, publish, other_lab, reviewer):
