@@ -6,6 +6,7 @@ from api.agents import AgentsView
 from api.bulk import BulkView
 from api.cases import CasesView, CaseView
 from api.cells import CellsView
+from api.comments import CommentsView, CommentView
 from api.comparisons import ComparisonsView
 from api.coruns import CoRunsView
 from api.data import DataFileView, DataSchemaView, DataTablesView
@@ -84,6 +85,8 @@ urlpatterns = [
     path("parse/", PreviewView.as_view(), name="parse"),
     path("parse/machine/", MachineView.as_view(), name="parse-machine"),
     path("cells/", CellsView.as_view(), name="cells"),
+    path("comments/", CommentsView.as_view(), name="comments"),
+    path("comments/<int:pk>/", CommentView.as_view(), name="comment"),
     path("comparisons/", ComparisonsView.as_view(), name="comparisons"),
     path("coruns/", CoRunsView.as_view(), name="coruns"),
     path("evidence/", EvidenceView.as_view(), name="evidence"),

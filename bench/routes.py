@@ -259,6 +259,10 @@ ROUTES: Final[dict[str, Route]] = {
     "retry-run": action(DO_KEEP),
     "retry-study": action(DO_KEEP),
     "decide-flag": action(DO_KEEP),
+    # Everybody of a lab that sees the thing writes; whoever may not edit is told.
+    "comment": action(DO_AND_BE_TOLD),
+    "edit-comment": action(DO_AND_BE_TOLD),
+    "remove-comment": action(DO_AND_BE_TOLD),
     "correct-sessions": action(DO_KEEP),
     "upload-system": action(DO_UPLOAD),
     "give-role": action(DO_AND_BE_TOLD),

@@ -376,6 +376,12 @@ class PlaceError(BenchmarksError):
     code = "place"
 
 
+class CommentError(BenchmarksError):
+    """A comment that says nothing, or that somebody else wrote or removed."""
+
+    code = "comment"
+
+
 class DeletionError(BenchmarksError):
     """A deletion without a reason, or of what is gone already."""
 

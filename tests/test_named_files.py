@@ -24,7 +24,7 @@ NAMED = re.compile(r"`(?:\.{0,2}/)?([\w./-]+\.(?:py|md|html|css))(?:::\w+)?`")
 # Whose modules the map of ARCHITECTURE.md says one by one.
 ROOMS = (
     *("parsing", "analysis", "plausibility", "uploads", "comparing"),
-    *("power", "plans", "labs", "own_tools", "studies", "publishing"),
+    *("power", "plans", "labs", "own_tools", "studies", "publishing", "together"),
 )
 LINKED = re.compile(r"\]\((?!\w+:)([^)#\s]+)[^)]*\)")
 

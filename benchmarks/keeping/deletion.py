@@ -20,6 +20,7 @@ from benchmarks.labs.people import leave_all_labs
 from benchmarks.models import (
     AuditEntry,
     Cell,
+    Comment,
     CoRun,
     Flag,
     Lab,
@@ -114,7 +115,7 @@ def delete_study(*, study: Study, who: str, reason: str) -> Loss:
         withdraw_review(
             review=review, who=who, reason=f"{study.title} was deleted: {reason}"
         )
-    for model in (Flag, Report, Plan, CoRun, Session, Cell):
+    for model in (Comment, Flag, Report, Plan, CoRun, Session, Cell):
         model._default_manager.filter(study=locked).delete()
     PublishingJob.objects.filter(study=locked, version=None).delete()
     locked.deleted_at, locked.note = timezone.now(), reason
@@ -168,10 +169,13 @@ def _remove(runs: QuerySet[Run]) -> Loss:
     freed = list(Run.objects.filter(duplicate_of__in=ids).exclude(pk__in=ids))
     keys = touched_cells([*gone, *freed])
     lock_cases({(key.lab_id, key.case_id) for key in keys})
+    # What was written of them goes with them; else it would fall to the study.
+    Comment.objects.filter(run__in=ids).delete()
     Run.objects.filter(pk__in=ids).delete()
     touched = summarise_cells(keys)
     normalise(touched)
     note_due_work(touched, [run.pk for run in freed])
     empty = [cell.pk for cell in touched if cell.n == 0]
+    Comment.objects.filter(cell__in=empty).delete()
     Cell.objects.filter(pk__in=empty).delete()
     return Loss(len(gone), samples, len(empty))

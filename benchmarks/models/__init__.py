@@ -1,6 +1,7 @@
 """The stored domain; docs/data.md draws it."""
 
 from benchmarks.models.cell import Case, Cell, CellSession, Efficiency
+from benchmarks.models.comment import Comment, EarlierText
 from benchmarks.models.effect import Effect, EffectSummary, PublicEvidence
 from benchmarks.models.flag import Decision, DueCheck, Flag
 from benchmarks.models.lab import Agent, AuditEntry, Invitation, Lab, Membership, Token
@@ -28,9 +29,11 @@ __all__ = [
     "Cell",
     "CellSession",
     "CoRun",
+    "Comment",
     "Decision",
     "DueCheck",
     "DueEnergy",
+    "EarlierText",
     "Effect",
     "EffectSummary",
     "Efficiency",

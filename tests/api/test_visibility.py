@@ -14,6 +14,7 @@ from benchmarks.labs.tokens import issue_token
 from benchmarks.models import (
     Agent,
     Case,
+    Comment,
     Flag,
     Host,
     Lab,
@@ -31,6 +32,7 @@ from benchmarks.power.logs import keep_power
 from benchmarks.publishing.reviews import store_review_files, take_review
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
+from benchmarks.together.comments import Thing, author_of, write_comment
 from benchmarks.uploads import intake, processing
 from tests import publishing
 from tests.api.conftest import Api
@@ -54,6 +56,7 @@ DETAILS = {
     "version": lambda: f"versions/{Version.objects.get().pk}/",
     "own-tool": lambda: f"own-tools/{OwnTool.objects.get().pk}/",
     "version-file": lambda: f"versions/{Version.objects.get().pk}/csv/",
+    "comment": lambda: f"comments/{Comment.objects.get().pk}/",
     "review": lambda: f"reviews/{Review.objects.get().pk}/",
     "review-file": lambda: f"reviews/{Review.objects.get().pk}/review.csv/",
 }
@@ -71,6 +74,7 @@ MISSING = {
     "version": "versions/999999/",
     "own-tool": "own-tools/999999/",
     "version-file": "versions/999999/csv/",
+    "comment": "comments/999999/",
     "review": "reviews/999999/",
     "review-file": "reviews/999999/review.csv/",
 }
@@ -81,6 +85,7 @@ ANALYSES = [
     *("sweeps", "network", "trend"),
 ]
 FACTS = [
+    "comments",
     "systems",
     "runs",
     "cases",
@@ -162,6 +167,7 @@ def fill(lab, agent):
     person = get_user_model().objects.create_user("carol")
     Membership.objects.create(lab=lab, user=person, role="maintainer")
     publishing.published(study, person)
+    write_comment(author=author_of(person), about=Thing(study), text="A secret")
     review_once_public(study)
 
 

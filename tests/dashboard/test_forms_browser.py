@@ -138,3 +138,24 @@ def test_nothing_comes_back_once_it_is_done(visit):
     expect(page.get_by_label("Name or e-mail address")).to_have_value("")
     expect(page.locator("[data-restored]")).to_be_hidden()
     assert page.evaluate("document.querySelector('[data-restored]').textContent") == ""
+
+
+def test_a_comment_is_written_changed_and_removed(visit):
+    page = opened(visit, "/studies/alpha-lab/study/")
+    page.get_by_label("Write a comment").fill("<b>31 °C</b>: https://example.org/log")
+    page.get_by_role("button", name="Comment", exact=True).click()
+    written = page.locator(".comment")
+    expect(written).to_contain_text("<b>31 °C</b>")
+    expect(written.get_by_role("link")).to_have_attribute(
+        "href", "https://example.org/log"
+    )
+
+    written.get_by_text("Edit", exact=True).click()
+    page.get_by_label("Your comment").fill("30 °C")
+    written.get_by_role("button", name="Save").click()
+    expect(written).to_contain_text("30 °C")
+    written.get_by_text("What it said before").click()
+    expect(written).to_contain_text("<b>31 °C</b>")
+
+    written.get_by_role("button", name="Remove").click()
+    expect(written).to_contain_text("removed by carol")

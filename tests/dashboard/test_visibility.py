@@ -31,6 +31,7 @@ from benchmarks.models import (
 from benchmarks.plans.planning import create_plan
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
+from benchmarks.together.comments import Thing, author_of, write_comment
 from benchmarks.uploads import intake, processing, rereading
 from dashboard.kit import waiting
 from dashboard.urls import urlpatterns
@@ -140,6 +141,7 @@ def fill(slug):
         "version_id": published(study).pk,
         "review_id": reviewed(study).pk,
         "job_id": study.publishing_jobs.create(person=keeper, stage="failed").pk,
+        "comment_id": commented(study, keeper).pk,
         "plan_id": planned(study, cell.system).pk,
         "person_id": keeper.pk,
         "invitation_id": invited.pk,
@@ -165,6 +167,12 @@ def planned(study, system):
     return create_plan(
         study=study, who="keeper", title="A plan", design=design, budget_s=60
     )
+
+
+def commented(study, person):
+    """Let the keeper write what only who sees the study may read."""
+    text = f"Of {study.slug}"
+    return write_comment(author=author_of(person), about=Thing(study), text=text)
 
 
 def reviewed(study):

@@ -12,9 +12,11 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.comparing.cell_evidence import sample_lines
 from benchmarks.models import Cell
+from benchmarks.together.comments import Thing
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.records import csv_lines
 from dashboard.kit.addresses import STUDY, address
+from dashboard.kit.comments import comment_thread
 from dashboard.kit.kept import Content, kept_page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.cell.card import cell_card
@@ -51,6 +53,7 @@ def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Conten
         ),
         "quoted": quoted_in(query.get(QUOTED, "")),
         "now": quoted_of(page.evidence.row),
+        "thread": comment_thread(request, Thing(study, cell=page.evidence.cell)),
     }
     return Content("cell/cell.html", context)
 

@@ -8,9 +8,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.models import OutboxItem, Reread
 from benchmarks.studies.lists import LEFT_WAITING
+from benchmarks.together.comments import Thing
 from benchmarks.uploads.processing import retry
 from benchmarks.uploads.rereading import begin_reread
 from dashboard.kit.addresses import STUDY, cell_address
+from dashboard.kit.comments import comment_thread
 from dashboard.kit.kept import Answer, Content, kept_page
 from dashboard.kit.upload_text import kept_output
 from dashboard.kit.viewers import (
@@ -48,7 +50,12 @@ def show_run(request: HttpRequest, run_id: int) -> HttpResponse:
     return render(
         request,
         "runs/run.html",
-        {"run": run, "page": run_page(run), "is_keeper": keeps(request, run.lab_id)},
+        {
+            "run": run,
+            "page": run_page(run),
+            "is_keeper": keeps(request, run.lab_id),
+            "thread": comment_thread(request, Thing(run.study, run=run)),
+        },
     )
 
 

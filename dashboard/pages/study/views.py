@@ -15,11 +15,13 @@ from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.versions import unfinished_publishing_job, visible_versions
 from benchmarks.studies.data_versions import study_version
 from benchmarks.studies.lists import is_left_waiting, processing_of, study_detail
+from benchmarks.together.comments import Thing
 from benchmarks.unattended.attempts import retry
 from benchmarks.unattended.lists import trouble_of, work_of
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import bibtex, citation_of
 from dashboard.kit.addresses import STUDY
+from dashboard.kit.comments import comment_thread
 from dashboard.kit.document import Section
 from dashboard.kit.kept import Content, kept, kept_page
 from dashboard.kit.profile import profile_section
@@ -75,6 +77,7 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
         "replications": replication_lines(study_replications(viewer, study)),
         "versions": visible_versions(viewer, study),
         "citation": bibtex(citation_of(request, study)),
+        "thread": comment_thread(request, Thing(study)),
         "may_keep": may_keep,
         "job": unfinished_publishing_job(study) if may_keep else None,
     }

@@ -1,0 +1,188 @@
+"""/comments/: what people and agents write about studies, cells and runs."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.status import HTTP_201_CREATED
+
+from api.kit.fields import Text, TrueOrFalse, WholeNumber
+from api.kit.queries import ListQuery, WholeParameter, study_parameter
+from api.kit.shapes import StrictSerializer, checked
+from api.kit.views import AddressedRow, ApiView
+from benchmarks.models import Comment, EarlierText, Token
+from benchmarks.studies.lists import find_study
+from benchmarks.together.comments import (
+    MOST_LETTERS,
+    Author,
+    Thing,
+    author_of,
+    earlier_texts,
+    edit_comment,
+    find_cell,
+    find_comment,
+    remove_comment,
+    visible_comments,
+    write_comment,
+)
+from benchmarks.uploads.runs import find_run
+
+ABOUT = ("study", "cell", "run")
+EXAMPLE = OpenApiExample(
+    "About a run",
+    value={"run": 17, "text": "The room was at 31 °C: https://example.org/log"},
+    request_only=True,
+)
+EDITED = OpenApiExample(
+    "Said otherwise", value={"text": "The room was at 30 °C."}, request_only=True
+)
+REMOVED = OpenApiExample("Removed", value={"removed": True}, request_only=True)
+
+
+class CommentInput(StrictSerializer):
+    """A text about one thing: a study, a cell or a run."""
+
+    study = study_parameter()
+    cell = WholeNumber(required=False, help_text="A cell's id.")
+    run = WholeNumber(required=False, help_text="A run's id.")
+    text = Text(multiline=True, max_length=MOST_LETTERS, help_text="Plain text.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if sum(name in attrs for name in ABOUT) != 1:
+            raise serializers.ValidationError("Send one of study, cell and run.")
+        return attrs
+
+
+class CommentChange(StrictSerializer):
+    """Another text, or ``removed``: one of both."""
+
+    text = Text(multiline=True, max_length=MOST_LETTERS, required=False)
+    removed = TrueOrFalse(required=False, help_text="Only true: it cannot come back.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if len(attrs) != 1 or attrs.get("removed") is False:
+            raise serializers.ValidationError('Send "text", or "removed": true.')
+        return attrs
+
+
+class EarlierTextSerializer(serializers.Serializer[Any]):
+    text = serializers.CharField()
+    written_at = serializers.DateTimeField()
+    replaced_at = serializers.DateTimeField()
+    replaced_by = serializers.CharField()
+
+
+class CommentSerializer(AddressedRow):
+    """A comment; ``text`` is empty once it was removed.
+
+    ``earlier`` is what it said before, for its author and for admins of the study's lab
+    who have signed in; for others it is empty.
+    """
+
+    address = "api:comment"
+
+    id = serializers.IntegerField()
+    url = serializers.SerializerMethodField()
+    study = serializers.CharField(source="study.slug")
+    lab = serializers.CharField(source="study.lab.slug")
+    cell = serializers.IntegerField(source="cell_id", allow_null=True)
+    run = serializers.IntegerField(source="run_id", allow_null=True)
+    who = serializers.CharField()
+    text = serializers.CharField(allow_blank=True)
+    written_at = serializers.DateTimeField()
+    edited_at = serializers.DateTimeField(allow_null=True)
+    removed_at = serializers.DateTimeField(allow_null=True)
+    removed_by = serializers.CharField(allow_blank=True)
+    earlier = serializers.SerializerMethodField()
+
+    @extend_schema_field(EarlierTextSerializer(many=True))
+    def get_earlier(self, comment: Comment) -> Any:
+        known: dict[int, list[EarlierText]] = self.context["earlier"]
+        return EarlierTextSerializer(known.get(comment.pk, []), many=True).data
+
+
+class CommentQuery(ListQuery):
+    study = study_parameter()
+    cell = WholeParameter(required=False, help_text="A cell's id.")
+    run = WholeParameter(required=False, help_text="A run's id.")
+
+
+class AuthorsView(ApiView):
+    """A view that knows who asks as somebody who writes comments."""
+
+    @property
+    def author(self) -> Author:
+        """Who asks, as the author of comments."""
+        token = self.request.auth
+        if isinstance(token, Token):
+            return Author(agent=token.agent, lab_ids=frozenset({token.lab_id}))
+        user = self.request.user
+        return author_of(user if user.is_authenticated else None)
+
+    def said(self, comment: Comment) -> Any:
+        earlier = earlier_texts(self.author, [comment])
+        return self.shown(CommentSerializer, comment, earlier=earlier)
+
+
+class CommentView(AuthorsView):
+    """One comment; its author edits or removes it."""
+
+    @extend_schema(summary="Read a comment", responses=CommentSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(self.said(find_comment(self.viewer, pk)))
+
+    @extend_schema(
+        summary="Edit or remove a comment of the token's agent",
+        request=CommentChange,
+        responses=CommentSerializer,
+        examples=[EDITED, REMOVED],
+    )
+    def patch(self, request: Request, pk: int) -> Response:
+        change = checked(CommentChange, request.data)
+        comment = find_comment(self.lab_viewer, pk)
+        if "text" in change:
+            edit_comment(comment=comment, author=self.author, text=change["text"])
+        else:
+            remove_comment(comment=comment, author=self.author)
+        return Response(self.said(find_comment(self.lab_viewer, pk)))
+
+
+class CommentsView(AuthorsView):
+    """Comments on everything that may be seen; ``POST`` writes one."""
+
+    query_class = CommentQuery
+
+    @extend_schema(
+        summary="List comments",
+        operation_id="comments_list",
+        responses=CommentSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        filters = self.looked_up_in_study({"cell": "cell", "run": "run"})
+        page = self.cut(visible_comments(self.viewer, **filters))
+        earlier = earlier_texts(self.author, page)
+        return self.answer_page(page, CommentSerializer, earlier=earlier)
+
+    @extend_schema(
+        summary="Write a comment",
+        operation_id="comments_create",
+        request=CommentInput,
+        responses={201: CommentSerializer},
+        examples=[EXAMPLE],
+    )
+    def post(self, request: Request) -> Response:
+        given = checked(CommentInput, request.data)
+        if "study" in given:
+            about = Thing(find_study(self.lab_viewer, given["study"]))
+        elif "cell" in given:
+            about = find_cell(self.lab_viewer, given["cell"])
+        else:
+            run = find_run(self.lab_viewer, given["run"])
+            about = Thing(run.study, run=run)
+        comment = write_comment(author=self.author, about=about, text=given["text"])
+        shown = self.said(comment)
+        return Response(
+            shown, status=HTTP_201_CREATED, headers={"Location": shown["url"]}
+        )

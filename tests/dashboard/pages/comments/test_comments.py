@@ -1,0 +1,125 @@
+"""Comments on the pages of studies, cells and runs."""
+
+import pytest
+from django.contrib.auth import get_user_model
+
+from benchmarks.models import Comment, Membership, Run
+from benchmarks.together.comments import Thing, author_of, write_comment
+
+STUDY = "/studies/alpha-lab/study/"
+EVIL = "<script>alert(1)</script> https://example.org/?a=1&b=<b>"
+
+
+@pytest.fixture
+def places(pair):
+    """Where comments are written: a page, and what its form sends beside the text."""
+    run = Run.objects.first().pk
+    return {
+        "study": (STUDY, {}),
+        "cell": (f"{STUDY}cells/{pair.pk}/", {"cell": pair.pk}),
+        "run": (f"/runs/{run}/", {"run": run}),
+    }
+
+
+def write(client, text="It was warm.", **about):
+    return client.post(f"{STUDY}comments/", {"text": text, **about})
+
+
+@pytest.mark.parametrize("thing", ["study", "cell", "run"])
+def test_it_is_written_and_read_on_the_page_of_its_thing(
+    client, text, person, places, thing
+):
+    address, about = places[thing]
+    assert "new-comment" not in text(address)
+    client.force_login(person)
+    assert "new-comment" in text(address)
+
+    answer = write(client, EVIL, **about)
+
+    comment = Comment.objects.get()
+    assert answer["Location"] == f"{address}#comment-{comment.pk}"
+    client.logout()
+    page = text(address)
+    assert f'id="comment-{comment.pk}"' in page
+    assert "<script>alert(1)" not in page
+    assert 'href="https://example.org/?a=1&amp;b=' in page
+    assert "nofollow" in page
+
+
+def test_the_page_of_a_study_leads_to_comments_on_its_parts(
+    client, text, person, places
+):
+    client.force_login(person)
+    for _, about in places.values():
+        write(client, **about)
+
+    page = text(STUDY)
+
+    for comment in Comment.objects.exclude(cell=None, run=None):
+        assert f"#comment-{comment.pk}" in page
+
+
+def test_only_the_author_is_offered_to_edit_and_admins_to_remove(
+    client, text, person, other_lab, study
+):
+    comment = write_comment(author=author_of(person), about=Thing(study), text="Warm.")
+    edit, remove = f"/comments/{comment.pk}/edit/", f"/comments/{comment.pk}/remove/"
+    eve = get_user_model().objects.create_user("eve")
+    Membership.objects.create(lab=other_lab, user=eve, role="admin")
+
+    client.force_login(eve)
+    page = text(STUDY)
+    assert edit not in page
+    assert remove not in page
+    for address in (edit, remove):
+        client.post(address, {"text": "Cold."})
+    comment.refresh_from_db()
+    assert comment.text == "Warm."
+
+    client.force_login(person)
+    page = text(STUDY)
+    assert edit in page
+    client.post(edit, {"text": "Hot."})
+    client.post(remove)
+    assert "Hot." in text(STUDY)
+    client.force_login(eve)
+    page = text(STUDY)
+    assert "removed by carol" in page
+    assert "Hot." not in page
+
+
+def test_a_refused_text_is_told_where_it_was_written(client, person, study):
+    client.force_login(person)
+
+    answer = client.post(
+        f"{STUDY}comments/",
+        {"text": " "},
+        headers={"Referer": f"http://testserver{STUDY}"},
+        follow=True,
+    )
+
+    assert answer.redirect_chain == [(STUDY, 302)]
+    assert "needs a text" in answer.content.decode()
+
+
+def test_a_study_is_no_place_for_what_may_not_be_seen(client, person, study, other_lab):
+    eve = get_user_model().objects.create_user("eve")
+    Membership.objects.create(lab=other_lab, user=eve, role="admin")
+    client.force_login(eve)
+
+    assert write(client, run=999_999).status_code == 404
+    assert write(client, cell=999_999).status_code == 404
+    hidden = client.post("/studies/alpha-lab/secret-study/comments/", {"text": "x"})
+    assert hidden.status_code == 404
+
+
+def test_a_long_thread_shows_its_newest(client, text, person, study):
+    author = author_of(person)
+    for n in range(102):
+        write_comment(author=author, about=Thing(study), text=f"Number {n}.")
+
+    page = text(STUDY)
+
+    assert "Number 101." in page
+    assert "Number 1." not in page
+    assert page.index("Number 2.") < page.index("Number 101.")
