@@ -35,6 +35,7 @@ from api.quick import quickly
 from api.reviews import ReviewFileView, ReviewsView, ReviewView
 from api.runs import RunsView, RunView
 from api.samples import SamplesView
+from api.saved_views import SavedViewsView
 from api.sessions import SessionsView
 from api.studies import StudiesView, StudyView
 from api.sweeps import SweepsView
@@ -81,6 +82,7 @@ urlpatterns = [
     path("runs/bulk/", BulkView.as_view(), name="bulk"),
     path("runs/<int:pk>/", RunView.as_view(), name="run"),
     path("runs/<int:pk>/samples/", SamplesView.as_view(), name="samples"),
+    path("saved-views/", SavedViewsView.as_view(), name="saved-views"),
     path("sessions/", SessionsView.as_view(), name="sessions"),
     path("parse/", PreviewView.as_view(), name="parse"),
     path("parse/machine/", MachineView.as_view(), name="parse-machine"),

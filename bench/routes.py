@@ -212,6 +212,9 @@ ROUTES: Final[dict[str, Route]] = {
     "invitation": Route(walked=("/invitation/",), is_of_no_lab=True),
     "account": Route(walked=("/account/",), nobody=302, is_of_no_lab=True),
     "password": Route(walked=("/account/password/",), nobody=302, is_of_no_lab=True),
+    "saved-views": Route(
+        walked=("/saved-views/?address=/compare/",), nobody=302, is_of_no_lab=True
+    ),
     "glossary": Route(walked=("/glossary/",), is_of_no_lab=True),
     # Parts of a page that a script fetches: seen where the page shows them.
     "cell-card": Route(
@@ -263,6 +266,7 @@ ROUTES: Final[dict[str, Route]] = {
     "comment": action(DO_AND_BE_TOLD),
     "edit-comment": action(DO_AND_BE_TOLD),
     "remove-comment": action(DO_AND_BE_TOLD),
+    "delete-view": action(DO_KEEP),
     "correct-sessions": action(DO_KEEP),
     "upload-system": action(DO_UPLOAD),
     "give-role": action(DO_AND_BE_TOLD),

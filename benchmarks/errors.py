@@ -382,6 +382,12 @@ class CommentError(BenchmarksError):
     code = "comment"
 
 
+class SavedViewError(BenchmarksError):
+    """A view without a name, of no page that shows a choice, or one too many."""
+
+    code = "saved_view"
+
+
 class DeletionError(BenchmarksError):
     """A deletion without a reason, or of what is gone already."""
 

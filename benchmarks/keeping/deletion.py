@@ -29,6 +29,7 @@ from benchmarks.models import (
     Report,
     Review,
     Run,
+    SavedView,
     Session,
     Study,
     Version,
@@ -134,6 +135,8 @@ def delete_account(*, person: User, who: str) -> list[Lab]:
     """
     name = person.get_username()
     labs = leave_all_labs(person)
+    # Nobody else sees them; those shared with a lab stay.
+    SavedView.objects.filter(person=person, lab=None).delete()
     for lab in labs:
         log_action(
             lab=lab, person=None, agent=who, kind=Kind.DELETED_ACCOUNT, about=name

@@ -11,6 +11,7 @@ from benchmarks.models.plan import Plan, PlanPart, PlanSlot, PlanStep
 from benchmarks.models.power import DueEnergy, Meter, PowerChunk, RunEnergy, RunWindow
 from benchmarks.models.review import Review, ReviewedStudy, ReviewFile
 from benchmarks.models.run import OutboxItem, Reread, Run, RunMean, RunOutput, Sample
+from benchmarks.models.saved_view import SavedView
 from benchmarks.models.study import CoRun, Host, Session, Study, System
 from benchmarks.models.unfinished import UnfinishedWork
 from benchmarks.models.version import (
@@ -66,6 +67,7 @@ __all__ = [
     "RunOutput",
     "RunWindow",
     "Sample",
+    "SavedView",
     "Session",
     "Signature",
     "Study",

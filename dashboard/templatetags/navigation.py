@@ -9,6 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from benchmarks.models import Study
+from benchmarks.together.saved_views import can_be_saved
 from dashboard.wording import Text
 
 register = template.Library()
@@ -48,6 +49,13 @@ def tab(study: Study, name: str, text: Text, chosen: str) -> SafeString:
     """Return a tab of a study's pages."""
     address = reverse(f"dashboard:{name}", args=[study.lab.slug, study.slug])
     return _link(address, text, "page" if name == chosen else "")
+
+
+@register.simple_tag(takes_context=True)
+def may_save_view(context: RequestContext) -> bool:
+    """Return whether the page is one that is saved with its choice."""
+    request = context.get("request")
+    return request is not None and can_be_saved(request.path)
 
 
 def _link(address: str, text: Text, current: str, heard: Text = "") -> SafeString:

@@ -33,6 +33,7 @@ from benchmarks.publishing.reviews import store_review_files, take_review
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
 from benchmarks.together.comments import Thing, author_of, write_comment
+from benchmarks.together.saved_views import save_view
 from benchmarks.uploads import intake, processing
 from tests import publishing
 from tests.api.conftest import Api
@@ -100,10 +101,10 @@ FACTS = [
 POOLED = ["evidence"]
 # Whole tables of it, and as files.
 DATA = ["data", "data-file"]
-LISTS = ["studies", "hosts", "power", "own-tools", "reviews", *FACTS]
+LISTS = ["studies", "hosts", "power", "own-tools", "saved-views", "reviews", *FACTS]
 # What belongs to the lab and not to the study that it shares: a tool that measured
 # nothing in it is one.
-NOT_SHARED = {"power", "own-tools", "own-tool"}
+NOT_SHARED = {"power", "own-tools", "own-tool", "saved-views"}
 BY_STUDY = [*FACTS, *ANALYSES]
 OF_ONES_LABS = ["agents", "labs"]
 WITHOUT_LABS = {
@@ -168,6 +169,7 @@ def fill(lab, agent):
     Membership.objects.create(lab=lab, user=person, role="maintainer")
     publishing.published(study, person)
     write_comment(author=author_of(person), about=Thing(study), text="A secret")
+    save_view(name="A secret", address="/compare/", person=person, lab=lab)
     review_once_public(study)
 
 

@@ -11,6 +11,7 @@ from functools import partial
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
@@ -32,6 +33,7 @@ from benchmarks.plans.planning import create_plan
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
 from benchmarks.together.comments import Thing, author_of, write_comment
+from benchmarks.together.saved_views import save_view
 from benchmarks.uploads import intake, processing, rereading
 from dashboard.kit import waiting
 from dashboard.urls import urlpatterns
@@ -141,6 +143,9 @@ def fill(slug):
         "version_id": published(study).pk,
         "review_id": reviewed(study).pk,
         "job_id": study.publishing_jobs.create(person=keeper, stage="failed").pk,
+        "view_id": save_view(
+            name=secret, address="/compare/", person=None, lab=lab, agent="sender"
+        ).pk,
         "comment_id": commented(study, keeper).pk,
         "plan_id": planned(study, cell.system).pk,
         "person_id": keeper.pk,
@@ -257,7 +262,10 @@ def ask(client, name, ids):
     """Ask; return the status, and the text without what differs by chance."""
     address = address_of(name, ids)
     is_post = RULES[name].kind == "action"
-    answer = client.post(address, POSTED) if is_post else client.get(address)
+    with transaction.atomic():
+        answer = client.post(address, POSTED) if is_post else client.get(address)
+        # Everybody asks for the same: what one deletes is there for the next.
+        transaction.set_rollback(True)
     text = re.sub(rb'csrfmiddlewaretoken" value="\w+"', b"", answer.getvalue())
     text = re.sub(rb'href="/login/\?next=[^"]*"', b"", text)  # the address itself
     return answer.status_code, text

@@ -8,6 +8,7 @@ from benchmarks.comparing.profile import spectrum
 from benchmarks.evidence.pools import evidence_matrix
 from benchmarks.studies.examples import examples
 from benchmarks.studies.lists import overview
+from benchmarks.together.saved_views import visible_views
 from dashboard.kit.evidence_matrix import matrix_of
 from dashboard.kit.kept import Content, kept_page
 from dashboard.kit.viewers import keeps_any, person_of, viewer_of
@@ -19,7 +20,7 @@ from dashboard.pages.overview.tour import tour_links
 @kept_page
 def show_overview(request: HttpRequest) -> Content:
     """Show every study the viewer may see, all pairs, and where to begin."""
-    viewer = viewer_of(request)
+    viewer, person = viewer_of(request), person_of(request)
     cards = overview(viewer)
     bands = strips(spectrum(viewer))
     context = {
@@ -27,7 +28,8 @@ def show_overview(request: HttpRequest) -> Content:
         "totals": totals(cards),
         "strips": bands,
         "matrix": matrix_of(evidence_matrix(viewer)),
-        "is_first_visit": person_of(request) is None,
+        "is_first_visit": person is None,
+        "views": visible_views(viewer, person) if person else (),
         "may_make": keeps_any(request),
         "links": tour_links(examples(card.study for card in cards)),
     }
