@@ -42,8 +42,9 @@ PART: Final = 40
 """So many runs are uploaded before each step."""
 PAGES = ("/", f"/studies/first-lab/{STUDY}/", f"/studies/first-lab/{STUDY}/compare/")
 ARCHIVED_S: Final = 60.0
-Cell = tuple[int, float | None]
-"""How many runs, and their mean."""
+MOST_TOLD: Final = 5
+Cells = list[tuple[int, float]]
+"""Of a system and a case, by scenario and slot: how many runs, and their mean."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Holdings:
     """What a database holds: runs by key with status and samples, and its cells."""
 
     runs: dict[str, list[tuple[Any, ...]]]
-    cells: dict[tuple[str, str], Cell]
+    cells: dict[tuple[str, str], Cells]
 
     @classmethod
     def of(cls, connection: "psycopg.Connection[Any]") -> "Holdings":
@@ -63,15 +64,16 @@ class Holdings:
             " ORDER BY run.id"
         ):
             runs.setdefault(key, []).append(tuple(rest))
-        cells = {
-            (system, case): (n, mean)
-            for system, case, n, mean in connection.execute(
-                "SELECT system.fingerprint, kase.fingerprint, cell.n, cell.mean"
-                " FROM benchmarks_cell AS cell"
-                " JOIN benchmarks_system AS system ON system.id = cell.system_id"
-                " JOIN benchmarks_case AS kase ON kase.id = cell.case_id"
-            )
-        }
+        cells: dict[tuple[str, str], Cells] = {}
+        # An old version has other names for scenarios: their cells are told by value.
+        for system, case, n, mean in connection.execute(
+            "SELECT system.fingerprint, kase.fingerprint, cell.n, cell.mean"
+            " FROM benchmarks_cell AS cell"
+            " JOIN benchmarks_system AS system ON system.id = cell.system_id"
+            " JOIN benchmarks_case AS kase ON kase.id = cell.case_id"
+            " WHERE cell.n > 0 ORDER BY cell.n, cell.mean"
+        ):
+            cells.setdefault((system, case), []).append((n, mean))
         return cls(runs, cells)
 
 
@@ -83,7 +85,8 @@ class Outcome:
     runs: int
     lost: int
     doubled: int
-    wrong: int
+    differs: tuple[str, ...]
+    """What is there and is other than it was, with both."""
     unanswered: int
 
     @classmethod
@@ -99,12 +102,24 @@ class Outcome:
             lost=len(wanted.runs.keys() - both),
             doubled=sum(len(rows) - 1 for rows in found.runs.values())
             + len(found.runs.keys() - both),
-            wrong=sum(wanted.runs[key] != found.runs[key] for key in both)
-            + sum(
-                not _is_same(wanted.cells.get(it), found.cells.get(it)) for it in cells
+            differs=(
+                *(
+                    f"run {key}: {wanted.runs[key]}, now {found.runs[key]}"
+                    for key in sorted(both)
+                    if wanted.runs[key] != found.runs[key]
+                ),
+                *(
+                    f"cell {key}: {wanted.cells.get(key)}, now {found.cells.get(key)}"
+                    for key in sorted(cells)
+                    if not _is_same(wanted.cells.get(key), found.cells.get(key))
+                ),
             ),
             unanswered=sum(status != 200 for status in answers),
         )
+
+    @property
+    def wrong(self) -> int:
+        return len(self.differs)
 
     @property
     def is_good(self) -> bool:
@@ -112,19 +127,21 @@ class Outcome:
         return self.runs > 0 and not any(failures)
 
     def line(self) -> str:
-        return (
+        counts = (
             f"{self.name}: {self.runs} runs, {self.lost} lost, {self.doubled} doubled "
             f"or too many, {self.wrong} wrong, {self.unanswered} pages unanswered"
         )
+        return "\n    ".join((counts, *self.differs[:MOST_TOLD]))
 
 
-def _is_same(wanted: Cell | None, found: Cell | None) -> bool:
-    """Whether two cells are the same; another order of adding up is the last digits."""
-    if wanted is None or found is None or wanted[0] != found[0]:
+def _is_same(wanted: Cells | None, found: Cells | None) -> bool:
+    """Whether cells are the same; another order of adding up is the last digits."""
+    if wanted is None or found is None or len(wanted) != len(found):
         return False
-    if wanted[1] is None or found[1] is None:
-        return wanted[1] == found[1]
-    return math.isclose(wanted[1], found[1], rel_tol=1e-12)
+    return all(
+        one[0] == other[0] and math.isclose(one[1], other[1], rel_tol=1e-12)
+        for one, other in zip(wanted, found, strict=True)
+    )
 
 
 class Drill:

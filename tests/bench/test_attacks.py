@@ -88,6 +88,19 @@ def test_a_drill_counts_what_is_missing_too_much_and_other():
     assert drill.Outcome.of("backup", wanted, wanted, [200]).is_good
 
 
+def test_a_drill_tells_each_result_of_a_system_and_case():
+    place = ("xen", "iperf")
+    wanted = drill.Holdings({}, {place: [(1, 9.28), (1, 27.17)]})
+    found = drill.Holdings({}, {place: [(1, 9.28), (1, 27.2)]})
+
+    outcome = drill.Outcome.of("upgrade", wanted, found, [])
+
+    assert outcome.wrong == 1
+    assert "27.17" in outcome.line()
+    assert "27.2)" in outcome.line()
+    assert not drill.Outcome.of("upgrade", wanted, wanted, []).wrong
+
+
 def test_a_control_that_was_not_found_fails(capsys):
     assert verdict(is_good=False, control=True, is_found=lambda: True) == 0
     assert verdict(is_good=True, control=True, is_found=lambda: False) == 1
