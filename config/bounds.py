@@ -1,8 +1,8 @@
 """What a request may claim, how long the database works for it, and who keeps it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from ipaddress import ip_address
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -10,11 +10,38 @@ from django.db.backends.signals import connection_created
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_cache_control
+from django.utils.http import parse_header_parameters
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 # What browsers send forms in. Python knows codecs that are no character sets.
 CHARSETS: Final = {"utf-8", "us-ascii", "ascii", "iso-8859-1", "latin-1", ""}
 USUAL_PORTS: Final = {"80", "443"}
+# A codec of no name: Django takes none for it, and the request is refused below.
+NO_CHARSET: Final = "application/octet-stream; charset=unknown"
+
+
+def charsets(application: "WSGIApplication") -> "WSGIApplication":
+    """Let no request pick the codec that its address is read by.
+
+    Django reads the address while it makes its request, before any middleware: Python's
+    idna cannot be asked to replace what it does not know, and that was a 500.
+    """
+
+    def answer(
+        environ: dict[str, Any], start_response: "StartResponse"
+    ) -> Iterable[bytes]:
+        try:
+            _, named = parse_header_parameters(environ.get("CONTENT_TYPE", ""))
+        except ValueError:
+            named = {"charset": "unknown"}
+        if named.get("charset", "").lower() not in CHARSETS:
+            environ["CONTENT_TYPE"] = NO_CHARSET
+        return application(environ, start_response)
+
+    return answer
 
 
 def bounds(get_response: GetResponse) -> GetResponse:

@@ -4,7 +4,7 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from config.bounds import bound_statements
+from config.bounds import bound_statements, charsets
 from config.celery import app as celery_app
 
 __all__ = ["application", "celery_app"]  # tasks find their broker through the latter
@@ -12,4 +12,4 @@ __all__ = ["application", "celery_app"]  # tasks find their broker through the l
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 bound_statements()
-application = get_wsgi_application()
+application = charsets(get_wsgi_application())

@@ -20,8 +20,14 @@ MOST_CELLS: Final = 50
 LAB: Final = """
     COALESCE(NULLIF(study.institution, ''), NULLIF(study.author, ''), lab.name)
 """
+# The questions asked come first: by them the index is looked into, once each.
+_EFFECTS: Final = f"{Effect._meta.db_table} AS effect"
+_ASKED: Final = f"""
+    unnest(%(hypervisors)s::text[], %(works)s::text[]) AS asked (hypervisor, work)
+    JOIN {_EFFECTS}
+    ON effect.hypervisor = asked.hypervisor AND effect.work = asked.work
+"""
 _FROM: Final = f"""
-    FROM {Effect._meta.db_table} AS effect
     JOIN {Study._meta.db_table} AS study ON study.id = effect.study_id
     JOIN {Lab._meta.db_table} AS lab ON lab.id = study.lab_id
     JOIN {Case._meta.db_table} AS benchmark ON benchmark.id = effect.case_id
@@ -48,10 +54,8 @@ _KNOWN: Final = "effect.variance IS NULL, effect.log_ratio IS NULL"
 QUESTIONS: Final = f"""
     SELECT effect.hypervisor, effect.work, effect.host_id, {LAB} AS measured_by,
            benchmark.tool, benchmark.metric, effect.obstacle, {_AVERAGES}
-    {_FROM}
-    WHERE {SEEN} AND (effect.hypervisor, effect.work) IN (
-        SELECT * FROM unnest(%(hypervisors)s::text[], %(works)s::text[])
-    )
+    FROM {_ASKED} {_FROM}
+    WHERE {SEEN}
     GROUP BY effect.hypervisor, effect.work, effect.host_id, measured_by,
              benchmark.tool, benchmark.metric, effect.obstacle, {_KNOWN}
 """
@@ -68,13 +72,10 @@ ORIGINS: Final = f"""
            min(effect.log_ratio), max(effect.log_ratio), host.slug, host.title,
            study.id, lab.slug, study.slug, study.title, study.author,
            study.institution, study.published, study.data_licence
-    {_FROM}
+    FROM {{effects}} {_FROM}
     JOIN {System._meta.db_table} AS system ON system.id = effect.system_id
     JOIN {Host._meta.db_table} AS host ON host.id = effect.host_id
     WHERE {SEEN} AND effect.work <> ''
-          AND (NOT %(asked)s OR (effect.hypervisor, effect.work) IN (
-              SELECT * FROM unnest(%(hypervisors)s::text[], %(works)s::text[])
-          ))
           AND (%(studies)s::bigint[] IS NULL OR study.id = ANY(%(studies)s))
     GROUP BY effect.hypervisor, effect.work, effect.host_id, measured_by,
              benchmark.tool, benchmark.metric, effect.obstacle, study.id, lab.id,
@@ -138,11 +139,8 @@ def parts_by_question(
     viewer: Viewer, questions: Collection[Question]
 ) -> Iterator[tuple[Question, Part]]:
     """Yield all parts that the viewer may see of some questions, in one query."""
-    named: dict[str, Any] = {
-        "labs": sorted(viewer.lab_ids),
-        "hypervisors": [question.hypervisor for question in questions],
-        "works": [question.work for question in questions],
-    }
+    labs = sorted(viewer.lab_ids)
+    named: dict[str, Any] = {"labs": labs, **_columns(questions)}
     with connection.cursor() as cursor:
         cursor.execute(QUESTIONS, named)
         for hypervisor, work, *rest in cursor.fetchall():
@@ -166,13 +164,12 @@ def evidence_origins(
     """
     named: dict[str, Any] = {
         "labs": sorted(viewer.lab_ids),
-        "asked": questions is not None,
-        "hypervisors": [question.hypervisor for question in questions or ()],
-        "works": [question.work for question in questions or ()],
+        **_columns(questions or ()),
         "studies": None if studies is None else sorted(studies),
     }
     with connection.cursor() as cursor:
-        cursor.execute(ORIGINS, named)
+        effects = _EFFECTS if questions is None else _ASKED
+        cursor.execute(ORIGINS.format(effects=effects), named)
         rows = cursor.fetchall()
     found: dict[Question, list[Found]] = defaultdict(list)
     for row in rows:
@@ -190,6 +187,14 @@ def evidence_origins(
             )
         )
     return dict(found)
+
+
+def _columns(questions: Collection[Question]) -> dict[str, list[str]]:
+    once = sorted(set(questions))
+    return {
+        "hypervisors": [question.hypervisor for question in once],
+        "works": [question.work for question in once],
+    }
 
 
 def _part(row: Sequence[Any]) -> Part:

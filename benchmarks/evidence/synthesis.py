@@ -251,6 +251,14 @@ def _units(parts: Iterable[Part], kept: set[str]) -> list[Unit]:
             by_unit[part.unit].append(part)
     units = []
     for key, members in by_unit.items():
+        if len(members) == 1:
+            # As most do that many labs measured: nothing is averaged.
+            (part,) = members
+            variance = None if part.sd is None else part.sd**2
+            reach = None if part.sd is None else _reach(part)
+            log_ratio = part.log_ratio or 0.0
+            units.append(Unit(key, part.lab, log_ratio, variance, part.cells, reach))
+            continue
         replicated = [part for part in members if part.sd is not None]
         used = replicated or members
         benchmarks: dict[tuple[str, str], list[Part]] = defaultdict(list)

@@ -4,8 +4,9 @@ from ipaddress import ip_network
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.core.wsgi import get_wsgi_application
 from django.db import OperationalError, connection
-from django.test import Client
+from django.test import Client, RequestFactory
 
 from config import bounds
 
@@ -40,6 +41,24 @@ def test_a_form_chooses_no_codec(db, path, codec):
     answer = client.generic("POST", path, body, content_type=kind)
 
     assert answer.status_code == 415
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [f"text/plain; charset={codec}" for codec in CODECS] + ["a/b; charset*=x'y'z"],
+)
+def test_an_address_is_read_by_no_codec_that_a_request_names(db, kind):
+    """Django reads it before any middleware: `idna` was a 500."""
+    environ = (
+        RequestFactory().get("/labs/", {"show": "=1+1"}, content_type=kind).environ
+    )
+    environ |= {"HTTP_HOST": "testserver", "CONTENT_TYPE": kind}
+    said = []
+
+    application = bounds.charsets(get_wsgi_application())
+    b"".join(application(environ, lambda status, _headers: said.append(status)))
+
+    assert said == ["415 Unsupported Media Type"]
 
 
 @pytest.mark.parametrize("method", ["options", "put", "delete", "trace"])
