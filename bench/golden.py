@@ -281,7 +281,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Upload what repeats runs, and print what is said of it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("studies", nargs="+", help="names of tables, without .csv")
+    parser.add_argument("studies", nargs="*", help="names of tables, without .csv")
     parser.add_argument("--url", default="http://127.0.0.1:8000")
     parser.add_argument("--token-file", type=Path, required=True)
     parser.add_argument(

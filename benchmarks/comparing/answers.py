@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import exp, log, log1p
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from benchmarks.analysis.intervals import normal_quantile
 from benchmarks.analysis.verdicts import CONFIDENCE
@@ -27,8 +27,7 @@ SURE: Final = normal_quantile((1 + CONFIDENCE) / 2)
 Kind = Literal["compared", "alone", "nothing"]
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
+class Effects(NamedTuple):
     """What one system kept at one class of work, of its study's effects.
 
     ``ratios`` of the ``cells`` have a ratio to native that counts; ``low`` and ``high``

@@ -329,7 +329,7 @@ def _effects(viewer: Viewer) -> list[Effects]:
         *("study_id", "system_id", "host_id", "work", "cells", "ratios"),
         *("low", "high", "total", "fewest", "most", "flagged"),
     )
-    return [Effects(*row) for row in kept.order_by().values_list(*names)]
+    return list(map(Effects._make, kept.order_by().values_list(*names)))
 
 
 def _sides(found: Iterable[Effects]) -> dict[SideKey, Side]:

@@ -68,7 +68,7 @@ ORIGINS: Final = f"""
     SELECT effect.hypervisor, effect.work, effect.host_id, {LAB} AS measured_by,
            benchmark.tool, benchmark.metric, effect.obstacle, {_AVERAGES},
            effect.virtualization, {_PATH} AS path,
-           (array_agg(effect.cell_id ORDER BY effect.cell_id))[:{MOST_CELLS}],
+           array_agg(effect.cell_id),
            min(effect.log_ratio), max(effect.log_ratio), host.slug, host.title,
            study.id, lab.slug, study.slug, study.title, study.author,
            study.institution, study.published, study.data_licence
@@ -181,7 +181,8 @@ def evidence_origins(
                 host=HostRead(row[2], *row[16:18]),
                 virtualization=virtualization,
                 path=path,
-                cell_ids=tuple(cell_ids),
+                # Sorted here: for it PostgreSQL would sort all rows by all their names.
+                cell_ids=tuple(sorted(cell_ids)[:MOST_CELLS]),
                 lowest=lowest,
                 highest=highest,
             )

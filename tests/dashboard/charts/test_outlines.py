@@ -7,7 +7,7 @@ import pytest
 from dashboard.charts.bars import Line, RowBars, bar_chart, line_chart
 from dashboard.charts.chart import Axis, Bars, Chart, Panel, row_axis
 from dashboard.charts.dots import Dot, Series, dot_plot
-from dashboard.charts.forest import ForestMark, forest_chart
+from dashboard.charts.forest import ForestMark, forest_chart, forest_marks
 from dashboard.charts.outlines import Entry, Group, outline
 
 SERIES = [
@@ -36,6 +36,22 @@ def test_a_chart_in_the_colours_of_tokens_keeps_its_height_on_a_phone():
     figure = replace(dots(0), names_colours=True)
 
     assert outline(figure).narrow_height == outline(figure).height
+
+
+def test_a_labs_long_name_is_short_beside_a_forest_and_whole_elsewhere():
+    lab = "Ludwig-Maximilians-Universität München, Institut für Informatik"
+    none = {"mean": None, "interval": None, "predicted": None}
+    unit = {"lab": lab, "year": "2010", "ratio": 0.9, "interval": (0.8, 1.0)}
+    unit |= {"weight": 1.0, "is_single_run": False, "is_pooled": False}
+    record = {"units": [unit], "pool": none, "single_runs": none}
+
+    (mark,) = forest_marks(record)
+    (panel,) = forest_chart([mark], axis_title="ratio").panels
+
+    assert mark.name == f"{lab}, 2010"
+    ((_place, shown),) = panel.y.ticks
+    assert shown.endswith("…, 2010")
+    assert len(shown) < 40
 
 
 def test_a_forest_has_names_above_its_rows_on_a_phone():
