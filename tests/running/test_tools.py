@@ -146,7 +146,14 @@ def test_the_build_machine_runs_the_command_of_the_readme():
 FAILS = """
 case "$*" in
     "test PYTHON=python3.11") exit 2 ;;
+    "chaos "*) [ -e tried ] || { echo >tried; exit 2; } ;;
 esac"""
+ATTACKS = [
+    "make chaos SECONDS=30 SEED=327",
+    "make fuzz REQUESTS=600 SEED=327",
+    "make overload SECONDS=10 SEED=327 ARGS=--any-speed",
+    "make leaks MOST=300 SEED=327",
+]
 
 
 def build_machine(folder, *, user, is_fit, failed=()):
@@ -162,6 +169,7 @@ def build_machine(folder, *, user, is_fit, failed=()):
         "bin/make": 'echo "make $*"' + (FAILS if failed else ""),
         "bin/id": f"echo {user}",
         "bin/date": "echo 327",
+        "bin/git": f"exit {0 if is_fit else 1}",
         "bin/apt-get": 'shift $(($# - 1)); echo "apt-get $1"',
         ".venv/bin/python": 'case "$*" in\n'
         "    *--packages) echo qemu-system-x86 ;;\n"
@@ -204,6 +212,8 @@ def test_the_build_machine_installs_the_lab_and_boots_a_guest(tmp_path):
         "make test PYTHON=python3.11",
         "make test-proofs",
         "make test-pythons NEWEST=1",
+        *ATTACKS,
+        "make drill",
         "apt-get --quiet",
         "apt-get prometheus",
         "make test-prometheus",
@@ -225,7 +235,9 @@ def test_a_build_machine_without_qemu_says_so_loudly(tmp_path):
         "make test PYTHON=python3.11",
         "make test-proofs",
         "make test-pythons NEWEST=1",
+        *ATTACKS,
     ]
+    assert "make drill WAS NOT RUN" in done.stderr
     assert "make test-prometheus WAS NOT RUN" in done.stderr
     assert "make test-probe WAS NOT RUN" in done.stderr
     assert "make lab-short WAS NOT RUN" in done.stderr
@@ -242,6 +254,7 @@ def test_what_failed_on_a_build_machine_is_run_once_more_alone(tmp_path):
         "make test-proofs",
     ]
     assert "a.py::test_a" in done.stderr
+    assert done.stdout.splitlines().count(ATTACKS[0]) == 2
 
 
 def test_six_failed_tests_are_no_bad_luck(tmp_path):
