@@ -12,7 +12,8 @@ RUN python -m venv /opt/venv \
 FROM python:3.12-slim
 RUN groupadd --system --gid 10001 virtlab \
     && useradd --system --uid 10001 --gid virtlab --no-create-home virtlab \
-    && install --directory --owner=virtlab --group=virtlab --mode=0700 /var/lib/virtlab
+    && install --directory --owner=virtlab --group=virtlab --mode=0700 \
+        /var/lib/virtlab /var/lib/virtlab-exports
 COPY --from=packages /opt/venv /opt/venv
 WORKDIR /srv/virtlab
 COPY . .

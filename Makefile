@@ -121,6 +121,13 @@ test-tex: dev ## compile the exported LaTeX with a real TeX, in the classes of j
 test-prometheus: dev ## load monitoring/ into a real Prometheus that scrapes a product
 	$(PYTEST) -m prometheus tests/product $(ARGS)
 
+# Debian, as root, with a Python 3.12: apt-get install --no-install-recommends \
+#         $(.venv/bin/python -m tests.podman --packages)
+.PHONY: test-compose
+test-compose: dev ## start docker-compose.yml in containers, kill each, restore its backup (STORE=folder keeps its Debian)
+	@$(IN) -m tests.podman
+	STORE=$(STORE) $(PYTEST) -n0 -m compose tests/product $(ARGS)
+
 .PHONY: check
 check: dev lint types migrations test docs-check ## run all checks and all tests
 

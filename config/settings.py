@@ -243,4 +243,4 @@ METRICS_PORT = env.whole_number("METRICS_PORT", 0)
 # How long a web process works on one file of `/api/v1/data/`, and where it lies until
 # it is sent: on a disk, for `/tmp` is often memory.
 DATA_TIMEOUT_S = env.whole_number("DATA_TIMEOUT_S", 600)
-DATA_FOLDER = VAR / "exports"
+DATA_FOLDER = Path(env.text("DATA_FOLDER", str(VAR / "exports")))

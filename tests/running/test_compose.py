@@ -1,5 +1,7 @@
 """The production form, as far as it can be checked without a container engine.
 
+With one: tests/product/test_compose.py.
+
 Every option in it is given to the program it is meant for, or looked up there.
 """
 
@@ -24,7 +26,7 @@ from tests.running.watching import wait_until
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-LASTING = ("web", "worker", "sweeper", "postgres", "redis")
+LASTING = ("web", "worker", "sweeper", "postgres", "redis", "proxy")
 PRODUCT = ("web", "worker", "sweeper", "prepare", "reference")
 SECRETS = {"SECRET_KEY", "POSTGRES_PASSWORD", "DATABASE_PASSWORD"}
 GUNICORN = {option for setting in KNOWN_SETTINGS for option in setting.cli or ()}
@@ -41,9 +43,10 @@ def image_command() -> list[str]:
 
 
 def test_it_has_every_process_and_both_servers():
-    assert set(SERVICES) == {*PRODUCT, "postgres", "redis"}
+    assert set(SERVICES) == {*PRODUCT, "postgres", "redis", "proxy"}
     assert SERVICES["postgres"]["image"] == "postgres:18"
     assert SERVICES["redis"]["image"].startswith("redis:")
+    assert SERVICES["proxy"]["image"].startswith("caddy:")
 
 
 @pytest.mark.parametrize("name", LASTING)
@@ -61,14 +64,14 @@ def test_every_container_has_the_least_rights(name):
 
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
-    assert service.get("read_only", False) is (name in PRODUCT)
+    assert service.get("read_only", False) is (name in {*PRODUCT, "proxy"})
     assert "privileged" not in service
 
 
 def test_the_data_lie_in_volumes_where_the_images_keep_them():
     mounted = {
         volume.split(":")[0]: (name, volume.split(":")[1])
-        for name in ("postgres", "redis", "prepare")
+        for name in ("postgres", "redis", "prepare", "proxy", "web")
         for volume in SERVICES[name]["volumes"]
         if not volume.startswith(".")
     }
@@ -76,16 +79,30 @@ def test_the_data_lie_in_volumes_where_the_images_keep_them():
     assert mounted == {
         "postgres": ("postgres", "/var/lib/postgresql"),
         "redis": ("redis", "/data"),
-        "var": ("prepare", "/var/lib/virtlab"),
+        "proxy": ("proxy", "/data"),
+        "var": ("web", "/var/lib/virtlab"),
+        "exports": ("web", COMPOSE["x-product"]["environment"]["DATA_FOLDER"]),
     }
     assert set(mounted) == set(COMPOSE["volumes"])
+    assert "var:/var/lib/virtlab:ro" in SERVICES["web"]["volumes"]
+    assert SERVICES["prepare"]["volumes"] == ["var:/var/lib/virtlab"]
     assert "VOLUME /var/lib/virtlab" in DOCKERFILE
+    assert "/var/lib/virtlab /var/lib/virtlab-exports" in DOCKERFILE
 
 
-def test_only_web_is_reachable_and_only_from_this_machine_unless_told():
-    assert [name for name in SERVICES if "ports" in SERVICES[name]] == ["web"]
-    assert SERVICES["web"]["ports"][0].startswith("${BIND:-127.0.0.1}:")
+def test_only_the_proxy_is_reachable_and_only_from_this_machine_unless_told():
+    assert [name for name in SERVICES if "ports" in SERVICES[name]] == ["proxy"]
+    assert SERVICES["proxy"]["ports"][0].startswith("${BIND:-127.0.0.1}:")
+    outside = [name for name in SERVICES if "outside" in SERVICES[name]["networks"]]
+    assert outside == ["proxy"]
     assert COMPOSE["networks"]["inside"] == {"internal": True}
+    assert COMPOSE["networks"]["front"]["internal"] is True
+    front = [name for name in SERVICES if "front" in SERVICES[name]["networks"]]
+    assert front == ["web", "proxy"]
+    # It alone says whom web is asked by.
+    subnet = COMPOSE["networks"]["front"]["ipam"]["config"][0]["subnet"]
+    trusted = COMPOSE["x-product"]["environment"]["TRUSTED_PROXIES"]
+    assert trusted.startswith(f"{subnet},")
     for name in ("postgres", "redis"):
         assert SERVICES[name]["networks"] == ["inside"]
 
@@ -103,7 +120,10 @@ def test_nothing_secret_is_written_down_or_has_a_default():
     assert not re.search(
         r"(?i)(ENV|ARG)\s[^\n]*(key|password|secret|token)", DOCKERFILE
     )
-    assert {".env", "var*", ".git"} <= set((ROOT / ".dockerignore").read_text().split())
+    kept_out = set((ROOT / ".dockerignore").read_text().split())
+    assert {".env", "settings.env", "certificates", "var*", ".git"} <= kept_out
+    never_committed = set((ROOT / ".gitignore").read_text().split())
+    assert {"/.env", "/settings.env", "/certificates/"} <= never_committed
 
 
 def test_make_up_draws_every_secret():

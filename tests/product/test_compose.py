@@ -1,0 +1,272 @@
+"""The production form, started: every service of docker-compose.yml in a container.
+
+On stand-ins for the official images (`tests/podman.py`), by a reader of the file
+(`tests/stack.py`). Run with `make test-compose`.
+"""
+
+import http.client
+import json
+import os
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+from urllib.request import urlopen
+
+import pytest
+
+from agents.client import Client
+from benchmarks.reference.documents import reference_study
+from running.product import free_port, wait_until_processed
+from tests.podman import Podman
+from tests.stack import Stack, wait_for
+
+pytestmark = [pytest.mark.compose, pytest.mark.timeout(900)]
+
+STUDY = "ufcg-2026-power9"
+PART = 40
+"""So many runs are uploaded while a container is killed."""
+PRODUCT = ("web", "worker", "sweeper")
+OURS = 10001
+LASTING = (*PRODUCT, "postgres", "redis", "proxy")
+NAME = "lab.example.org"
+TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"
+CHECKSUM = (
+    "SELECT '{0}', count(*), md5(string_agg(t::text, '' ORDER BY t::text)) FROM {0} t"
+)
+
+
+@pytest.fixture(scope="module")
+def podman(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Podman]:
+    """A store with all images. STORE=folder keeps that of Debian for the next time."""
+    kept = os.environ.get("STORE")
+    engine = Podman(Path(kept) if kept else tmp_path_factory.mktemp("podman") / "all")
+    # A run that was killed may have left some.
+    engine.remove_containers()
+    engine.make_base_images()
+    engine.build_product()
+    yield engine
+    engine.remove_containers()
+    assert not engine.text("ps", "--all", "--quiet")
+    if not kept:
+        engine.remove()
+        assert not engine.folder.exists()
+
+
+@pytest.fixture(scope="module")
+def stack(podman: Podman) -> Stack:
+    """The first installation: what `make up` starts."""
+    stack = Stack(podman, "virtlab", environment("172.30.237.0/28"))
+    stack.make()
+    stack.up()
+    stack.wait_until_healthy(*LASTING)
+    return stack
+
+
+def environment(network: str, **more: str) -> dict[str, str]:
+    """Return what .env would hold, with the ports and networks of a test."""
+    return {
+        "SECRET_KEY": "0" * 64,
+        "POSTGRES_PASSWORD": "the owner's",
+        "DATABASE_PASSWORD": "0" * 64,
+        "OWNER_DATABASE_PASSWORD": "1" * 64,
+        "ALLOWED_HOSTS": "localhost",
+        "PORT": str(free_port()),
+        "FRONT_NETWORK": network,
+        **more,
+    }
+
+
+def client(stack: Stack, token: str) -> Client:
+    return Client(f"http://127.0.0.1:{stack.environment['PORT']}", token, 120)
+
+
+def token_of(stack: Stack) -> str:
+    return stack.execute("web", "cat", "/var/lib/virtlab/upload-token").decode().strip()
+
+
+def test_it_runs_with_the_least_rights(stack):
+    for service in PRODUCT:
+        status = stack.execute(service, "cat", "/proc/1/status").decode()
+        said = dict(
+            line.split(":\t", 1) for line in status.splitlines() if ":\t" in line
+        )
+        assert said["Uid"].split() == [str(OURS)] * 4, service
+        assert {int(said[f"Cap{kind}"], 16) for kind in ("Prm", "Eff", "Bnd")} == {0}
+        assert said["NoNewPrivs"] == "1"
+        root, *_ = stack.execute(service, "cat", "/proc/mounts").decode().splitlines()
+        assert "ro" in root.split()[3].split(","), service
+
+
+def test_only_the_product_reaches_the_servers(stack):
+    """Nobody else does, and the product itself has no way out."""
+    for service, host, port in (
+        ("web", "postgres", 5432),
+        ("worker", "redis", 6379),
+        ("web", "worker", None),
+    ):
+        said = stack.execute(service, "python", "-c", ASK.format(host, port))
+        assert said.decode().strip() == ("there" if port else "known"), host
+    assert stack.execute("web", "python", "-c", ASK.format("192.0.2.1", 443)) == b"-\n"
+
+
+ASK = """
+import socket
+try:
+    if {1}: socket.create_connection(("{0}", {1}), 3); print("there")
+    else: socket.gethostbyname("{0}"); print("known")
+except OSError: print("-")
+"""
+
+
+@pytest.fixture(scope="module")
+def uploads(stack: Stack) -> "Uploads":
+    return Uploads(stack)
+
+
+class Uploads:
+    """A published study, uploaded piece by piece through the proxy."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack, study = stack, reference_study(STUDY)
+        self.runs = iter(study.runs)
+        self.sent: list[str] = []
+        self.client = client(stack, token_of(stack))
+        self.client.create_study(study.document)
+        for tool in study.own_tools:
+            self.client.declare_tool(tool)
+        for host in study.hosts:
+            self.client.register_host(host)
+
+    def go_on(self) -> None:
+        """Upload the next runs, each alone: there is something to do for a while."""
+        for _, run in zip(range(PART), self.runs, strict=False):
+            answer = self.client.request("POST", "runs/", run)
+            assert answer["key"] == run["key"]
+            self.sent.append(run["key"])
+
+    def stored(self) -> list[tuple[str, str]]:
+        """Return key and status of all runs there are."""
+        rows = query(self.stack, "SELECT key, status FROM benchmarks_run")
+        return [(key, status) for key, status in rows]
+
+
+def query(stack: Stack, sql: str) -> list[list[str]]:
+    told = stack.execute(
+        "postgres",
+        *("psql", "--username=postgres", "--dbname=virtlab", "--no-psqlrc"),
+        *("--tuples-only", "--no-align", "--command", sql),
+    )
+    return [line.split("|") for line in told.decode().splitlines()]
+
+
+def test_files_of_data_have_a_folder_that_web_may_write(uploads):
+    uploads.go_on()
+    wait_until_processed(uploads.client)
+
+    with urlopen(f"{uploads.client.url}data/runs/csv/") as answer:
+        assert answer.read().count(b"\n") > PART
+
+
+@pytest.mark.parametrize("service", LASTING)
+def test_a_killed_container_comes_back_and_nothing_is_lost(service, stack, uploads):
+    uploading = threading.Thread(target=uploads.go_on)
+    before = len(uploads.sent)
+    uploading.start()
+    wait_for(lambda: len(uploads.sent) > before + PART // 4)
+
+    stack.wait_until_back(service, stack.crash(service))
+
+    uploading.join()
+    wait_until_processed(uploads.client)
+    assert len(uploads.sent) == before + PART
+    assert sorted(uploads.stored()) == sorted((key, "parsed") for key in uploads.sent)
+
+
+def checksums(stack: Stack) -> list[list[str]]:
+    """Return of every table its rows and their checksum, once nothing changes."""
+    tables = [name for [name] in query(stack, TABLES)]
+    union = " UNION ALL ".join(map(CHECKSUM.format, tables))
+    last: list[list[str]] = []
+    while last != (found := sorted(query(stack, union))):
+        last = found
+        time.sleep(3)
+    return found
+
+
+def test_a_backup_is_restored_into_a_second_installation(stack, uploads, podman):
+    """With HTTPS this time, and the commands of docs/operations.md."""
+    held = checksums(stack)
+    dump = stack.execute("postgres", *["pg_dump", "-U", "postgres", "-Fc", "virtlab"])
+    ports = {name: str(free_port()) for name in ("HTTP_PORT", "HTTPS_PORT")}
+    second = Stack(
+        podman,
+        "second",
+        environment(
+            "172.30.237.16/28",
+            ALLOWED_HOSTS=NAME,
+            ALLOWED_PORTS=ports["HTTPS_PORT"],
+            TLS="tls internal",
+            BIND="127.0.0.1",
+            **ports,
+        ),
+        "compose/https.yml",
+    )
+    second.make()
+    second.up("postgres", "redis")
+    second.wait_until_healthy("postgres", "redis")
+
+    second.execute("postgres", *RESTORE.split(), input=dump)
+
+    assert checksums(second) == held
+    second.up()
+    second.wait_until_healthy(*LASTING)
+    moved = asked(second, "/api/v1/labs/", secure=False)
+    assert (moved.status, moved.headers["Location"]) == (
+        308,
+        f"https://{NAME}/api/v1/labs/",
+    )
+    page = asked(second, "/")
+    assert (page.status, "max-age" in page.headers["Strict-Transport-Security"]) == (
+        200,
+        True,
+    )
+    address, token = f"comparisons/?study=first-lab/{STUDY}", token_of(stack)
+    there = asked(second, f"/api/v1/{address}", token=token)
+    assert json.loads(there.body) == client(stack, token).get(address)
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def asked(stack: Stack, path: str, *, secure: bool = True, token: str = "") -> Answer:
+    """Ask the second installation; over TLS trust nobody but its own authority."""
+    port = int(stack.environment["HTTPS_PORT" if secure else "HTTP_PORT"])
+    with socket.create_connection(("127.0.0.1", port), 60) as plain:
+        connection = http.client.HTTPConnection(NAME, port)
+        connection.sock = plain
+        if secure:
+            root = "/data/caddy/pki/authorities/local/root.crt"
+            trusted = stack.execute("proxy", "cat", root).decode()
+            context = ssl.create_default_context(cadata=trusted)
+            connection.sock = context.wrap_socket(plain, server_hostname=NAME)
+        headers = {"Host": f"{NAME}:{port}" if secure else NAME, "Connection": "close"}
+        if token:
+            headers["Authorization"] = f"Token {token}"
+        with closing(connection):
+            connection.request("GET", path, headers=headers)
+            with connection.getresponse() as answer:
+                return Answer(answer.status, dict(answer.headers), answer.read())
+
+
+RESTORE = (
+    "pg_restore -U postgres --clean --if-exists --no-owner --role=virtlab"
+    " --exit-on-error --single-transaction --dbname=virtlab"
+)
