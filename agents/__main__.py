@@ -21,6 +21,7 @@ COMMANDS = (
     ("push", "keep what tools printed, and send it"),
     ("power", "read a power meter of this machine, and send what it says"),
     ("spool", "look at what waits to be sent; send, retry"),
+    ("bundle", "carry what waits to a server this machine cannot reach, signed"),
     ("watch", "send the spool whenever the server can be reached"),
     ("timeserver", "tell the time to guests whose clocks lie"),
 )

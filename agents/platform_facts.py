@@ -75,3 +75,14 @@ def printable_all(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [printable_all(inner) for inner in value]
     return printable(value.rstrip("\0")) if isinstance(value, str) else value
+
+
+def host_document(slug: str) -> Dict[str, Any]:
+    """Return what registers this machine: its facts, unless this is a guest of it."""
+    facts = gather_platform()
+    is_guest = bool(facts.pop("platform")["layers"])
+    # Steal counts on: the same machine would look like another.
+    for name in ("evidence", "agent", "steal"):
+        facts.pop(name, None)
+    # A guest's facts are not the machine's, so they stay with its runs.
+    return {"slug": slug, "facts": {} if is_guest else facts}

@@ -4,6 +4,7 @@ from django.urls import path, re_path, register_converter
 
 from api.agents import AgentsView
 from api.bulk import BulkView
+from api.bundles import BundlesView
 from api.cases import CasesView, CaseView
 from api.cells import CellsView
 from api.comments import CommentsView, CommentView
@@ -68,6 +69,7 @@ urlpatterns = [
     path("cases/<int:pk>/", CaseView.as_view(), name="case"),
     path("hosts/", HostsView.as_view(), name="hosts"),
     path("hosts/<int:pk>/", HostView.as_view(), name="host"),
+    path("bundles/", BundlesView.as_view(), name="bundles"),
     path("labs/", LabsView.as_view(), name="labs"),
     path("own-tools/", OwnToolsView.as_view(), name="own-tools"),
     path("own-tools/<int:pk>/", OwnToolView.as_view(), name="own-tool"),

@@ -188,6 +188,7 @@ ROUTES: Final[dict[str, Route]] = {
     "lab": Route(walked=("/labs/alpha-lab/",)),
     "members": Route(walked=("/labs/alpha-lab/members/",), nobody=302),
     "tokens": keepers("/labs/alpha-lab/tokens/"),
+    "bundles": keepers("/labs/alpha-lab/bundles/"),
     "audit-log": keepers("/labs/alpha-lab/audit-log/"),
     "own-tools": Route(walked=("/labs/alpha-lab/tools/",)),
     "declare-tool": keepers("/labs/alpha-lab/declare-tool/"),

@@ -201,6 +201,8 @@ LAB_PREVIEWS_PER_MINUTE = env.whole_number("LAB_PREVIEWS_PER_MINUTE", 3_000)
 PREVIEWS_PER_MINUTE = env.whole_number("PREVIEWS_PER_MINUTE", 120)
 PREVIEW_LIMIT_CHARACTERS = env.whole_number("PREVIEW_LIMIT_CHARACTERS", 2_000_000)
 UPLOAD_LIMIT_RATIO = 100
+# Who knows what a document in a bundle may hold: the API, which no page calls.
+BUNDLE_DOCUMENTS = "api.bundles.store_documents"
 BULK_LIMIT_LINES = 10_000
 
 REST_FRAMEWORK = {

@@ -7,6 +7,9 @@ read from standard input, so that it stands in no list of processes:
 
 `--study` and `--host` are then taken for every push that names none. `--host` also
 registers the machine; on a machine without a hypervisor its facts go with it.
+
+`--offline` asks nobody: for a machine that reaches no server, whose runs are carried
+there (`bundle`). The server is then the one that will take them.
 """
 
 import argparse
@@ -28,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time-server", default="", help="tcp://host:port; the server unless told"
     )
+    parser.add_argument(
+        "--offline", action="store_true", help="ask nobody: runs are carried (bundle)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -47,8 +53,14 @@ def run(options: argparse.Namespace) -> int:
     enrolment = Enrolment(
         server, token, options.study, options.host, options.time_server
     )
-    client = Client(enrolment.server, enrolment.token, patience_s=10)
     console = Console()
+    if options.offline:
+        from agents.bundles import signing
+
+        signing(enrolment.token)  # else nothing could be signed
+        console.say("Nobody was asked. Written: %s" % save_enrolment(enrolment))
+        return exits.DONE
+    client = Client(enrolment.server, enrolment.token, patience_s=10)
     console.say("Virtlab %s answers." % ask_health(client)["version"])
     ask_token(client)
     # Nothing is written before all of it is known to work.
@@ -63,17 +75,10 @@ def run(options: argparse.Namespace) -> int:
     if enrolment.host:
         # Register the machine; one that is there already is fine, whatever it states.
         from agents.client import RefusedError
-        from agents.platform_facts import gather_platform
+        from agents.platform_facts import host_document
 
-        facts = gather_platform()
-        is_guest = bool(facts.pop("platform")["layers"])
-        # Steal counts on: the same machine would look like another.
-        for name in ("evidence", "agent", "steal"):
-            facts.pop(name, None)
-        # A guest's facts are not the machine's, so they stay with its runs.
-        host = {"slug": enrolment.host, "facts": {} if is_guest else facts}
         try:
-            client.register_host(host)
+            client.register_host(host_document(enrolment.host))
             console.say("Registered: %s" % enrolment.host)
         except RefusedError as refused:
             if refused.code != "host_exists":

@@ -156,6 +156,7 @@ class AuditEntry(models.Model):
         DELETED_STUDY = "deleted_study"
         DELETED_RUNS = "deleted_runs"
         DELETED_ACCOUNT = "deleted_account"
+        IMPORTED = "imported"
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="audit_entries")
     kind = models.CharField(max_length=20, choices=Kind)

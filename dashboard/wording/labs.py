@@ -42,6 +42,7 @@ ACTIONS: dict[str, Text] = {
     "deleted_study": gettext_lazy("deleted the study %(about)s"),
     "deleted_runs": gettext_lazy("deleted %(about)s"),
     "deleted_account": gettext_lazy("deleted the account %(about)s"),
+    "imported": gettext_lazy("imported a bundle of %(about)s"),
     "open": gettext_lazy("reopened a flag: %(about)s"),
     "confirmed": gettext_lazy("confirmed a flag: %(about)s"),
     "dismissed": gettext_lazy("dismissed a flag: %(about)s"),

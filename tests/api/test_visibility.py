@@ -108,7 +108,17 @@ NOT_SHARED = {"power", "own-tools", "own-tool", "saved-views"}
 BY_STUDY = [*FACTS, *ANALYSES]
 OF_ONES_LABS = ["agents", "labs"]
 WITHOUT_LABS = {
-    *("bulk", "health", "ready", "parse", "parse-machine", "schema", "docs", "time"),
+    *(
+        "bulk",
+        "bundles",
+        "health",
+        "ready",
+        "parse",
+        "parse-machine",
+        "schema",
+        "docs",
+        "time",
+    ),
     "data-schema",
     "unknown",
 }

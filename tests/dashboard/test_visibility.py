@@ -68,7 +68,15 @@ QUERIES = {
     "sweep": ("systems={system}",),
 }
 # Addresses in which nothing stands but the lab.
-OF_A_LAB = {"upload", "upload-system", "lab", "members", "tokens", "audit-log"} | {
+OF_A_LAB = {
+    "upload",
+    "upload-system",
+    "lab",
+    "members",
+    "tokens",
+    "bundles",
+    "audit-log",
+} | {
     *("own-tools", "declare-tool", "new-host", "new-study"),
 }
 POSTED = {"status": "confirmed", "note": "seen", "role": "admin"} | {

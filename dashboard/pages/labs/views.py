@@ -25,7 +25,7 @@ from dashboard.kit.viewers import (
     signed_in_person,
     viewer_of,
 )
-from dashboard.pages.labs import hosts, members, own_tools, tokens
+from dashboard.pages.labs import bundles, hosts, members, own_tools, tokens
 from dashboard.pages.labs.forms import LabForm
 from dashboard.pages.labs.places import kept_lab_or_404, lab_or_404
 
@@ -104,6 +104,7 @@ urlpatterns = [
     path("new-lab/", new_lab, name="new-lab"),
     path(LAB, show_lab, name="lab"),
     path(f"{LAB}audit-log/", show_audit_log, name="audit-log"),
+    path(f"{LAB}bundles/", bundles.import_bundles, name="bundles"),
     path(f"{LAB}new-host/", hosts.new_host, name="new-host"),
     path(HOST, hosts.show_host, name="host"),
     path(f"{HOST}facts/", hosts.change_host, name="change-host"),

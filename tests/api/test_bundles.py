@@ -1,0 +1,54 @@
+"""/api/v1/bundles/: a signed file of an agent without a network."""
+
+import gzip
+
+import pytest
+
+from agents import bundles
+from agents.spool import Spool
+from benchmarks.models import Run
+
+
+@pytest.fixture
+def packed(tmp_path, token, run_document):
+    spool = Spool(str(tmp_path / "spool"))
+    spool.save(run_document())
+    [made] = bundles.write(spool, str(tmp_path / "stick"), token)
+    return (tmp_path / "stick" / made.path).read_bytes()
+
+
+def post(api, content, **more):
+    return api.post("bundles/", content, content_type="application/gzip", **more)
+
+
+def test_it_is_stored_and_again_changes_nothing(api, packed):
+    first, again = post(api, packed), post(api, packed)
+
+    assert (first.status_code, again.status_code) == (202, 202)
+    body = first.json()
+    assert (body["accepted"], body["repeated"], body["hosts"]) == (1, 0, 0)
+    assert body["agent"] == Run.objects.get().agent.name
+    assert (again.json()["accepted"], again.json()["repeated"]) == (0, 1)
+
+
+def test_a_changed_one_is_refused_in_the_shape_of_all_errors(api, packed):
+    changed = gzip.compress(gzip.decompress(packed) + b"run {}\n")
+
+    answer = post(api, changed)
+
+    assert answer.status_code == 422
+    assert answer.json().keys() == {"code", "detail", "fields"}
+    assert answer.json()["code"] == "bundle_refused"
+    assert "does not fit" in answer.json()["detail"]
+    assert not Run.objects.exists()
+
+
+def test_another_labs_token_imports_nothing_of_ours(api, packed, other_token):
+    answer = post(api, packed, token=other_token)
+
+    assert answer.status_code == 422
+    assert "no token of this lab" in answer.json()["detail"]
+
+
+def test_what_is_no_gzip_has_another_media_type(api):
+    assert api.post("bundles/", {"a": 1}).status_code == 415

@@ -1,0 +1,60 @@
+"""The page that imports bundles."""
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from agents import bundles
+from agents.spool import Spool
+from benchmarks.models import AuditEntry, Run
+
+PAGE = "/labs/alpha-lab/bundles/"
+
+
+@pytest.fixture
+def keeper(client, person):
+    client.force_login(person)
+    return client
+
+
+@pytest.fixture
+def packed(tmp_path, token, run_document):
+    spool = Spool(str(tmp_path / "spool"))
+    spool.save(run_document())
+    [made] = bundles.write(spool, str(tmp_path / "stick"), token)
+    return (tmp_path / "stick" / made.path).read_bytes()
+
+
+def chosen(*contents):
+    return {"bundles": [SimpleUploadedFile("a.virtlab", it) for it in contents]}
+
+
+def test_it_says_how_bundles_come_here(keeper):
+    page = keeper.get(PAGE)
+
+    assert page.status_code == 200
+    assert "bundle write" in page.text
+    assert "enroll --offline --server http://testserver" in page.text
+
+
+def test_what_was_chosen_is_imported_in_the_persons_name(keeper, packed, person):
+    page = keeper.post(PAGE, chosen(packed))
+
+    assert page.status_code == 201
+    assert "1 upload is stored" in page.text
+    assert Run.objects.count() == 1
+    assert AuditEntry.objects.get(kind="imported").person == person
+    assert "imported a bundle" in keeper.get("/labs/alpha-lab/audit-log/").text
+
+
+def test_one_that_is_refused_keeps_no_other_out(keeper, packed):
+    page = keeper.post(PAGE, chosen(b"nothing", packed))
+
+    assert page.status_code == 422
+    assert "This is no bundle" in page.text
+    assert Run.objects.count() == 1
+
+
+def test_nothing_chosen_is_said(keeper):
+    page = keeper.post(PAGE)
+
+    assert (page.status_code, "Choose at least one bundle." in page.text) == (422, True)
