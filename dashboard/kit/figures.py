@@ -2,7 +2,8 @@
 
 Every number of a page is written here, as the language of the page writes numbers;
 what leaves the site as a file keeps the decimal point (``for_files``). Of Django only
-the language and its formats are used.
+the language and its formats are used. Days are written in one form everywhere, on
+pages and in files, in every language: 2010-07-29.
 
 One rule says how many digits a measured number has, on pages and in files for people:
 where there is an interval, as many as show two digits of half of it (``within``);
@@ -22,7 +23,6 @@ from functools import lru_cache
 from math import floor, isfinite, log2, log10
 from typing import Final
 
-from django.utils import dateformat
 from django.utils.formats import get_format
 from django.utils.translation import get_language
 
@@ -49,12 +49,10 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Locale:
-    """How numbers and days are written; ``day`` and ``month`` are Django's formats."""
+    """How numbers are written."""
 
     decimal: str = "."
     thousands: str = ","
-    day: str = "Y-m-d"
-    month: str = "Y-m"
 
     @property
     def separators(self) -> str:
@@ -69,7 +67,7 @@ _digits: ContextVar[int | None] = ContextVar("digits", default=None)
 
 @contextmanager
 def for_files() -> Iterator[None]:
-    """Write numbers and days as programs read them, as long as this lasts."""
+    """Write numbers as programs read them, as long as this lasts."""
     before = _is_for_files.set(True)
     try:
         yield
@@ -107,7 +105,7 @@ def asked_once() -> Iterator[None]:
 
 
 def locale() -> Locale:
-    """Return how numbers and days are written now."""
+    """Return how numbers are written now."""
     if _is_for_files.get():
         return OF_FILES
     if known := _asked_once.get():
@@ -118,13 +116,12 @@ def locale() -> Locale:
 
 @lru_cache
 def locale_of(language: str) -> Locale:
-    """Return how a language writes numbers and days."""
+    """Return how a language writes numbers."""
     decimal = str(get_format("DECIMAL_SEPARATOR", language))
     thousands = str(get_format("THOUSAND_SEPARATOR", language))
     if thousands in ("", decimal):  # of some languages only one of both is known
         thousands = "\N{NO-BREAK SPACE}"
-    day, month = get_format("DATE_FORMAT", language), "YEAR_MONTH_FORMAT"
-    return Locale(decimal, thousands, str(day), str(get_format(month, language)))
+    return Locale(decimal, thousands)
 
 
 def localized(written: str) -> str:
@@ -324,20 +321,9 @@ def digits_between(low: float, high: float) -> int:
 
 
 def day_text(day: date) -> str:
-    return dateformat.format(day, locale().day)
+    return f"{day:%Y-%m-%d}"
 
 
 def moment_text(moment: datetime | None) -> str:
     """Return a day and its time, to the minute, with the zone; nothing for None."""
-    return dateformat.format(moment, f"{locale().day} H:i e") if moment else ""
-
-
-def published_text(published: str) -> str:
-    """Return when a study was published: a day or a month; any other text as it is."""
-    for stated, written in (("%Y-%m-%d", locale().day), ("%Y-%m", locale().month)):
-        try:
-            day = datetime.strptime(published, stated)  # noqa: DTZ007 (no zone in it)
-        except ValueError:
-            continue
-        return dateformat.format(day.date(), written)
-    return published
+    return f"{moment:%Y-%m-%d %H:%M %Z}" if moment else ""

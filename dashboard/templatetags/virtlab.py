@@ -1,6 +1,7 @@
 """Template filters: the wording and figures of the pages, nothing that queries."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import date, datetime
 from html import escape
 from typing import Any
@@ -76,8 +77,8 @@ register.simple_tag(wording.emulation_words)
 
 @register.filter
 def day_text(at: date) -> SafeString:
-    """Return a day as its reader writes it, for programs as well."""
-    return _time(at.strftime("%Y-%m-%d"), figures.day_text(at))
+    """Return a day, for programs as well."""
+    return _time(figures.day_text(at), figures.day_text(at))
 
 
 @register.filter
@@ -91,8 +92,11 @@ def moment_text(at: datetime | None) -> str:
 @register.filter
 def published_time(published: str) -> str:
     """Return when a study was published; for programs too if it is a day or a month."""
-    text = figures.published_text(published)
-    return text if text == published else _time(published, text)
+    for form in ("%Y-%m-%d", "%Y-%m"):
+        with suppress(ValueError):
+            datetime.strptime(published, form)  # noqa: DTZ007 (no zone in it)
+            return _time(published, published)
+    return published
 
 
 def _time(stamp: str, text: str) -> SafeString:
