@@ -31,8 +31,8 @@ from benchmarks.errors import NotFoundError
 from benchmarks.models import Case, Cell, Flag, Run, Sample, Study, System
 from benchmarks.models.run import IN_ORDER_OF_RUNS, MeanInOrder
 from benchmarks.sentences import Sentence
-from benchmarks.studies.cell_sessions import unordered_cells
 from benchmarks.studies.flags import visible_flags
+from benchmarks.studies.shaping import unordered_cells
 from benchmarks.uploads.runs import visible_runs
 from benchmarks.viewer import Viewer
 

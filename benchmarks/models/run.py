@@ -153,17 +153,9 @@ class Sample(models.Model):
 MEAN_IN_ORDER = "avg(sample.value ORDER BY sample.sequence)"
 # The order of runs in SQL, and of their samples in a query set: by start, those without
 # one last. Shapes, flags and pages speak of a cell's "run 3", and must mean the same.
-PLACE_OF_RUN = "(run.started_at, run.id)"
+PLACE_OF_RUN = "run.started_at, run.id"
 IN_ORDER_OF_RUNS = ("run__started_at", "run_id")
-# Whether a place among runs is one in time: those of one upload stand in the order of
-# its text, and of several each must say when it began, no two the same.
 UPLOAD_OF_RUN = "coalesce(run.source_id, run.id)"
-IS_ORDER_KNOWN = f"""(
-    count(DISTINCT {UPLOAD_OF_RUN}) = 1
-    OR (count(run.started_at) = count(*)
-        AND count(DISTINCT run.started_at)
-            = count(DISTINCT (run.started_at, {UPLOAD_OF_RUN})))
-)"""
 
 
 # Django's own mixin, as its own aggregates use it: the stubs give it another `as_sql`.
@@ -277,13 +269,18 @@ def of_cells(which: str, *more: str) -> str:
                said.n, said.mean, said.decimals{names}
         FROM placed AS run JOIN {RunMean._meta.db_table} AS said
           ON said.lab_id = run.lab_id AND said.run_id = run.id
-         AND said.case_id = ANY(run.cases)
+         AND {OF_PLACED.format("said")}
     )
     """
 
 
 _OF_EVERY_RUN = ("id", "lab_id", "source_id", "started_at", "sitting_id")
-# By bisection; what is joined to a run that is `placed` has one of its cases.
+# By bisection: at a place with a thousand cases `= ANY` would compare each with all.
+# The range can be looked up in an index.
+OF_PLACED = """
+    {0}.case_id BETWEEN run.cases[1] AND run.cases[cardinality(run.cases)]
+    AND run.cases[width_bucket({0}.case_id, run.cases)] = {0}.case_id
+"""
 CELL_OF_PLACED = "run.cells[width_bucket({}.case_id, run.cases)]"
 RUNS_OF_CELLS = "FROM run_of_cell AS run"
 

@@ -68,7 +68,8 @@ def factor_of(log: float) -> float:
     return math.exp(min(max(log, -700.0), 700.0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# No slots: what rules ask again and again of thousands of cells is kept with each.
+@dataclass(frozen=True, kw_only=True)
 class CellFact:
     """One cell with its system, its case, its run means and its baseline.
 
@@ -148,7 +149,7 @@ class CellFact:
         variance = share * self.mean * self.mean
         return variance if math.isfinite(variance) else None
 
-    @property
+    @cached_property
     def relative_variance(self) -> float | None:
         """The variance of the run means over their mean squared; None for a single run
         or a mean of 0."""
@@ -160,18 +161,18 @@ class CellFact:
         squares = math.fsum((ratio - middle) * (ratio - middle) for ratio in ratios)
         return squares / (len(ratios) - 1) if math.isfinite(squares) else None
 
-    @property
+    @cached_property
     def column(self) -> ColumnKey:
         """In which column of a comparison the cell stands; its row is the case."""
         place = (self.scenario, self.vms, self.slot, self.load)
         return (self.study, self.system, *place)
 
-    @property
+    @cached_property
     def kind(self) -> tuple[str, str, str]:
         """What cells must have in common to be siblings."""
         return (self.component, self.tool, self.metric)
 
-    @property
+    @cached_property
     def emulation(self) -> str:
         """The layers of a system whose processor a program imitates; else empty."""
         stated = (self.hypervisor, self.hypervisor_version, self.virtualization)
@@ -192,7 +193,7 @@ class CellFact:
         """
         return self.metric.rpartition(" ")[2] in EXTREMES
 
-    @property
+    @cached_property
     def is_start_up(self) -> bool:
         """Whether it says how long something took to start.
 

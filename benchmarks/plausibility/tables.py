@@ -83,9 +83,7 @@ def _tables(
         grid = tuple(
             tuple(placed.get((row, column)) for column in columns) for row in rows
         )
-        logs = np.array(
-            [[np.log(cell.mean) if cell else np.nan for cell in row] for row in grid]
-        )
+        logs = np.log([[cell.mean if cell else np.nan for cell in row] for row in grid])
         yield Table(rows, columns, grid, logs)
 
 

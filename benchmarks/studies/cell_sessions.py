@@ -1,6 +1,6 @@
-"""What each session of a cell says: a study's check writes it, its verdicts read it."""
+"""What each session of a cell says: `shaping` writes it, verdicts read it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -11,114 +11,9 @@ from numpy.typing import NDArray
 
 from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.session_rollups import UNKNOWN_TIME, SessionRollups
-from benchmarks.analysis.sessions import lag_one
-from benchmarks.analysis.shape import Shape
-from benchmarks.analysis.summary import summarise
-from benchmarks.models import Cell, CellSession, Efficiency, Sample, Study
-from benchmarks.models.run import (
-    CELL_OF_PLACED,
-    IS_ORDER_KNOWN,
-    PLACE_OF_RUN,
-    RUNS_OF_CELLS,
-    of_cells,
-)
-from benchmarks.studies.writing import write_columns
+from benchmarks.models import Cell, CellSession, Efficiency, Study
 
 STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "rho", "first")
-FIELDS = (*STATISTICS, "first_at", "last_at")
-MEANS = f"""
-    {of_cells("cell.id = ANY(%s)")}
-    SELECT run.cell_id, run.sitting_id,
-           array_agg(run.mean ORDER BY {PLACE_OF_RUN}),
-           min(run.started_at), max(run.started_at)
-    {RUNS_OF_CELLS}
-    GROUP BY run.cell_id, run.sitting_id
-"""
-UNORDERED = f"""
-    {of_cells("cell.id = ANY(%s)")}
-    SELECT run.cell_id, run.sitting_id
-    {RUNS_OF_CELLS}
-    GROUP BY run.cell_id, run.sitting_id
-    HAVING NOT {IS_ORDER_KNOWN}
-"""
-# The order is known all the same of sessions whose samples were numbered through, and
-# uploaded in that order. Samples are many: looked at only where runs do not say it, and
-# run by run: whoever looks for each of a run's cases reads all of it as often.
-NUMBERED = f"""
-    {of_cells("cell.id = ANY(%s)")}
-    SELECT {CELL_OF_PLACED.format("sample")} AS cell_id, run.sitting_id
-    FROM placed AS run
-    JOIN {Sample._meta.db_table} AS sample
-      ON sample.lab_id = run.lab_id AND sample.run_id = run.id
-     AND sample.case_id = ANY(run.cases)
-    GROUP BY 1, 2
-    HAVING count(DISTINCT sample.repetition) = count(*)
-       AND array_agg(sample.repetition ORDER BY {PLACE_OF_RUN}, sample.sequence)
-           = array_agg(sample.repetition ORDER BY sample.repetition)
-"""
-
-
-def unordered_cells(cell_ids: Collection[int]) -> set[int]:
-    """Return those of these cells of whose runs nobody knows in which order they ran.
-
-    It takes one session of which that is not known.
-    """
-    return {cell_id for cell_id, _session in unordered_sessions(cell_ids)}
-
-
-def unordered_sessions(cell_ids: Collection[int]) -> set[tuple[int, int | None]]:
-    """Return the sessions of these cells of whose runs nobody knows the order."""
-    with connection.cursor() as cursor:
-        cursor.execute(UNORDERED, [list(cell_ids)])
-        unordered = set(cursor.fetchall())
-        # Of none, too: a page asks as often whatever its study holds.
-        cursor.execute(NUMBERED, [sorted({cell_id for cell_id, _ in unordered})])
-        return unordered.difference(cursor.fetchall())
-
-
-def store_cell_sessions(
-    shapes: Mapping[int, Shape | None], unordered: Collection[tuple[int, int | None]]
-) -> None:
-    """Bring what is kept of these cells' sessions up to date, in the caller's check.
-
-    ``shapes`` are those of the cells, by id; None of one that has too few runs.
-    ``unordered`` are the sessions of whose runs nobody knows the order.
-    """
-    # Locked: a worker may be about to delete one, and its sessions with it.
-    locked = Cell.objects.select_for_update(no_key=True).filter(pk__in=shapes)
-    lab_of = dict(locked.order_by("pk").values_list("pk", "lab_id"))
-    stored = {
-        (row.cell_id, row.session_id): row
-        for row in CellSession.objects.filter(cell__in=lab_of)
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(MEANS, [list(lab_of)])
-        rows = cursor.fetchall()
-    # Only what differs is written.
-    new, changed = [], []
-    for cell_id, session_id, means, first_at, last_at in rows:
-        summary, shape = summarise(means), shapes[cell_id]
-        first, rho = None, None
-        if (cell_id, session_id) not in unordered:
-            first, rho = shape.apart(means) if shape else (None, lag_one(means))
-        found: dict[str, Any] = {
-            **{name: getattr(summary, name) for name in STATISTICS[:-2]},
-            "rho": rho,
-            "first": first,
-            "first_at": first_at,
-            "last_at": last_at,
-        }
-        row = stored.pop((cell_id, session_id), None)
-        if row is None:
-            key = {"lab_id": lab_of[cell_id], "cell_id": cell_id}
-            new.append(CellSession(**key, session_id=session_id, **found))
-        elif any(getattr(row, name) != value for name, value in found.items()):
-            for name, value in found.items():
-                setattr(row, name, value)
-            changed.append(row)
-    CellSession.objects.filter(pk__in=[row.pk for row in stored.values()]).delete()
-    write_columns(CellSession, FIELDS, changed)
-    CellSession.objects.bulk_create(new)
 
 
 @dataclass(frozen=True)

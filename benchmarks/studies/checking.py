@@ -6,41 +6,29 @@ a whole study. Doing it twice changes nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from datetime import timedelta
-from functools import cache, partial
-from typing import NamedTuple
+from functools import partial
 
-import orjson
-from django.db import connection, transaction
-from django.db.models import F, Max, Min, Model, Q, QuerySet
+from django.db import transaction
+from django.db.models import Max, Min, Model, QuerySet
 from django.utils import timezone
 
-from benchmarks.analysis.clocks import figures_trust, worst
-from benchmarks.analysis.shape import Shape, shape_of
-from benchmarks.analysis.speeds import MIN_RUNS
 from benchmarks.evidence.effects import store_effects
 from benchmarks.models import (
-    Cell,
     DueCheck,
     Flag,
     OutboxItem,
-    Run,
     Sample,
     Study,
-    System,
 )
-from benchmarks.models.run import PLACE_OF_RUN, RUNS_OF_CELLS, of_cells
-from benchmarks.platforms import NATIVE
 from benchmarks.plausibility.checking import RULES, check
 from benchmarks.plausibility.facts import Id
 from benchmarks.plausibility.findings import Finding
-from benchmarks.sentences import stored
-from benchmarks.studies.cell_sessions import store_cell_sessions, unordered_sessions
 from benchmarks.studies.duplicates import count_once
 from benchmarks.studies.facts import PLACE, study_facts
 from benchmarks.studies.sessions import derive_study_sessions
-from benchmarks.studies.writing import write_columns
+from benchmarks.studies.shaping import shape_cells
 from benchmarks.unattended.attempts import (
     Kind,
     Unit,
@@ -54,45 +42,6 @@ from benchmarks.uploads.summaries import lock_cases
 
 QUIET = timedelta(seconds=1)
 LONGEST_WAIT = timedelta(seconds=30)
-MOST_LOOKED_AT = 1000
-SHAPE_FIELDS = ("shape", "shape_codes", "shape_moves", "shaped_at", "clock_trust")
-
-# Run means with their sessions, and whether the iterations say more: of few runs.
-SERIES = f"""
-    {of_cells("cell.id = ANY(%s)")}
-    SELECT run.cell_id, count(*) < {MIN_RUNS} AND max(run.n) > 1,
-           (array_agg(run.mean ORDER BY {PLACE_OF_RUN}))[1:{MOST_LOOKED_AT}],
-           (array_agg(run.sitting_id ORDER BY {PLACE_OF_RUN}))[1:{MOST_LOOKED_AT}],
-           run.case_id, array_agg(run.id ORDER BY {PLACE_OF_RUN})
-    {RUNS_OF_CELLS}
-    GROUP BY run.cell_id, run.case_id
-"""
-# Run by run, each read once: whoever looks for each of a run's cases reads it as often.
-ITERATIONS = f"""
-    SELECT run_id, case_id,
-           (array_agg(value ORDER BY sequence))[1:{MOST_LOOKED_AT}]
-    FROM {Sample._meta.db_table}
-    WHERE lab_id = %s AND run_id = ANY(%s) AND case_id = ANY(%s)
-    GROUP BY run_id, case_id
-"""
-CLOCKS = f"""
-    SELECT run.id, system.hypervisor, run.clock, run.facts->'clock'
-    FROM {Run._meta.db_table} AS run
-    JOIN {System._meta.db_table} AS system ON system.id = run.system_id
-    WHERE run.id = ANY(%s)
-"""
-
-
-class Series(NamedTuple):
-    """What the runs of a cell say, in their order.
-
-    ``values`` are run means where there are enough runs, else the iterations of the few
-    there are; ``sessions`` is that of each value.
-    """
-
-    values: Sequence[float] = ()
-    sessions: Sequence[int | None] = ()
-    runs: Sequence[int] = ()
 
 
 def check_due_studies(quiet: timedelta = QUIET) -> int:
@@ -223,103 +172,6 @@ def _store_findings(
     others = set(study.flags.values_list("pk", flat=True))
     others -= set(looked_at.values_list("pk", flat=True))
     _link(study, findings, others, leant_on)
-
-
-def shape_cells(study: Study) -> None:
-    """Look again at the shape of every cell that changed since the last look."""
-    changed = study.cells.filter(~Q(shaped_at=F("updated_at")) | Q(shaped_at=None))
-    cells = {cell.pk: cell for cell in changed}
-    series = _series(study, cells)
-    trust = _clock_trust(study, series)
-    unordered = unordered_sessions(cells)
-    unordered_cells = {cell_id for cell_id, _session in unordered}
-    band = study.equivalence_margin_percent / 100
-    shapes: dict[int, Shape | None] = dict.fromkeys(cells)
-    for cell in cells.values():
-        cell.clock_trust = trust.get(cell.pk, "")
-        values, sessions, _runs = series.get(cell.pk, Series())
-        # What was looked at, not when: a run may be added meanwhile.
-        cell.shaped_at = cell.updated_at
-        cell.shape, cell.shape_codes, cell.shape_moves = None, "", 0.0
-        if len(values) >= MIN_RUNS:
-            shape = shape_of(
-                values,
-                sessions=sessions,
-                band=band,
-                resolution=cell.resolution,
-                is_ordered=cell.pk not in unordered_cells,
-            )
-            shapes[cell.pk] = shape
-            cell.shape_codes = ",".join(shape.doubts)
-            cell.shape_moves = shape.order_moves
-            cell.shape = {
-                "n": shape.n,
-                "sentence": shape.sentence,
-                "words": stored(shape.sentence),
-                "modes": [
-                    {"centre": mode.centre, "share": mode.share, "count": mode.count}
-                    for mode in shape.modes
-                ],
-                "eta_squared": shape.eta_squared,
-                "cutoff": shape.cutoff,
-                "period": shape.period,
-                "lag": shape.lag,
-                "first_run_p": shape.first_run_p,
-                "outliers": list(shape.outliers),
-                "moves": dict(shape.moves),
-                "drift": shape.drift,
-                "sessions": shape.sessions,
-                "band": shape.band,
-                "is_ordered": shape.is_ordered,
-            }
-    # These fields alone: a worker may summarise the same cells meanwhile.
-    write_columns(Cell, SHAPE_FIELDS, list(cells.values()))
-    store_cell_sessions(shapes, unordered)
-
-
-def _series(study: Study, cell_ids: Collection[int]) -> dict[int, Series]:
-    """Return what the runs of these cells say."""
-    with connection.cursor() as cursor:
-        cursor.execute(SERIES, [list(cell_ids)])
-        rows = cursor.fetchall()
-        few = [row for row in rows if row[1]]
-        runs = {run for *_, run_ids in few for run in run_ids}
-        cases = {case_id for *_, case_id, _ in few}
-        cursor.execute(ITERATIONS, [study.lab_id, list(runs), list(cases)])
-        said = {(run, case): values for run, case, values in cursor.fetchall()}
-    found = {}
-    for cell_id, is_of_iterations, means, sittings, case_id, run_ids in rows:
-        if is_of_iterations:
-            by_run = [said.get((run, case_id), []) for run in run_ids]
-            pairs = list(zip(sittings, by_run, strict=True))
-            means = [value for values in by_run for value in values]
-            sittings = [sitting for sitting, values in pairs for _ in values]
-        found[cell_id] = Series(means, sittings, run_ids)
-    return found
-
-
-def _clock_trust(study: Study, series: Mapping[int, Series]) -> dict[int, str]:
-    """Return the worst state of the clocks of each cell's runs."""
-    with connection.cursor() as cursor:
-        runs = {run for cell in series.values() for run in cell.runs}
-        cursor.execute(CLOCKS, [list(runs)])
-        rows = cursor.fetchall()
-
-    # Thousands of runs tell of a few clocks.
-    @cache
-    def state_of(hypervisor: str, clock: str, stated: str | None) -> str:
-        return figures_trust(
-            clock,
-            {"clock": orjson.loads(stated)} if stated else {},
-            is_virtual=hypervisor != NATIVE,
-            margin=study.equivalence_margin_percent / 100,
-        )
-
-    states = {run: state_of(*clock) for run, *clock in rows}
-    return {
-        cell_id: worst({states[run] for run in cell.runs if run in states})
-        for cell_id, cell in series.items()
-    }
 
 
 def _link(

@@ -1,9 +1,9 @@
 """Write some columns of many rows in one statement."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
+import orjson
 import psycopg
 from django.db import connection
 from django.db.models import JSONField, Model
@@ -34,7 +34,9 @@ def write_columns(
         changes.append(f"{column} = given.{column}::{kind}")
         kept = [getattr(row, field.attname) for row in rows]
         if isinstance(field, JSONField):
-            kept = [None if each is None else json.dumps(each) for each in kept]
+            kept = [
+                each if each is None else orjson.dumps(each).decode() for each in kept
+            ]
         values.append(kept)
     names_given = ", ".join(["id", *columns])
     _execute(
@@ -66,15 +68,14 @@ def insert_new(
     }
     names = [connection.ops.quote_name(name) for name in (*columns, *others)]
     kinds = _kinds(model)
-    arrays = ", ".join(f"%s::{kinds[name]}[]" for name in columns)
-    given = ", ".join(f"%s::{kinds[name]}" for name in others)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {model._meta.db_table} ({', '.join(names)})"
-            f" SELECT stated.*, {given} FROM unnest({arrays}) AS stated"
-            " ON CONFLICT DO NOTHING",
-            [*others.values(), *(list(column) for column in zip(*rows, strict=True))],
-        )
+    arrays = ", ".join(_array(kinds[name]) for name in columns)
+    given = "".join(f", %s::{kinds[name]}" for name in others)
+    _execute(
+        f"INSERT INTO {model._meta.db_table} ({', '.join(names)})"
+        f" SELECT stated.*{given} FROM unnest({arrays}) AS stated"
+        " ON CONFLICT DO NOTHING",
+        [*others.values(), *(list(column) for column in zip(*rows, strict=True))],
+    )
 
 
 def insert_or_replace(

@@ -180,16 +180,17 @@ def _reciprocals(
     for table in (*alone, *emulated_tables(study.cells)):
         off: Floats | None = None
         for place, row in enumerate(table.cells):
-            cells = [cell for cell in row if cell][:SIBLINGS]
+            placed = [(at, cell) for at, cell in enumerate(row) if cell][:SIBLINGS]
+            cells = [cell for _, cell in placed]
             # Where the digits tell one of two, the other one is not doubted.
             if any(cell.id in told for cell in cells):
                 continue
-            for cell in cells:
+            for column, cell in placed:
                 by_row = _expected(cell, cells)
                 if by_row is None and not _may_be_inverted(cell, table):
                     continue
                 off = residuals(table.logs) if off is None else off
-                at = (place, row.index(cell))
+                at = (place, column)
                 expected = _by_all(cell, by_row, table, off, at, study)
                 if expected is not None:
                     group = (cell.column, cell.kind)

@@ -5,16 +5,11 @@ import pytest
 from django.db import connection
 
 from benchmarks.models import Cell, RunMean
-from benchmarks.studies import cell_sessions, checking, facts
+from benchmarks.studies import facts, shaping
 from benchmarks.uploads import summaries
 
 SYSTEMS, UPLOADS, CASES = 4, 6, 30
-CELLS = [
-    summaries.OF_RUNS,
-    checking.SERIES,
-    cell_sessions.MEANS,
-    cell_sessions.UNORDERED,
-]
+CELLS = [summaries.OF_RUNS, shaping.MEANS]
 
 
 @pytest.fixture
