@@ -72,7 +72,9 @@ def _plain_ones(cells: Sequence[CellReadings], band: float) -> list[tuple[int, S
     values = np.array([cell.values for cell in cells], dtype=float)
     resolution = np.array([cell.resolution for cell in cells], dtype=float)
     is_ordered = [cell.is_ordered for cell in cells]
-    n, cutoff = values.shape[1], bimodal_cutoff(values.shape[1])
+    n = values.shape[1]
+    # Known from five runs on.
+    cutoff = bimodal_cutoff(n) or 0.0
     # One that is not finite is an error, which `shape_of` knows.
     is_plain = np.isfinite(values).all(axis=1)
     values[~is_plain] = 0.0

@@ -276,10 +276,12 @@ def of_cells(which: str, *more: str) -> str:
 
 _OF_EVERY_RUN = ("id", "lab_id", "source_id", "started_at", "sitting_id")
 # By bisection: at a place with a thousand cases `= ANY` would compare each with all.
-# The range can be looked up in an index.
+# The range can be looked up in the primary key, and in no index of cases alone.
 OF_PLACED = """
-    {0}.case_id BETWEEN run.cases[1] AND run.cases[cardinality(run.cases)]
-    AND run.cases[width_bucket({0}.case_id, run.cases)] = {0}.case_id
+    run.cases[width_bucket({0}.case_id, run.cases)] = {0}.case_id
+    AND ({0}.lab_id, {0}.run_id, {0}.case_id) >= (run.lab_id, run.id, run.cases[1])
+    AND ({0}.lab_id, {0}.run_id, {0}.case_id)
+        <= (run.lab_id, run.id, run.cases[cardinality(run.cases)])
 """
 CELL_OF_PLACED = "run.cells[width_bucket({}.case_id, run.cases)]"
 RUNS_OF_CELLS = "FROM run_of_cell AS run"

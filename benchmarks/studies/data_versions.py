@@ -32,13 +32,17 @@ from benchmarks.models import (
 
 _CELL, _RUN, _FLAG = (model._meta.db_table for model in (Cell, Run, Flag))
 _CELLS = f"SELECT id FROM {_CELL} WHERE study_id = %(study)s"
+_BASELINES = f"""
+    SELECT baseline.id FROM {_CELL} AS cell
+    JOIN {Efficiency._meta.db_table} AS against ON against.cell_id = cell.id
+    JOIN {_CELL} AS baseline ON baseline.id = against.baseline_id
+    WHERE cell.study_id = %(study)s AND baseline.study_id <> %(study)s
+"""
 # Runs that nobody could read belong to a system, but to no cell.
 _SYSTEMS = f"""
     SELECT system_id FROM {_CELL} WHERE study_id = %(study)s
     UNION SELECT system_id FROM {_RUN} WHERE study_id = %(study)s
-"""
-_BASELINES = f"""
-    SELECT baseline_id FROM {Efficiency._meta.db_table} WHERE cell_id IN ({_CELLS})
+    UNION SELECT system_id FROM {_CELL} WHERE id IN ({_BASELINES})
 """
 _FLAGS = f"SELECT id FROM {_FLAG} WHERE study_id = %(study)s"
 _QUOTES = Flag.quotes.through._meta.db_table

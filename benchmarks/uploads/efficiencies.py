@@ -15,6 +15,7 @@ from benchmarks.analysis.baselines import (
     wanted_place,
 )
 from benchmarks.analysis.near import MeasuredCase, nearest
+from benchmarks.database import any_of
 from benchmarks.models import (
     Cell,
     CellSession,
@@ -165,7 +166,7 @@ def normalise(touched: Sequence[Cell]) -> None:
     }
     if others := _looking_for_near_ones(ids) - ids:
         columns = ("lab_id", "case_id", "study_id", "system_id")
-        places.update(Cell.objects.filter(pk__in=others).values_list(*columns))
+        places.update(Cell.objects.filter(pk__in=any_of(others)).values_list(*columns))
         ids |= others
     near = neighbourhood(places, ids)
     changed = [cell for cell in near if cell.pk in ids]
@@ -230,8 +231,8 @@ def _looking_for_near_ones(ids: set[int]) -> set[int]:
     Or to which one was that has lost its runs: it has no efficiency any more, so that
     it is new again once it has some.
     """
-    Efficiency.objects.filter(cell__in=ids, cell__n=0).delete()
-    new = Cell.objects.filter(pk__in=ids, efficiency=None)
+    Efficiency.objects.filter(cell__in=any_of(ids), cell__n=0).delete()
+    new = Cell.objects.filter(pk__in=any_of(ids), efficiency=None)
     places = new.filter(system__hypervisor=NATIVE).values_list(
         "lab_id", "system__host_id", "case__tool"
     )

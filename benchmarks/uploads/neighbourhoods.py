@@ -15,6 +15,7 @@ from django.db.models import OuterRef, Q, QuerySet
 
 from benchmarks.analysis.baselines import CellConditions
 from benchmarks.analysis.sessions import is_named
+from benchmarks.database import any_of
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, CellSession, Study, System
 from benchmarks.own_tools.lookup import known_tool
@@ -65,7 +66,7 @@ def neighbourhood(
     )
     hosts = System.objects.filter(pk__in=systems).values_list("host_id", flat=True)
     near = Q(system__host__in=set(hosts)) | Q(study__in=studies)
-    around = Cell.objects.filter(near, lab__in=labs, case__in=cases)
+    around = Cell.objects.filter(near, lab__in=labs, case__in=any_of(cases))
     return [cell for cell in placed(around) if cell.n or cell.pk in ids]
 
 

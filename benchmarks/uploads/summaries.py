@@ -9,6 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from benchmarks.analysis.summary import summarise
+from benchmarks.database import any_of
 from benchmarks.models import Cell, Run, RunMean
 from benchmarks.models.run import MEANS_OF_SAMPLES, RUNS_OF_CELLS, of_cells
 from benchmarks.studies.writing import insert_new, write_columns
@@ -173,7 +174,7 @@ def _stored_cells(keys: Iterable[CellKey]) -> dict[CellKey, Cell]:
     wanted = set(keys)
     # Some too many, dropped below: whole keys would take a condition each.
     near = Cell.objects.filter(
-        case_id__in={key.case_id for key in wanted},
+        case_id__in=any_of({key.case_id for key in wanted}),
         study_id__in={key.study_id for key in wanted},
         system_id__in={key.system_id for key in wanted},
     )

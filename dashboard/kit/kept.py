@@ -24,7 +24,7 @@ from django.middleware.csrf import get_token
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.safestring import mark_safe
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 
 from benchmarks.database import one_moment
@@ -85,6 +85,42 @@ _lock = Lock()
 _texts: LRUCache[bytes, str] = LRUCache(MOST_BYTES, getsizeof=size_of)
 
 
+def kept_part(
+    request: HttpRequest,
+    version: str,
+    template: str,
+    content: Callable[[], Mapping[str, Any]],
+) -> SafeString:
+    """Return a part of a page, made once for every version of the study it is made of.
+
+    It shows what that version, the address and the language say, and nothing else: not
+    even another study. So it is found again after somebody else's upload. ``content``
+    is what its template is given, asked for only where it is made.
+    """
+    target = request.headers.get("HX-Target")
+    made_from = (version, template, request.get_full_path(), target, get_language())
+    key = sha256(repr(made_from).encode()).digest()
+    text = _found(key)
+    if text is None:
+        text = render_to_string(template, {**content()}, _stranger(request))
+        _keep(key, text)
+    return mark_safe(text)
+
+
+def _found(key: bytes | None) -> str | None:
+    # Requests are threads of one process, and cachetools' caches are not safe among
+    # them. Pages are made outside the lock: nobody waits for another's page.
+    with _lock:
+        return _texts.get(key) if key else None
+
+
+def _keep(key: bytes | None, text: str) -> None:
+    # The cache raises for a text that is larger than all its room.
+    if key and size_of(text) <= MOST_BYTES:
+        with _lock:
+            _texts[key] = text
+
+
 def kept_page(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
     """Make a view's content once for what the database holds, and for each reader.
 
@@ -95,10 +131,7 @@ def kept_page(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
     def show(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         # Before anything is read: what is committed meanwhile is on the next page.
         key = _key(request)
-        # Requests are threads of one process, and cachetools' caches are not safe among
-        # them. Pages are made outside the lock: nobody waits for another's page.
-        with _lock:
-            text = _texts.get(key) if key else None
+        text = _found(key)
         if text is None:
             # Much of what a view returns is read only where a template asks for it.
             with one_moment():
@@ -108,10 +141,7 @@ def kept_page(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
                 marks = {"border": BORDER, "csrf_token": SECRET}
                 context = {**answer.context, **marks}
                 text = render_to_string(answer.template, context, _stranger(request))
-            # The cache raises for a text that is larger than all its room.
-            if key and size_of(text) <= MOST_BYTES:
-                with _lock:
-                    _texts[key] = text
+            _keep(key, text)
 
         blocks = text.split(BORDER)
         # Forms stand in the content, which is the last block.

@@ -1,15 +1,18 @@
 """The compare page and its chart."""
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from benchmarks.studies.data_versions import study_version
 from dashboard.charts.plotly import figure
 from dashboard.kit.addresses import STUDY, address
 from dashboard.kit.judged_tables import judged_table
-from dashboard.kit.kept import Answer, Content, kept_page
+from dashboard.kit.kept import Answer, Content, kept_page, kept_part
 from dashboard.kit.selections import ALL, ENERGY, chooser
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.compare.grid import grid_rows
@@ -30,21 +33,27 @@ def show_comparison(request: HttpRequest, lab: str, slug: str) -> Answer:
     if choice.is_direct:
         whole = reverse("dashboard:direct", args=[lab, slug])
         return redirect(f"{whole}?{request.GET.urlencode()}")
-    page = comparison_page(study, choice)
     target = request.headers.get("HX-Target")
     if target == "medians":
-        return Content("compare/_medians.html", {"medians": page.medians})
-    is_part = target == "comparison"
-    template = "_comparison.html" if is_part else "compare.html"
-    query = query_of(request)
-    context = {
-        "study": study,
-        "page": page,
-        "rows": grid_rows(page, is_whole=query.get("rows") == ALL),
-        "is_part": is_part,
-        "all_rows": address(query, rows=ALL),
-    }
-    return Content(f"compare/{template}", context)
+        medians = comparison_page(study, choice).medians
+        return Content("compare/_medians.html", {"medians": medians})
+
+    def content() -> dict[str, Any]:
+        page, query = comparison_page(study, choice), query_of(request)
+        return {
+            "study": study,
+            "page": page,
+            "rows": grid_rows(page, is_whole=query.get("rows") == ALL),
+            "is_part": target == "comparison",
+            "all_rows": address(query, rows=ALL),
+        }
+
+    version = study_version(study)
+    comparison = kept_part(request, version, "compare/_comparison.html", content)
+    if target == "comparison":
+        return HttpResponse(comparison)
+    context = {"study": study, "chooser": choice, "comparison": comparison}
+    return Content("compare/compare.html", context)
 
 
 @require_safe

@@ -159,8 +159,8 @@ def test_its_queries_are_fixed(
 
     native = Cell.objects.get(system__hypervisor="native").system_id
     counts = {
-        "": 9,
-        f"?baseline={pair.system_id}": 12,
+        "": 10,
+        f"?baseline={pair.system_id}": 13,
         "chart/": 9,
         f"cell/?cell={pair.pk}": 11,
         f"cell/?cell={pair.pk}&baseline={native}": 14,
