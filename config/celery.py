@@ -6,10 +6,12 @@ from typing import Any
 
 from celery import Celery, signals
 
+from benchmarks.memory import Memory
 from benchmarks.monitoring import tracing
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+memory = Memory()
 app = Celery("virtlab")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
@@ -54,3 +56,4 @@ def _end(task: Any, **_: Any) -> None:
 
     TASK_SECONDS.labels(task.name).observe(time.perf_counter() - task.request.begun)
     task.request.traced.__exit__(None, None, None)
+    memory.give_back()

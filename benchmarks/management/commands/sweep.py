@@ -14,6 +14,7 @@ from django.db import InterfaceError, OperationalError, connection
 
 from benchmarks import tasks
 from benchmarks.keeping.retention import Hourly
+from benchmarks.memory import Memory
 from benchmarks.monitoring import exposition
 from benchmarks.monitoring.counters import SWEEP_SECONDS
 from benchmarks.monitoring.tracing import new_id, traced
@@ -30,6 +31,7 @@ class Command(BaseCommand):
 
     help = __doc__
     tidy = Hourly()
+    memory = Memory()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--every", type=float, default=1.0, help="seconds")
@@ -48,6 +50,7 @@ class Command(BaseCommand):
             while True:
                 with traced(new_id("sweep-")):
                     is_busy = self._look(options["older_than"])
+                self.memory.give_back()
                 pause_s = 0 if is_busy else options["every"]
                 if select.select([stopped], [], [], pause_s)[0]:
                     return

@@ -16,9 +16,11 @@ from django.shortcuts import redirect
 from django.test import Client, RequestFactory
 
 from bench.routes import counted
-from benchmarks.models import Cell, Flag, Membership, Study
+from benchmarks.models import Cell, Flag, Membership, Study, System
 from dashboard.kit import kept
 from dashboard.kit.kept import Content, kept_page
+from dashboard.pages.compare import views
+from dashboard.pages.compare.page import comparison_page
 from tests.dashboard.marking import translated
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -105,7 +107,8 @@ def test_nothing_that_is_kept_tells_of_who_reads_it(lab, addresses, texts, role)
     for address in addresses:
         client.get(address)
 
-    assert len(texts) == len(addresses)
+    # Each page, and of comparisons their tables, too.
+    assert len(texts) >= len(addresses)
     secrets = [each.value for each in client.cookies.values()]
     for text in texts.values():
         assert not [it for it in [NAME, *secrets] if it in text]
@@ -295,3 +298,24 @@ def test_a_redirect_and_an_error_are_not_kept(client, pair, texts):
     assert away(asked()).status_code == 302
     assert client.get(f"{STUDY}cells/999999/").status_code == 404
     assert not texts
+
+
+def test_a_comparison_is_kept_beside_what_others_write(pair, texts, monkeypatch):
+    made = []
+
+    def counted_page(*given):
+        made.append(given)
+        return comparison_page(*given)
+
+    monkeypatch.setattr(views, "comparison_page", counted_page)
+    client, address = Client(), f"{STUDY}compare/"
+
+    def shown():
+        return client.get(address).text.partition('id="comparison"')[2]
+
+    first = shown()
+    Study.objects.create(lab=pair.lab, slug="another", title="Another")
+    assert (shown(), len(made)) == (first, 1)
+
+    System.objects.filter(pk=pair.system_id).update(guest_os="Plan 9")
+    assert (shown() != first, len(made)) == (True, 2)
