@@ -13,6 +13,7 @@ from api.coruns import CoRunsView
 from api.data import DataFileView, DataSchemaView, DataTablesView
 from api.documents import DocsView, SchemaView, UnknownAddressView
 from api.energy import EnergyView
+from api.events import EventsView
 from api.evidence import EvidenceView
 from api.factor_effects import FactorEffectsView
 from api.flags import FlagsView, FlagView
@@ -93,6 +94,7 @@ urlpatterns = [
     path("comments/<int:pk>/", CommentView.as_view(), name="comment"),
     path("comparisons/", ComparisonsView.as_view(), name="comparisons"),
     path("coruns/", CoRunsView.as_view(), name="coruns"),
+    path("events/", EventsView.as_view(), name="events"),
     path("evidence/", EvidenceView.as_view(), name="evidence"),
     path("energy/", EnergyView.as_view(), name="energy"),
     path("data/", DataTablesView.as_view(), name="data"),

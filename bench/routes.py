@@ -216,6 +216,7 @@ ROUTES: Final[dict[str, Route]] = {
     "saved-views": Route(
         walked=("/saved-views/?address=/compare/",), nobody=302, is_of_no_lab=True
     ),
+    "subscriptions": Route(walked=("/subscriptions/",), nobody=302, is_of_no_lab=True),
     "glossary": Route(walked=("/glossary/",), is_of_no_lab=True),
     # Parts of a page that a script fetches: seen where the page shows them.
     "cell-card": Route(
@@ -248,6 +249,7 @@ ROUTES: Final[dict[str, Route]] = {
         ),
         is_of_no_lab=True,
     ),
+    "feed": Route(kind="file", counted=("/feed.atom",), is_of_no_lab=True),
     "cell-samples": Route(kind="file", counted=("cells/{cell}/samples.csv",)),
     "cite": Route(kind="file", counted=("cite.bib",)),
     "paper-file": Route(
@@ -281,6 +283,8 @@ ROUTES: Final[dict[str, Route]] = {
     # A signer belongs to another lab, and says to which.
     "sign-version": action((404, 404)),
     "stop-plan": action(DO_KEEP),
+    "new-feed-address": Route(kind="action", is_of_no_lab=True),
+    "revoke-feed-address": Route(kind="action", is_of_no_lab=True),
     "logout": Route(kind="action", is_of_no_lab=True),
     "sign-out-everywhere": Route(kind="action", is_of_no_lab=True),
 }

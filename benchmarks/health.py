@@ -23,6 +23,7 @@ from benchmarks.models import (
     Report,
     Reread,
     Review,
+    StudyNews,
 )
 from benchmarks.publishing.reviews import stuck_reviews
 from benchmarks.unattended.lists import stuck_work
@@ -88,6 +89,7 @@ DUE: Final[tuple[tuple[str, type[Model], str, dict[str, Any]], ...]] = (
     ("check", DueCheck, "noted_at", {}),
     ("energy", DueEnergy, "noted_at", {}),
     ("reread", Reread, "created_at", {"finished_at": None}),
+    ("news", StudyNews, "due_since", {"due_since__isnull": False}),
     ("report", Report, "requested_at", UNFINISHED),
     ("publishing", PublishingJob, "requested_at", UNFINISHED),
     ("review", Review, "requested_at", UNFINISHED),

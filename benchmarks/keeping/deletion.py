@@ -22,6 +22,7 @@ from benchmarks.models import (
     Cell,
     Comment,
     CoRun,
+    Event,
     Flag,
     Lab,
     Plan,
@@ -32,6 +33,7 @@ from benchmarks.models import (
     SavedView,
     Session,
     Study,
+    StudyNews,
     Version,
 )
 from benchmarks.publishing.reviews import withdraw_review
@@ -116,7 +118,7 @@ def delete_study(*, study: Study, who: str, reason: str) -> Loss:
         withdraw_review(
             review=review, who=who, reason=f"{study.title} was deleted: {reason}"
         )
-    for model in (Comment, Flag, Report, Plan, CoRun, Session, Cell):
+    for model in (Comment, Event, StudyNews, Flag, Report, Plan, CoRun, Session, Cell):
         model._default_manager.filter(study=locked).delete()
     PublishingJob.objects.filter(study=locked, version=None).delete()
     locked.deleted_at, locked.note = timezone.now(), reason

@@ -13,7 +13,15 @@ from django.contrib.sessions.models import Session as SignIn
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from benchmarks.models import Invitation, Picture, PublishingJob, Report, Reread, Token
+from benchmarks.models import (
+    Event,
+    Invitation,
+    Picture,
+    PublishingJob,
+    Report,
+    Reread,
+    Token,
+)
 
 EVERY_S: Final = 3600.0
 
@@ -66,6 +74,11 @@ RULES: Final = (
         lambda before: PublishingJob.objects.filter(
             stage=PublishingJob.Stage.FAILED, requested_at__lt=before
         ),
+    ),
+    Rule(
+        "events",
+        timedelta(days=365),
+        lambda before: Event.objects.filter(at__lt=before),
     ),
     Rule(
         "rereads that are finished",

@@ -3,6 +3,7 @@
 from benchmarks.models.cell import Case, Cell, CellSession, Efficiency
 from benchmarks.models.comment import Comment, EarlierText
 from benchmarks.models.effect import Effect, EffectSummary, PublicEvidence
+from benchmarks.models.event import Event, FeedToken, StudyNews
 from benchmarks.models.flag import Decision, DueCheck, Flag
 from benchmarks.models.lab import Agent, AuditEntry, Invitation, Lab, Membership, Token
 from benchmarks.models.own_tool import OwnTool, OwnToolVersion
@@ -38,6 +39,8 @@ __all__ = [
     "Effect",
     "EffectSummary",
     "Efficiency",
+    "Event",
+    "FeedToken",
     "Flag",
     "Host",
     "Invitation",
@@ -71,6 +74,7 @@ __all__ = [
     "Session",
     "Signature",
     "Study",
+    "StudyNews",
     "System",
     "Token",
     "UnfinishedWork",

@@ -22,6 +22,7 @@ class UnfinishedWork(models.Model):
         ENERGY = "energy"
         PLAN = "plan"
         PUBLISHING = "publishing"
+        NEWS = "news"
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
     kind = models.CharField(max_length=20, choices=Kind)

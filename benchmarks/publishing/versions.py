@@ -28,6 +28,7 @@ from benchmarks.sentences import Sentence
 from benchmarks.studies.data_versions import study_version
 from benchmarks.studies.flags import studies_quoted
 from benchmarks.text import clean_text
+from benchmarks.together.events import tell_published, tell_withdrawn
 from benchmarks.viewer import Viewer
 
 Write = Callable[[Version], Mapping[str, bytes]]
@@ -97,6 +98,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
             kind=AuditEntry.Kind.PUBLISHED,
             about=_named(version),
         )
+        tell_published(study, version.number, version.pk)
     return version
 
 
@@ -121,6 +123,7 @@ def withdraw_version(*, version: Version, who: str, reason: str) -> Version:
         kind=AuditEntry.Kind.WITHDREW_PUBLISHED,
         about=f"{_named(locked)}: {reason}",
     )
+    tell_withdrawn(locked.study, locked.number, locked.pk)
     return locked
 
 

@@ -29,6 +29,7 @@ from benchmarks.studies.duplicates import count_once
 from benchmarks.studies.facts import PLACE, study_facts
 from benchmarks.studies.sessions import derive_study_sessions
 from benchmarks.studies.shaping import shape_cells
+from benchmarks.together.events import note_news
 from benchmarks.unattended.attempts import (
     Kind,
     Unit,
@@ -87,6 +88,7 @@ def _check_noted(study_id: int) -> bool:
         else:
             check_study(study)
         retry_plans_of([study_id])
+        note_news(study)
         if not cells_misjudged(study):
             return True
         # Killed before the next transaction ends, the study is checked again. Dated as

@@ -37,6 +37,7 @@ SUBJECTS: Final = {
     Kind.ENERGY: "host_id",
     Kind.PLAN: "plan_id",
     Kind.PUBLISHING: "job_id",
+    Kind.NEWS: "study_id",
 }
 # Of a database that answers these are its worker's fault: a statement that took too
 # long, more memory than there is, more than PostgreSQL can do at all.

@@ -102,6 +102,8 @@ def told(row: UnfinishedWork) -> str:
             name=str(row.plan),
             error=error,
         )
+    if row.kind == Kind.NEWS:
+        return Sentence("What is new was not told to feeds: {error}", error=error)
     return Sentence("A version could not be published: {error}", error=error)
 
 
@@ -112,4 +114,6 @@ def _meaning(row: UnfinishedWork) -> str:
         return Sentence("What is shown of their energy is of before.")
     if row.kind == Kind.PLAN:
         return Sentence("Its late steps and its budget do not end by themselves.")
+    if row.kind == Kind.NEWS:
+        return Sentence("Feeds tell what was new before.")
     return Sentence("It can be published again.")

@@ -87,6 +87,7 @@ ANALYSES = [
 ]
 FACTS = [
     "comments",
+    "events",
     "systems",
     "runs",
     "cases",

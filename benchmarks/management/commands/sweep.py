@@ -1,4 +1,4 @@
-"""`manage.py sweep`: outbox, rereads, checks, energy, plans, publishing."""
+"""`manage.py sweep`: outbox, rereads, checks, news, energy, plans, publishing."""
 
 import logging
 import select
@@ -21,6 +21,7 @@ from benchmarks.monitoring.tracing import new_id, traced
 from benchmarks.plans import progress
 from benchmarks.power import integration
 from benchmarks.studies import checking
+from benchmarks.together import events
 from benchmarks.uploads import processing, rereading
 
 logger = logging.getLogger(__name__)
@@ -65,6 +66,8 @@ class Command(BaseCommand):
                 reread = rereading.proceed()
             with _logged("Checking"):
                 checking.check_due_studies()
+            with _logged("Telling"):
+                events.tell_due_news()
             with _logged("Integrating power"):
                 integration.integrate_due()
             with _logged("Proceeding with plans"):

@@ -1,0 +1,143 @@
+"""Events: what is new in a study, written down for feeds and lists.
+
+What is published and withdrawn is told where it happens. New runs, flags and changed
+verdicts are found a moment after each check, by what was told before: summed, however
+many uploads they came from. A study of which this fails stops no other (`unattended`).
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from benchmarks.comparing.verdicts import study_verdicts
+from benchmarks.models import DueCheck, Event, Flag, Run, Study, StudyNews
+from benchmarks.sentences import Sentence, counted
+from benchmarks.unattended.attempts import Kind, Unit, attempt, is_due, put_off
+from benchmarks.viewer import Viewer
+
+MOST_NAMED: Final = 20
+"""How many ids an event names."""
+LONGEST_WAIT: Final = timedelta(minutes=5)
+"""Into a study that is uploaded to all day, this often is told what is new."""
+
+
+def visible_events(viewer: Viewer, **filters: Any) -> QuerySet[Event]:
+    """Return the events somebody may see, oldest first."""
+    events = Event.objects.visible_to(viewer).filter(**filters)
+    return events.filter(study__deleted_at=None).select_related("study__lab")
+
+
+def note_news(study: Study) -> None:
+    """Note that there may be something to tell of a study."""
+    news, is_new = StudyNews.objects.get_or_create(
+        study=study, defaults={"lab_id": study.lab_id, "due_since": timezone.now()}
+    )
+    if not is_new and news.due_since is None:
+        StudyNews.objects.filter(pk=news.pk).update(due_since=timezone.now())
+
+
+def tell_due_news() -> int:
+    """Tell what is new in studies that were checked; return of how many."""
+    due = StudyNews.objects.exclude(due_since=None).order_by("due_since")
+    checked_soon = set(DueCheck.objects.values_list("study", flat=True))
+    failed, told = put_off(Kind.NEWS), 0
+    for pk, lab_id, since in due.values_list("study_id", "lab_id", "due_since"):
+        assert since is not None  # by the query
+        is_late = since <= timezone.now() - LONGEST_WAIT
+        if (pk not in checked_soon or is_late) and is_due(failed.get(pk), since):
+            told += attempt(Unit(Kind.NEWS, lab_id, pk), partial(_tell, pk), since)
+    return told
+
+
+@transaction.atomic
+def _tell(study_id: int) -> bool:
+    """Write what is new in a study, and keep what was told."""
+    news = StudyNews.objects.select_for_update().get(study=study_id)
+    if news.due_since is None:
+        return False
+    study = Study.objects.get(pk=study_id)
+    runs = Run.objects.filter(study=study, status=Run.Status.PARSED).count()
+    if runs > news.runs:
+        n = runs - news.runs
+        sentence = counted("{n} new run", "{n} new runs", n=n)
+        _write(study, Event.Kind.RUNS, sentence, {"n": n, "runs": runs})
+    news.runs = runs
+    news.flags = _tell_flags(study, set(news.flags))
+    news.verdicts = _tell_verdicts(study, news.verdicts)
+    news.due_since = None
+    news.save()
+    return True
+
+
+def _tell_flags(study: Study, known: set[int]) -> list[int]:
+    """Tell flags that were not there before, those together that the same may see."""
+    current = {flag.pk: flag for flag in Flag.objects.filter(study=study).current()}
+    quoted: dict[int, set[int]] = defaultdict(set)
+    links = Flag.quotes.through._default_manager.filter(flag__study=study)
+    for flag_id, other_id in links.values_list("flag_id", "study_id"):
+        quoted[flag_id].add(other_id)
+    groups: dict[frozenset[int], list[Flag]] = defaultdict(list)
+    for pk in sorted(current.keys() - known):
+        groups[frozenset(quoted[pk])].append(current[pk])
+    for quotes, flags in groups.items():
+        sentence = counted(
+            "A new flag: {rules}",
+            "{n} new flags: {rules}",
+            n=len(flags),
+            rules=", ".join(sorted({flag.rule for flag in flags})),
+        )
+        content = {"n": len(flags), "flags": [it.pk for it in flags[:MOST_NAMED]]}
+        _write(study, Event.Kind.FLAGS, sentence, content, quotes)
+    return sorted(current)
+
+
+def _tell_verdicts(study: Study, known: Mapping[str, str]) -> dict[str, str]:
+    """Tell verdicts that are others; the first one of a cell is none."""
+    marks = study_verdicts(study).marks()
+    verdicts = {str(cell): mark.verdict for cell, mark in marks.items()}
+    changed = [
+        {"cell": int(cell), "before": known[cell], "verdict": verdict}
+        for cell, verdict in verdicts.items()
+        if known.get(cell, verdict) != verdict
+    ]
+    if changed:
+        sentence = counted("A verdict changed", "{n} verdicts changed", n=len(changed))
+        content = {"n": len(changed), "cells": changed[:MOST_NAMED]}
+        _write(study, Event.Kind.VERDICTS, sentence, content)
+    return verdicts
+
+
+def tell_published(study: Study, number: int, version: int) -> None:
+    """Tell that a version was published; in the transaction that stores it."""
+    sentence = Sentence("Version {number} is published", number=number)
+    _write(study, Event.Kind.PUBLISHED, sentence, {"version": version})
+
+
+def tell_withdrawn(study: Study, number: int, version: int) -> None:
+    """Tell that a version was withdrawn; in the transaction that does it."""
+    sentence = Sentence("Version {number} is withdrawn", number=number)
+    _write(study, Event.Kind.WITHDRAWN, sentence, {"version": version})
+
+
+def _write(
+    study: Study,
+    kind: Event.Kind,
+    sentence: str,
+    content: Mapping[str, Any],
+    quotes: frozenset[int] = frozenset(),
+) -> None:
+    event = Event.objects.create(
+        lab_id=study.lab_id,
+        study=study,
+        kind=kind,
+        sentence=sentence,
+        content=dict(content),
+    )
+    if quotes:
+        event.quotes.set(quotes)

@@ -1,0 +1,136 @@
+"""Atom feeds of what happens in studies, and the secret address of one's own."""
+
+from typing import Final
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path, reverse
+from django.utils.feedgenerator import Atom1Feed
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Event, Lab
+from benchmarks.studies.lists import find_study
+from benchmarks.together.events import visible_events
+from benchmarks.together.feed_tokens import (
+    has_feed_token,
+    issue_feed_token,
+    reader_of,
+    revoke_feed_tokens,
+)
+from dashboard import wording
+from dashboard.kit.viewers import (
+    person_of,
+    query_of,
+    signed_in,
+    signed_in_person,
+    viewer_named,
+)
+
+MOST_ENTRIES: Final = 100
+PLACES: Final = {Event.Kind.FLAGS: "flags", Event.Kind.RUNS: "runs"}
+
+
+@require_safe
+def show_feed(request: HttpRequest) -> HttpResponse:
+    """Hand out what happened in a study, a lab, or all that somebody may see."""
+    query = query_of(request)
+    try:
+        secret = query.get("token", "")
+        viewer = viewer_named(reader_of(secret) if secret else person_of(request))
+        study = find_study(viewer, query["study"]) if query.get("study") else None
+    except NotFoundError as error:
+        raise Http404(wording.said(error.sentence)) from error
+    events = visible_events(viewer)
+    if study:
+        events = events.filter(study=study)
+    elif query.get("lab"):
+        events = events.filter(study__lab__slug=query["lab"])
+    own = urlencode({key: query[key] for key in ("lab", "study") if query.get(key)})
+    page = f"{reverse('dashboard:feed')}{'?' if own else ''}{own}"
+    subject = study.title if study else query.get("lab") or _("all studies")
+    feed = Atom1Feed(
+        title=f"Virtlab: {subject}",
+        link=request.build_absolute_uri("/"),
+        description="",
+        # Without the secret: readers show where a feed is from.
+        feed_url=request.build_absolute_uri(page),
+        language=request.LANGUAGE_CODE,
+    )
+    for event in events.order_by("-pk")[:MOST_ENTRIES]:
+        place = request.build_absolute_uri(_place_of(event))
+        feed.add_item(
+            title=f"{event.study.title}: {wording.said(event.sentence)}",
+            link=place,
+            description=wording.said(event.sentence),
+            author_name=event.study.lab.name,
+            pubdate=event.at,
+            updateddate=event.at,
+            categories=[event.kind],
+            unique_id=request.build_absolute_uri(f"/feed.atom#event-{event.pk}"),
+        )
+    is_private = bool(viewer.lab_ids)
+    caching = "private, no-store" if is_private else "public, max-age=300"
+    return HttpResponse(
+        feed.writeString("utf-8"),
+        content_type="application/atom+xml; charset=utf-8",
+        headers={"Cache-Control": caching, "Vary": "Cookie"},
+    )
+
+
+def _place_of(event: Event) -> str:
+    if event.kind in (Event.Kind.PUBLISHED, Event.Kind.WITHDRAWN):
+        return reverse("dashboard:version", args=[event.content["version"]])
+    name = PLACES.get(Event.Kind(event.kind), "compare")
+    study = event.study
+    return reverse(f"dashboard:{name}", args=[study.lab.slug, study.slug])
+
+
+@require_safe
+@signed_in
+def show_subscriptions(request: HttpRequest) -> HttpResponse:
+    """Show where somebody is told what happens."""
+    return _page(request)
+
+
+@require_POST
+@signed_in
+def new_address(request: HttpRequest) -> HttpResponse:
+    """Make the secret address of somebody's feeds, and show it this once."""
+    secret = issue_feed_token(signed_in_person(request))
+    answer = _page(request, secret)
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+@require_POST
+@signed_in
+def revoke_address(request: HttpRequest) -> HttpResponse:
+    """Make the secret address useless."""
+    revoke_feed_tokens(signed_in_person(request))
+    messages.success(request, _("The address of your feeds is no longer valid."))
+    return redirect("dashboard:subscriptions")
+
+
+def _page(request: HttpRequest, secret: str = "") -> HttpResponse:
+    person = signed_in_person(request)
+    feed = request.build_absolute_uri(reverse("dashboard:feed"))
+    labs = Lab.objects.filter(pk__in=viewer_named(person).lab_ids).order_by("name")
+    context = {
+        "public": feed,
+        "secret": f"{feed}?{urlencode({'token': secret})}" if secret else "",
+        "labs": labs,
+        "has_address": has_feed_token(person),
+    }
+    return render(request, "feeds/subscriptions.html", context)
+
+
+urlpatterns = [
+    path("feed.atom", show_feed, name="feed"),
+    path("subscriptions/", show_subscriptions, name="subscriptions"),
+    path("subscriptions/address/", new_address, name="new-feed-address"),
+    path("subscriptions/revoke/", revoke_address, name="revoke-feed-address"),
+]

@@ -1,0 +1,20 @@
+"""GET /events/: what happened, by study and kind."""
+
+from benchmarks.together.events import tell_published, tell_withdrawn
+
+
+def test_events_are_listed_by_study_and_kind(anyone, reader, study, private_study):
+    tell_published(study, 1, 7)
+    tell_withdrawn(study, 1, 7)
+    tell_published(private_study, 2, 8)
+
+    def kinds(api, **query):
+        found = api.get("events/", **query).json()["results"]
+        return [(it["study"], it["kind"]) for it in found]
+
+    assert kinds(anyone) == [("study", "published"), ("study", "withdrawn")]
+    assert len(kinds(reader)) == 3
+    assert kinds(reader, study="study", kind="withdrawn") == [("study", "withdrawn")]
+    (event, _) = anyone.get("events/", study="study").json()["results"]
+    assert event["sentence"] == "Version 1 is published"
+    assert event["content"] == {"version": 7}

@@ -1,0 +1,99 @@
+"""Atom feeds: public ones, and private ones by a secret address."""
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+from django.contrib.auth import get_user_model
+
+from benchmarks.models import FeedToken, Membership
+from benchmarks.together.events import tell_published
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+@pytest.fixture
+def happened(study, private_study, other_lab):
+    """One event of a public study with a wild title, one of a private one."""
+    study.title = "A <b>study</b> & more"
+    study.save()
+    tell_published(study, 1, 7)
+    tell_published(private_study, 2, 8)
+
+
+def titles(answer):
+    assert answer.status_code == 200
+    assert answer["Content-Type"].startswith("application/atom+xml")
+    feed = ElementTree.fromstring(answer.content)
+    return [it.findtext(f"{ATOM}title") for it in feed.iter(f"{ATOM}entry")]
+
+
+def secret_address(client):
+    page = client.post("/subscriptions/address/").content.decode()
+    found = re.search(r"token=(vf_[\w-]+)", page)
+    return f"/feed.atom?token={found[1]}"
+
+
+OPEN = "A <b>study</b> & more: Version 1 is published"
+HIDDEN = "A secret: Version 2 is published"
+
+
+def test_everybody_reads_what_is_public(client, happened):
+    for query in ("", "?lab=alpha-lab", "?study=alpha-lab/study"):
+        answer = client.get(f"/feed.atom{query}")
+        assert titles(answer) == [OPEN]
+        assert "public" in answer["Cache-Control"]
+    assert titles(client.get("/feed.atom?lab=beta-lab")) == []
+    assert client.get("/feed.atom?study=alpha-lab/secret-study").status_code == 404
+    assert client.get("/feed.atom?study=alpha-lab/missing").status_code == 404
+
+
+def test_a_secret_address_reads_what_its_person_may(client, person, happened):
+    client.force_login(person)
+    address = secret_address(client)
+    client.logout()
+
+    answer = client.get(address)
+
+    assert titles(answer) == [HIDDEN, OPEN]
+    assert "no-store" in answer["Cache-Control"]
+    assert b"vf_" not in answer.content
+    assert titles(client.get(f"{address}&study=alpha-lab/secret-study")) == [HIDDEN]
+    Membership.objects.all().delete()
+    assert titles(client.get(address)) == [OPEN]
+
+
+def test_a_secret_is_stored_as_a_digest_and_ends(client, person, happened):
+    client.force_login(person)
+    first = secret_address(client)
+    assert first.rpartition("_")[2] not in FeedToken.objects.get().digest
+    second = secret_address(client)
+
+    assert client.get(first).status_code == 404
+    assert client.get(second).status_code == 200
+    client.post("/subscriptions/revoke/")
+    assert client.get(second).status_code == 404
+
+
+def test_who_is_gone_reads_nothing(client, person, happened):
+    client.force_login(person)
+    address = secret_address(client)
+    get_user_model().objects.update(is_active=False)
+
+    assert client.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "token", ["x", "vf_", "vf_a_b", "vf_\0_b", "vf_é_b", "_" * 999]
+)
+def test_a_wrong_secret_opens_nothing(client, happened, token):
+    answer = client.get("/feed.atom", {"token": token})
+
+    assert answer.status_code == 404
+
+
+def test_a_study_names_its_feed(text, study):
+    page = text("/studies/alpha-lab/study/")
+
+    assert 'type="application/atom+xml"' in page
+    assert "/feed.atom?study=alpha-lab/study" in page
