@@ -127,6 +127,15 @@ def problem() -> str:
         return f"there is no {missing[0]}: apt-get install {' '.join(PACKAGES)}"
     if python() is None:
         return "there is no Python 3.12 with ensurepip for python:3.12-slim"
+    # Root in a container of its own may often do neither.
+    for may, what in (
+        (("unshare", "--mount", "--net", "--pid", "--fork", "true"), "namespaces"),
+        (("iptables", "--table", "nat", "--list-rules"), "rules of a network"),
+    ):
+        if subprocess.run(may, capture_output=True, check=False).returncode:
+            return f"root may make no {what} here ({' '.join(may)} fails)"
+    if not os.access("/sys/fs/cgroup", os.W_OK):
+        return "root may make no control groups here (/sys/fs/cgroup is read-only)"
     return ""
 
 
@@ -266,7 +275,6 @@ class Podman:
     def remove(self) -> None:
         """Remove all that was made here, and the folder."""
         self.remove_containers()
-        self.run("rmi", "--force", "--all")
         for mounted in reversed(self.mounts()):
             _run("umount", "--lazy", mounted)
         shutil.rmtree(self.folder)

@@ -142,8 +142,8 @@ def _opened(packed: bytes) -> tuple[str, str, bytes]:
 def _no_bundle() -> BundleRefusedError:
     return BundleRefusedError(
         Sentence(
-            "This is no bundle. Choose a file that `virtlab-agent.pyz bundle write`"
-            " made, as it is: packed, and ending in .virtlab."
+            "This is no bundle. Choose a file that the agent wrote (bundle write), as"
+            " it is: packed, and ending in .virtlab."
         )
     )
 

@@ -11,6 +11,7 @@ import re
 import subprocess
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import psycopg
 import pytest
@@ -22,6 +23,7 @@ from running import supervisor, valkey
 from running.embedded import Services
 from running.processes import ROOT, Child, Program
 from tests.running.watching import wait_until
+from tests.stack import Stack
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -142,6 +144,19 @@ def test_everything_waits_for_what_it_needs():
         "postgres": {"condition": "service_healthy"},
         "redis": {"condition": "service_healthy"},
     }
+
+
+@pytest.mark.parametrize("more", [(), ("compose/https.yml",)])
+def test_no_word_of_it_is_left_out_where_it_is_started(more):
+    """`make test-compose` knows each word, or says which one it does not."""
+    variables = set(re.findall(r"\$\{(\w+)", (ROOT / "docker-compose.yml").read_text()))
+    stack = Stack(Mock(), "test", dict.fromkeys(variables, "x"), *more)
+
+    for name in stack.services:
+        assert f"--name=test-{name}-1" in stack.options(name)
+    stack.services["web"]["privileged"] = True
+    with pytest.raises(AssertionError, match="privileged"):
+        stack.options("web")
 
 
 @pytest.mark.parametrize("name", PRODUCT)

@@ -19,7 +19,7 @@ from dashboard.pages.labs.places import kept_lab_or_404
 CREATED, UNPROCESSABLE = 201, 422
 COMMANDS = """\
 virtlab-agent.pyz enroll --offline --server {server} --token -
-virtlab-agent.pyz push --study my-study --host athlon *.txt
+virtlab-agent.pyz push --later --study my-study --host athlon *.txt
 virtlab-agent.pyz bundle write /media/stick"""
 
 
