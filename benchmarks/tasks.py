@@ -29,7 +29,11 @@ def drain() -> int:
     """Do the work that waits in the outbox, and what comes in a moment."""
     time.sleep(LINGER_S)
     broker.connection().delete(HINT_SENT)
-    return processing.drain()
+    finished = processing.drain()
+    while processing.flooded_labs():
+        time.sleep(LINGER_S)
+        finished += processing.drain()
+    return finished
 
 
 def wake() -> None:

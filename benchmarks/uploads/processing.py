@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Max, Min, QuerySet, Sum
 from django.utils import timezone
 
 from benchmarks.database import any_of, was_away
@@ -57,6 +57,11 @@ logger = logging.getLogger(__name__)
 # At once: runs, and texts to be read among them. One whose samples are stored takes
 # no room, and the more are processed together, the less often each cell is made.
 BATCH, TEXTS = 1000, 200
+# So many samples of a lab that wait are a study, sent piece by piece: with each piece
+# its cells would be made anew. More of it is awaited while pieces come, for a while.
+FLOOD_SAMPLES = 20_000
+NEXT_PIECE = timedelta(seconds=2.5)
+FLOOD_AT_MOST = timedelta(seconds=10)
 # Uploads that never end must not keep the sweeper from all else that it does.
 BATCHES_A_CALL = 200
 QUARANTINE_AFTER = 5
@@ -93,7 +98,7 @@ def _next_batch(limit: int, older_than_s: float) -> list[int]:
         # Young work is left to the worker that its hint woke.
         created_at__lte=now - timedelta(seconds=older_than_s),
         quarantined_at=None,
-    )
+    ).exclude(lab__in=flooded_labs())
     items = list(due.select_for_update(skip_locked=True).order_by("due_at")[:limit])
     texts = [place for place, item in enumerate(items) if not item.is_read]
     if len(texts) > TEXTS:
@@ -111,6 +116,23 @@ def _next_batch(limit: int, older_than_s: float) -> list[int]:
             # The next call takes what else is due.
             return _take([item.pk for item in items if item not in dropped], started_at)
     return _take([item.pk for item in suspects[: (len(suspects) + 1) // 2]], started_at)
+
+
+def flooded_labs() -> list[int]:
+    """Return the labs of which more of a large study is still to come."""
+    now = timezone.now()
+    waiting = OutboxItem.objects.filter(is_read=True, batch=None, quarantined_at=None)
+    floods = waiting.values("lab").annotate(
+        samples=Sum("run__sample_count"),
+        first=Min("created_at"),
+        last=Max("created_at"),
+    )
+    coming = floods.filter(
+        samples__gte=FLOOD_SAMPLES,
+        first__gt=now - FLOOD_AT_MOST,
+        last__gt=now - NEXT_PIECE,
+    )
+    return list(coming.order_by().values_list("lab", flat=True))
 
 
 def _server_started_at() -> datetime:

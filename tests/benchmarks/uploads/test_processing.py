@@ -289,3 +289,28 @@ def test_data_cost_processor_time_where_a_run_tells_share_and_rate(
     assert (run.sample_count, run.derived_count) == (3, 1)
     derived = [sample.is_derived for sample in run.samples.order_by("sequence")]
     assert derived == [False, False, True]
+
+
+def test_a_large_study_is_processed_when_its_pieces_have_come(
+    agent, run_document, monkeypatch
+):
+    monkeypatch.setattr(processing, "FLOOD_SAMPLES", 3)
+    pieces = [run_document(value) for value in (50.0, 51.0)]
+    submit_runs(agent=agent, documents=pieces)
+    assert processing.drain() == 2  # too little for a flood
+
+    submit_runs(agent=agent, documents=[run_document(53.0 + n) for n in range(3)])
+    assert processing.flooded_labs() == [agent.lab_id]
+    assert processing.drain() == 0
+
+    # None came for a moment; or they come and come.
+    for ago in (processing.NEXT_PIECE, processing.FLOOD_AT_MOST):
+        items = OutboxItem.objects.order_by("pk")
+        if ago == processing.FLOOD_AT_MOST:
+            items = items.filter(pk=items.earliest("pk").pk)
+        with transaction.atomic():
+            items.update(created_at=timezone.now() - ago)
+            assert processing.flooded_labs() == []
+            transaction.set_rollback(True)
+    OutboxItem.objects.update(created_at=timezone.now() - processing.NEXT_PIECE)
+    assert processing.drain() == 3
