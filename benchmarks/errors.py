@@ -382,6 +382,12 @@ class CommentError(BenchmarksError):
     code = "comment"
 
 
+class WebhookError(BenchmarksError):
+    """An address that is not posted to, or a webhook that is told nothing."""
+
+    code = "webhook"
+
+
 class SavedViewError(BenchmarksError):
     """A view without a name, of no page that shows a choice, or one too many."""
 

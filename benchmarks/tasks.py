@@ -2,6 +2,7 @@
 
 import logging
 import time
+from functools import partial
 
 from celery import current_app, shared_task
 from kombu.exceptions import OperationalError
@@ -9,6 +10,12 @@ from redis import RedisError
 
 from benchmarks import broker
 from benchmarks.publishing import jobs, reviews
+from benchmarks.together.webhooks import (
+    HINT_IS_LOST_AFTER,
+    deliver_due,
+    due_webhooks,
+)
+from benchmarks.unattended.attempts import Kind, Unit, attempt
 from benchmarks.uploads import processing
 
 logger = logging.getLogger(__name__)
@@ -56,6 +63,25 @@ def send_forgotten_publishing_jobs() -> None:
         send_by_name(jobs.PUBLISH_TASK, pk)
     for pk in reviews.requeue_reviews():
         send_by_name(reviews.REVIEW_TASK, pk)
+
+
+@shared_task
+def tell_webhook(pk: int, lab_id: int) -> bool:
+    """Tell one address what waits for it; its failures are its own."""
+    return attempt(Unit(Kind.WEBHOOK, lab_id, pk), partial(deliver_due, pk))
+
+
+def send_to_webhooks() -> None:
+    """Send workers to the addresses for which something waits.
+
+    Not the sweeper itself: an address may take ten seconds to say nothing.
+    """
+    for pk, lab_id in due_webhooks():
+        expires_s = HINT_IS_LOST_AFTER.total_seconds()
+        try:
+            tell_webhook.apply_async((pk, lab_id), expires=expires_s, retry=False)
+        except (OperationalError, OSError) as error:
+            logger.warning("Redis took no webhook (%s).", error)
 
 
 def send_by_name(task: str, pk: int) -> None:

@@ -192,6 +192,9 @@ CONTENT_SECURITY_POLICY = {
 # everybody who has an account or a token that may upload.
 LABS_MADE_BY = env.one_of("LABS_MADE_BY", ("admins", "nobody", "everybody"))
 
+# Whether webhooks may lead into private networks and to this machine itself.
+WEBHOOK_PRIVATE_ADDRESSES = env.flag("WEBHOOK_PRIVATE_ADDRESSES", default=False)
+
 UPLOAD_LIMIT_BYTES = env.whole_number("UPLOAD_LIMIT_BYTES", 8 * 1024 * 1024)
 # What a lab may send and keep, and a network preview; 0 is without limit.
 LAB_RUNS_PER_MINUTE = env.whole_number("LAB_RUNS_PER_MINUTE", 600_000)

@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from benchmarks.models import (
+    Delivery,
     Event,
     Invitation,
     Picture,
@@ -74,6 +75,11 @@ RULES: Final = (
         lambda before: PublishingJob.objects.filter(
             stage=PublishingJob.Stage.FAILED, requested_at__lt=before
         ),
+    ),
+    Rule(
+        "deliveries of webhooks",
+        timedelta(days=90),
+        lambda before: Delivery.objects.filter(created_at__lt=before),
     ),
     Rule(
         "events",

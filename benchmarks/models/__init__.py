@@ -23,6 +23,7 @@ from benchmarks.models.version import (
     Version,
     VersionFile,
 )
+from benchmarks.models.webhook import Delivery, Webhook
 
 __all__ = [
     "Agent",
@@ -33,6 +34,7 @@ __all__ = [
     "CoRun",
     "Comment",
     "Decision",
+    "Delivery",
     "DueCheck",
     "DueEnergy",
     "EarlierText",
@@ -80,4 +82,5 @@ __all__ = [
     "UnfinishedWork",
     "Version",
     "VersionFile",
+    "Webhook",
 ]

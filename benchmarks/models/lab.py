@@ -157,6 +157,8 @@ class AuditEntry(models.Model):
         DELETED_RUNS = "deleted_runs"
         DELETED_ACCOUNT = "deleted_account"
         IMPORTED = "imported"
+        MADE_WEBHOOK = "made_webhook"
+        DELETED_WEBHOOK = "deleted_webhook"
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="audit_entries")
     kind = models.CharField(max_length=20, choices=Kind)

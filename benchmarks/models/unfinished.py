@@ -8,6 +8,7 @@ from benchmarks.models.plan import Plan
 from benchmarks.models.sentence import SentenceField
 from benchmarks.models.study import Host, Study
 from benchmarks.models.version import PublishingJob
+from benchmarks.models.webhook import Webhook
 
 
 class UnfinishedWork(models.Model):
@@ -23,6 +24,7 @@ class UnfinishedWork(models.Model):
         PLAN = "plan"
         PUBLISHING = "publishing"
         NEWS = "news"
+        WEBHOOK = "webhook"
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
     kind = models.CharField(max_length=20, choices=Kind)
@@ -40,6 +42,9 @@ class UnfinishedWork(models.Model):
     job = models.ForeignKey(
         PublishingJob, models.CASCADE, null=True, db_constraint=False, related_name="+"
     )
+    webhook = models.ForeignKey(
+        Webhook, models.CASCADE, null=True, db_constraint=False, related_name="+"
+    )
     tried_at = models.DateTimeField(default=timezone.now)
     server_started_at = models.DateTimeField(null=True)
     """When the PostgreSQL was started in which it is in hand; null: in nobody's."""
@@ -54,7 +59,7 @@ class UnfinishedWork(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["lab", "kind", "study", "host", "plan", "job"],
+                fields=["lab", "kind", "study", "host", "plan", "job", "webhook"],
                 name="unfinished_work_is_noted_once",
                 nulls_distinct=False,
             )
@@ -65,6 +70,9 @@ class UnfinishedWork(models.Model):
 
     @property
     def subject_id(self) -> int:
-        """The id of what it is about: a study, a host, a plan, or a job."""
-        ids = (self.study_id, self.host_id, self.plan_id, self.job_id)
+        """The id of what it is about: a study, host, plan, job or webhook."""
+        ids = (
+            *(self.study_id, self.host_id, self.plan_id, self.job_id),
+            self.webhook_id,
+        )
         return next(pk for pk in ids if pk is not None)

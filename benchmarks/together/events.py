@@ -18,6 +18,7 @@ from django.utils import timezone
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.models import DueCheck, Event, Flag, Run, Study, StudyNews
 from benchmarks.sentences import Sentence, counted
+from benchmarks.together.webhooks import note_deliveries
 from benchmarks.unattended.attempts import Kind, Unit, attempt, is_due, put_off
 from benchmarks.viewer import Viewer
 
@@ -141,3 +142,4 @@ def _write(
     )
     if quotes:
         event.quotes.set(quotes)
+    note_deliveries(event)

@@ -38,6 +38,7 @@ SUBJECTS: Final = {
     Kind.PLAN: "plan_id",
     Kind.PUBLISHING: "job_id",
     Kind.NEWS: "study_id",
+    Kind.WEBHOOK: "webhook_id",
 }
 # Of a database that answers these are its worker's fault: a statement that took too
 # long, more memory than there is, more than PostgreSQL can do at all.

@@ -104,6 +104,8 @@ def told(row: UnfinishedWork) -> str:
         )
     if row.kind == Kind.NEWS:
         return Sentence("What is new was not told to feeds: {error}", error=error)
+    if row.kind == Kind.WEBHOOK:
+        return Sentence("A webhook could not be served: {error}", error=error)
     return Sentence("A version could not be published: {error}", error=error)
 
 
@@ -116,4 +118,6 @@ def _meaning(row: UnfinishedWork) -> str:
         return Sentence("Its late steps and its budget do not end by themselves.")
     if row.kind == Kind.NEWS:
         return Sentence("Feeds tell what was new before.")
+    if row.kind == Kind.WEBHOOK:
+        return Sentence("Its address is told nothing until then.")
     return Sentence("It can be published again.")

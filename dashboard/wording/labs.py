@@ -43,6 +43,8 @@ ACTIONS: dict[str, Text] = {
     "deleted_runs": gettext_lazy("deleted %(about)s"),
     "deleted_account": gettext_lazy("deleted the account %(about)s"),
     "imported": gettext_lazy("imported a bundle of %(about)s"),
+    "made_webhook": gettext_lazy("created a webhook to %(about)s"),
+    "deleted_webhook": gettext_lazy("deleted a webhook to %(about)s"),
     "open": gettext_lazy("reopened a flag: %(about)s"),
     "confirmed": gettext_lazy("confirmed a flag: %(about)s"),
     "dismissed": gettext_lazy("dismissed a flag: %(about)s"),

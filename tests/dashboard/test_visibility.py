@@ -34,6 +34,7 @@ from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
 from benchmarks.together.comments import Thing, author_of, write_comment
 from benchmarks.together.saved_views import save_view
+from benchmarks.together.webhooks import make_webhook
 from benchmarks.uploads import intake, processing, rereading
 from dashboard.kit import waiting
 from dashboard.urls import urlpatterns
@@ -77,7 +78,7 @@ OF_A_LAB = {
     "bundles",
     "audit-log",
 } | {
-    *("own-tools", "declare-tool", "new-host", "new-study"),
+    *("webhooks", "own-tools", "declare-tool", "new-host", "new-study"),
 }
 POSTED = {"status": "confirmed", "note": "seen", "role": "admin"} | {
     "host": "alpha",
@@ -153,6 +154,13 @@ def fill(slug):
         "job_id": study.publishing_jobs.create(person=keeper, stage="failed").pk,
         "view_id": save_view(
             name=secret, address="/compare/", person=None, lab=lab, agent="sender"
+        ).pk,
+        "webhook_id": make_webhook(
+            lab=lab,
+            person=keeper,
+            url=f"https://{secret}.example/",
+            kinds=["runs"],
+            site="",
         ).pk,
         "comment_id": commented(study, keeper).pk,
         "plan_id": planned(study, cell.system).pk,

@@ -68,6 +68,8 @@ class Command(BaseCommand):
                 checking.check_due_studies()
             with _logged("Telling"):
                 events.tell_due_news()
+            with _logged("Webhooks"):
+                tasks.send_to_webhooks()
             with _logged("Integrating power"):
                 integration.integrate_due()
             with _logged("Proceeding with plans"):

@@ -25,7 +25,7 @@ from dashboard.kit.viewers import (
     signed_in_person,
     viewer_of,
 )
-from dashboard.pages.labs import bundles, hosts, members, own_tools, tokens
+from dashboard.pages.labs import bundles, hosts, members, own_tools, tokens, webhooks
 from dashboard.pages.labs.forms import LabForm
 from dashboard.pages.labs.places import kept_lab_or_404, lab_or_404
 
@@ -118,6 +118,13 @@ urlpatterns = [
     ),
     path(f"{LAB}tokens/", tokens.keep_tokens, name="tokens"),
     path(f"{LAB}tokens/<slug:prefix>/revoke/", tokens.revoke, name="revoke-token"),
+    path(f"{LAB}webhooks/", webhooks.keep_webhooks, name="webhooks"),
+    path(f"{LAB}webhooks/<int:webhook_id>/test/", webhooks.test, name="test-webhook"),
+    path(
+        f"{LAB}webhooks/<int:webhook_id>/delete/",
+        webhooks.delete,
+        name="delete-webhook",
+    ),
     path(f"{LAB}tools/", own_tools.list_tools, name="own-tools"),
     path(f"{LAB}declare-tool/", own_tools.declare, name="declare-tool"),
     path(TOOL, own_tools.show_tool, name="own-tool"),

@@ -1,0 +1,231 @@
+"""Webhooks: addresses that a lab has told what happens, signed, tried again, logged.
+
+What is told is an event as `events` wrote it. Each address is a unit of its own: one
+that does not answer holds up no other, and no upload. What it answers is in its log; it
+is told again after one minute, then after twice as long each time, eight times in all.
+"""
+
+import hmac
+import json
+import secrets
+import time
+from collections.abc import Collection
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from benchmarks.errors import NotFoundError, WebhookError
+from benchmarks.labs.audit import log_action
+from benchmarks.models import AuditEntry, Delivery, Event, Lab, Study, Webhook
+from benchmarks.sentences import Sentence
+from benchmarks.together.posting import checked_url, post
+from benchmarks.unattended.attempts import delay
+from benchmarks.viewer import Viewer
+
+MOST: Final = 20
+"""How many webhooks a lab has."""
+MOST_ATTEMPTS: Final = 8
+AT_ONCE: Final = 10
+HINT_IS_LOST_AFTER: Final = timedelta(seconds=60)
+
+
+def make_webhook(
+    *,
+    lab: Lab,
+    person: User,
+    url: str,
+    kinds: Collection[str],
+    site: str,
+    study: Study | None = None,
+) -> Webhook:
+    """Store an address; ``study`` was found to be one that the lab sees."""
+    parts = checked_url(url)
+    if not kinds:
+        raise WebhookError(Sentence("Choose what it is told."))
+    with transaction.atomic():
+        # Of two who make the last one at once one waits here.
+        Lab.objects.select_for_update(no_key=True).get(pk=lab.pk)
+        if Webhook.objects.filter(lab=lab).count() >= MOST:
+            raise WebhookError(
+                Sentence("There are {n} webhooks already. Delete one first.", n=MOST)
+            )
+        webhook = Webhook.objects.create(
+            lab=lab,
+            study=study,
+            url=url,
+            kinds=sorted(kinds),
+            salt=secrets.token_hex(16),
+            site=site,
+            person=person,
+            made_by=person.get_username(),
+        )
+        # Not the whole address: some hold a secret of their own.
+        log_action(
+            lab=lab,
+            person=person,
+            kind=AuditEntry.Kind.MADE_WEBHOOK,
+            about=str(parts.hostname),
+        )
+    return webhook
+
+
+def secret_of(webhook: Webhook) -> str:
+    """Return the key with which its deliveries are signed."""
+    made_of = f"{webhook.pk}:{webhook.salt}"
+    digest = salted_hmac("virtlab.webhook", made_of, algorithm="sha256").hexdigest()
+    return f"whs_{digest}"
+
+
+def find_webhook(lab: Lab, pk: int) -> Webhook:
+    """Return a webhook of a lab, or raise NotFoundError."""
+    webhook = Webhook.objects.filter(lab=lab, pk=pk).select_related("study").first()
+    if webhook is None:
+        raise NotFoundError(Sentence("webhook"), pk)
+    return webhook
+
+
+@transaction.atomic
+def delete_webhook(*, webhook: Webhook, person: User) -> None:
+    """Tell an address nothing more; its log goes with it."""
+    log_action(
+        lab=webhook.lab,
+        person=person,
+        kind=AuditEntry.Kind.DELETED_WEBHOOK,
+        about=str(checked_url(webhook.url).hostname),
+    )
+    webhook.delete()
+
+
+def send_test(webhook: Webhook) -> Delivery:
+    """Have an address told that this is a test."""
+    return Delivery.objects.create(lab_id=webhook.lab_id, webhook=webhook)
+
+
+def note_deliveries(event: Event) -> None:
+    """Note who is to be told of an event, in the transaction that writes it."""
+    of_it = Q(study=event.study_id) | Q(study=None, lab=event.lab_id)
+    Delivery.objects.bulk_create(
+        Delivery(lab_id=webhook.lab_id, webhook=webhook, event=event)
+        for webhook in Webhook.objects.filter(of_it)
+        if event.kind in webhook.kinds
+    )
+
+
+def due_webhooks() -> list[tuple[int, int]]:
+    """Return the webhooks to which a worker is to be sent, as id and lab."""
+    now = timezone.now()
+    due = Delivery.objects.filter(state=Delivery.State.WAITING, next_at__lte=now)
+    unsent = Q(hinted_at=None) | Q(hinted_at__lt=now - HINT_IS_LOST_AFTER)
+    webhooks = Webhook.objects.filter(unsent, pk__in=due.values("webhook"))
+    found = list(webhooks.order_by("pk").values_list("pk", "lab_id"))
+    Webhook.objects.filter(pk__in=[pk for pk, _ in found]).update(hinted_at=now)
+    return found
+
+
+def deliver_due(webhook_id: int) -> bool:
+    """Tell an address what waits for it, in order, until it fails."""
+    webhook = Webhook.objects.filter(pk=webhook_id).first()
+    if webhook is None:
+        return False
+    told = 0
+    for delivery in _due(webhook)[:AT_ONCE]:
+        if not _deliver(webhook, delivery):
+            break
+        told += 1
+    # The sweeper may send somebody for what is left, or came meanwhile.
+    Webhook.objects.filter(pk=webhook_id).update(hinted_at=None)
+    return told > 0
+
+
+def _due(webhook: Webhook) -> QuerySet[Delivery]:
+    waiting = webhook.deliveries.filter(
+        state=Delivery.State.WAITING, next_at__lte=timezone.now()
+    )
+    return waiting.select_related("event__study__lab").order_by("pk")
+
+
+def _deliver(webhook: Webhook, delivery: Delivery) -> bool:
+    """Tell one event; return whether it is done with."""
+    if delivery.event and not _may_be_told(webhook, delivery.event):
+        # It was hidden since: nothing is told, not even that.
+        delivery.delete()
+        return True
+    body = json.dumps(message_of(webhook, delivery)).encode()
+    stamp = str(int(time.time()))
+    reply = post(
+        webhook.url,
+        body,
+        {
+            "Content-Type": "application/json",
+            "User-Agent": f"Virtlab/{settings.VERSION}",
+            "Virtlab-Event": delivery.event.kind if delivery.event else "test",
+            "Virtlab-Delivery": str(delivery.pk),
+            "Virtlab-Timestamp": stamp,
+            "Virtlab-Signature": signature(secret_of(webhook), stamp, body),
+        },
+    )
+    delivery.attempts += 1
+    delivery.tried_at = timezone.now()
+    delivery.status, delivery.problem = reply.status, reply.problem
+    delivery.took_ms = reply.took_ms
+    if reply.is_taken:
+        delivery.state = Delivery.State.DONE
+    elif delivery.attempts >= MOST_ATTEMPTS or delivery.event is None:
+        delivery.state = Delivery.State.FAILED
+    else:
+        delivery.next_at = timezone.now() + delay(delivery.attempts)
+    # It may have been deleted with its webhook: then there is nothing to keep.
+    Delivery.objects.filter(pk=delivery.pk).update(
+        attempts=delivery.attempts,
+        tried_at=delivery.tried_at,
+        status=delivery.status,
+        problem=delivery.problem,
+        took_ms=delivery.took_ms,
+        state=delivery.state,
+        next_at=delivery.next_at,
+    )
+    return reply.is_taken
+
+
+def _may_be_told(webhook: Webhook, event: Event) -> bool:
+    viewer = Viewer(frozenset({webhook.lab_id}))
+    return Event.objects.visible_to(viewer).filter(pk=event.pk).exists()
+
+
+def signature(secret: str, stamp: str, body: bytes) -> str:
+    """Return what an address checks: over the time as well, against old ones again."""
+    digest = hmac.new(secret.encode(), f"{stamp}.".encode() + body, sha256)
+    return f"sha256={digest.hexdigest()}"
+
+
+def message_of(webhook: Webhook, delivery: Delivery) -> dict[str, Any]:
+    """Return what an address is told."""
+    event = delivery.event
+    if event is None:
+        return {
+            "delivery": delivery.pk,
+            "event": "test",
+            "sentence": "This is a test.",
+            "lab": webhook.lab.slug,
+        }
+    study = event.study
+    return {
+        "delivery": delivery.pk,
+        "event": event.kind,
+        "id": event.pk,
+        "at": event.at.isoformat(),
+        "lab": study.lab.slug,
+        "study": study.slug,
+        "title": study.title,
+        "sentence": str(event.sentence),
+        "content": event.content,
+        # The page's address is a promise: it is written out, not looked up.
+        "page": f"{webhook.site}/studies/{study.lab.slug}/{study.slug}/",
+    }

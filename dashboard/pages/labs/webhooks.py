@@ -1,0 +1,143 @@
+"""The webhooks of a lab: made here, secret shown once, tested, with their log."""
+
+from typing import Any, Final
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from benchmarks.errors import BenchmarksError, NotFoundError
+from benchmarks.models import Delivery, Event, Webhook
+from benchmarks.studies.lists import find_study
+from benchmarks.together.webhooks import (
+    delete_webhook,
+    find_webhook,
+    make_webhook,
+    secret_of,
+    send_test,
+)
+from benchmarks.viewer import Viewer
+from dashboard import wording
+from dashboard.kit.viewers import signed_in, signed_in_person
+from dashboard.pages.labs.places import LabPlace, kept_lab_or_404
+
+LOGGED: Final = 50
+KINDS: Final[dict[str, str | Promise]] = {
+    Event.Kind.RUNS: gettext_lazy("new runs, summed"),
+    Event.Kind.FLAGS: gettext_lazy("new flags"),
+    Event.Kind.VERDICTS: gettext_lazy("changed verdicts"),
+    Event.Kind.PUBLISHED: gettext_lazy("a version is published"),
+    Event.Kind.WITHDRAWN: gettext_lazy("a version is withdrawn"),
+}
+
+
+class WebhookForm(forms.Form):
+    """Where to, what of, and of which study."""
+
+    url = forms.CharField(
+        label=gettext_lazy("Address"),
+        max_length=1_000,
+        help_text=gettext_lazy(
+            "It is sent a POST. Addresses of private networks and redirects are not "
+            "followed."
+        ),
+    )
+    kinds = forms.MultipleChoiceField(
+        label=gettext_lazy("What it is told"),
+        choices=list(KINDS.items()),
+        widget=forms.CheckboxSelectMultiple,
+        initial=list(KINDS),
+    )
+    study = forms.CharField(
+        label=gettext_lazy("Study"),
+        required=False,
+        max_length=151,
+        help_text=gettext_lazy(
+            "Its short name, or lab/study of another lab. Left empty: all studies of "
+            "this lab."
+        ),
+    )
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def keep_webhooks(request: HttpRequest, lab: str) -> HttpResponse:
+    """Show the webhooks and what became of deliveries; make one."""
+    place = kept_lab_or_404(request, lab)
+    if request.method != "POST":
+        return _page(request, place, WebhookForm(), 200)
+    form = WebhookForm(request.POST)
+    if not form.is_valid():
+        return _page(request, place, form, 422)
+    try:
+        name = form.cleaned_data["study"]
+        # What the lab sees, not what this person sees in their other labs.
+        viewer = Viewer(frozenset({place.lab.pk}))
+        webhook = make_webhook(
+            lab=place.lab,
+            person=signed_in_person(request),
+            url=form.cleaned_data["url"],
+            kinds=form.cleaned_data["kinds"],
+            site=request.build_absolute_uri("/").rstrip("/"),
+            study=find_study(viewer, name) if name else None,
+        )
+    except BenchmarksError as error:
+        form.add_error(None, wording.said(error.sentence))
+        return _page(request, place, form, 422)
+    made = {"made": webhook, "secret": secret_of(webhook)}
+    return _page(request, place, WebhookForm(), 201, **made)
+
+
+def _page(
+    request: HttpRequest, place: LabPlace, form: WebhookForm, status: int, **made: Any
+) -> HttpResponse:
+    webhooks = Webhook.objects.filter(lab=place.lab).select_related("study__lab")
+    log = Delivery.objects.filter(webhook__lab=place.lab)
+    context = {
+        "place": place,
+        "form": form,
+        "webhooks": [
+            (webhook, [KINDS[kind] for kind in KINDS if kind in webhook.kinds])
+            for webhook in webhooks.order_by("pk")
+        ],
+        "log": log.select_related("webhook", "event__study").order_by("-pk")[:LOGGED],
+        **made,
+    }
+    return render(request, "labs/webhooks.html", context, status=status)
+
+
+@require_POST
+@signed_in
+def test(request: HttpRequest, lab: str, webhook_id: int) -> HttpResponse:
+    """Have an address told that this is a test."""
+    place = kept_lab_or_404(request, lab)
+    send_test(_webhook_or_404(place, webhook_id))
+    messages.success(
+        request, _("A test is on its way. The log shows what comes of it.")
+    )
+    return redirect("dashboard:webhooks", place.lab.slug)
+
+
+@require_POST
+@signed_in
+def delete(request: HttpRequest, lab: str, webhook_id: int) -> HttpResponse:
+    """Delete a webhook with its log."""
+    place = kept_lab_or_404(request, lab)
+    webhook = _webhook_or_404(place, webhook_id)
+    delete_webhook(webhook=webhook, person=signed_in_person(request))
+    messages.success(request, _("The webhook is deleted."))
+    return redirect("dashboard:webhooks", place.lab.slug)
+
+
+def _webhook_or_404(place: LabPlace, pk: int) -> Webhook:
+    try:
+        return find_webhook(place.lab, pk)
+    except NotFoundError as error:
+        raise Http404(wording.said(error.sentence)) from error
