@@ -1,4 +1,4 @@
-"""How a study is cited: BibTeX and CSL-JSON.
+"""How a study is cited: BibTeX, CSL-JSON, and schema.org's Dataset for search engines.
 
 The study is what is cited, as a report of its institution; address and day say where
 its numbers were read, for cells may be added to a study.
@@ -14,6 +14,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString, mark_safe
 
 from benchmarks.models import Study
 from dashboard.exports.escaping import OTHER_CHARACTER, tex
@@ -78,6 +79,36 @@ def citation_at(site: str, study: Study) -> Citation:
         note=f"Study {name} in Virtlab {settings.VERSION}",
         read_on=timezone.now().date(),
     )
+
+
+def dataset_script(citation: Citation, study: Study) -> SafeString:
+    """Return a public study as JSON-LD, fit to stand in a page.
+
+    A block of data is no script to the content security policy.
+    """
+    stated = {
+        "@context": "https://schema.org/",
+        "@type": "Dataset",
+        "name": citation.title,
+        "description": study.note or citation.title,
+        "url": citation.address,
+        "identifier": citation.address,
+        "creator": [{"@type": "Person", "name": name} for name in citation.authors],
+        "publisher": {"@type": "Organization", "name": study.lab.name},
+        "datePublished": "-".join(f"{part:02}" for part in citation.day),
+        "license": study.data_licence,
+        "inLanguage": citation.language,
+        "distribution": {
+            "@type": "DataDownload",
+            "encodingFormat": "text/csv",
+            "contentUrl": f"{citation.address}compare.csv",
+        },
+    }
+    text = json.dumps({name: value for name, value in stated.items() if value})
+    # No text of it may end the element or begin another one.
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return mark_safe(f'<script type="application/ld+json">{text}</script>')
 
 
 def bibtex(citation: Citation) -> str:

@@ -19,7 +19,7 @@ from benchmarks.together.comments import Thing
 from benchmarks.unattended.attempts import retry
 from benchmarks.unattended.lists import trouble_of, work_of
 from benchmarks.viewer import Viewer
-from dashboard.exports.citation import bibtex, citation_of
+from dashboard.exports.citation import bibtex, citation_of, dataset_script
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.comments import comment_thread
 from dashboard.kit.document import Section
@@ -67,6 +67,7 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
     systems = (*detail.systems, *(run.system for run in detail.trouble))
     # Errors may quote what a stranger may not see.
     is_member = study.lab_id in viewer.lab_ids
+    citation = citation_of(request, study)
     context = {
         "study": study,
         "detail": detail,
@@ -76,7 +77,10 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
         "assessment": summary.assessment.reproduced(reproduced_by(study)),
         "replications": replication_lines(study_replications(viewer, study)),
         "versions": visible_versions(viewer, study),
-        "citation": bibtex(citation_of(request, study)),
+        "citation": bibtex(citation),
+        "address": citation.address,
+        # Nothing of a private study is meant for search engines.
+        "dataset": dataset_script(citation, study) if study.is_public else "",
         "thread": comment_thread(request, Thing(study)),
         "may_keep": may_keep,
         "job": unfinished_publishing_job(study) if may_keep else None,

@@ -1,5 +1,7 @@
 """The page of one study."""
 
+import json
+import re
 from datetime import timedelta
 
 import pytest
@@ -187,3 +189,25 @@ def test_a_study_whose_check_failed_is_not_published(pair, study):
 
     with pytest.raises(VersionError, match="its verdicts are of before"):
         check_settled(study)
+
+
+def test_a_public_study_tells_machines_what_it_is(client, person, study):
+    study.title, study.data_licence = "</script><b>A & study", "CC-BY-4.0"
+    study.author, study.published = "Doe, Jane; Roe, R.", "2010-07"
+    study.save()
+    page = client.get(PAGE).content.decode()
+
+    [text] = re.findall(r'<script type="application/ld\+json">(.*?)</script>', page)
+    stated = json.loads(text)
+    assert (stated["@type"], stated["name"]) == ("Dataset", study.title)
+    assert [it["name"] for it in stated["creator"]] == ["Doe, Jane", "Roe, R."]
+    assert stated["datePublished"] == "2010-07"
+    assert stated["url"] == f"http://testserver{PAGE}"
+    assert 'property="og:title" content="&lt;/script&gt;' in page
+
+    study.visibility = "private"
+    study.save()
+    client.force_login(person)
+    page = client.get(PAGE).content.decode()
+    assert "ld+json" not in page
+    assert "og:title" not in page
