@@ -123,6 +123,7 @@ def _page(request: HttpRequest, secret: str = "") -> HttpResponse:
         "public": feed,
         "secret": f"{feed}?{urlencode({'token': secret})}" if secret else "",
         "labs": labs,
+        "lab_query": "&lab=",
         "has_address": has_feed_token(person),
     }
     return render(request, "feeds/subscriptions.html", context)
