@@ -116,7 +116,9 @@ def _array(kind: str | None) -> str:
 
 def _execute(statement: str, values: Sequence[Any]) -> None:
     """Execute a statement with arrays; Django would write them out in its text."""
-    connection.ensure_connection()
+    session: Any = connection
+    session.ensure_connection()
+    session.show()  # of config/postgresql
     with (
         connection.wrap_database_errors,
         psycopg.Cursor(connection.connection) as cursor,

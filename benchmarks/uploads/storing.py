@@ -5,7 +5,7 @@ they are few, and by COPY where they are many. Statements are prepared: planning
 takes longer than running them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -83,9 +83,18 @@ STORE = f"""
     )
     SELECT key, id FROM run
 """
-COPY = (
-    f"COPY {SAMPLE} (lab_id, run_id, sequence, case_id, repetition, value) FROM STDIN"
-)
+# PostgreSQL copies into no table with row-level security. So samples are copied into
+# one of the session's own, without an index, and moved from there by one statement.
+SAMPLE_COLUMNS = "lab_id, run_id, sequence, case_id, repetition, value"
+ARRIVING = f"""
+    CREATE TEMPORARY TABLE IF NOT EXISTS arriving_sample (LIKE {SAMPLE})
+    ON COMMIT DELETE ROWS
+"""
+COPY = f"COPY pg_temp.arriving_sample ({SAMPLE_COLUMNS}) FROM STDIN"
+MOVE = f"""
+    INSERT INTO {SAMPLE} ({SAMPLE_COLUMNS})
+    SELECT {SAMPLE_COLUMNS} FROM pg_temp.arriving_sample
+"""
 
 StoredSample = tuple[int, int, float]
 """Case, repetition and value, in the unit of the case's metric."""
@@ -155,28 +164,49 @@ def store_uploads(
     )
     ids: dict[UUID, int] = dict(stored)
     if not are_few:
-        with (
-            # Django does not: what the database says would be no error of Django's.
-            connection.wrap_database_errors,
-            connection.cursor() as cursor,
-            cursor.copy(COPY) as copy,
-        ):
-            for run in runs:
-                run_id = ids[run.key]
-                for sequence, sample in enumerate(run.samples or (), start=1):
-                    copy.write_row((lab_id, run_id, sequence, *sample))
+        copy_samples(
+            (lab_id, ids[run.key], sequence, *sample)
+            for run in runs
+            for sequence, sample in enumerate(run.samples or (), start=1)
+        )
     return ids
 
 
-def rows_of(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Return what a prepared statement answers.
+def copy_samples(rows: Iterable[tuple[int, int, int, int, int, float]]) -> None:
+    """Write many samples: lab, run, sequence, case, repetition and value of each.
+
+    In a transaction, at whose end the table that they come by is empty again.
+    """
+    with (
+        # Django does not: what the database says would be no error of Django's, and
+        # PostgreSQL away the fault of these runs.
+        connection.wrap_database_errors,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(ARRIVING)
+        cursor.execute("TRUNCATE pg_temp.arriving_sample")
+        with cursor.copy(COPY) as copy:
+            for row in rows:
+                copy.write_row(row)
+        cursor.execute(MOVE)
+
+
+def rows_of(
+    statement: str, parameters: Mapping[str, Any], *, sets_sight: bool = False
+) -> list[tuple[Any, ...]]:
+    """Return what a prepared statement answers; one may set the session's sight.
 
     Django binds parameters itself, so that PostgreSQL plans every statement anew.
     """
     connection.ensure_connection()
+    session: Any = connection  # of config/postgresql
+    if sets_sight:
+        session.shown = None
+    else:
+        session.show()
     with (
         connection.wrap_database_errors,
-        psycopg.Cursor(connection.connection) as cursor,
+        psycopg.Cursor(session.connection) as cursor,
     ):
         return cursor.execute(statement, parameters, prepare=True).fetchall()
 
