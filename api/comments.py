@@ -10,6 +10,7 @@ from rest_framework.status import HTTP_201_CREATED
 
 from api.kit.fields import Text, TrueOrFalse, WholeNumber
 from api.kit.queries import ListQuery, WholeParameter, study_parameter
+from api.kit.schema import ErrorSerializer
 from api.kit.shapes import StrictSerializer, checked
 from api.kit.views import AddressedRow, ApiView
 from benchmarks.models import Comment, EarlierText, Token
@@ -169,7 +170,7 @@ class CommentsView(AuthorsView):
         summary="Write a comment",
         operation_id="comments_create",
         request=CommentInput,
-        responses={201: CommentSerializer},
+        responses={201: CommentSerializer, 404: ErrorSerializer},
         examples=[EXAMPLE],
     )
     def post(self, request: Request) -> Response:

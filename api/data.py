@@ -167,7 +167,7 @@ class DataFileView(DataView):
         summary="Download a table",
         operation_id="data_file",
         parameters=[TABLE, FORM],
-        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+        responses={(200, kind): OpenApiTypes.BINARY for kind in FORMS.values()},
     )
     def get(self, request: Request, table: str, form: str) -> HttpResponseBase:
         if table not in TABLES:

@@ -11,7 +11,8 @@ from rest_framework.status import HTTP_503_SERVICE_UNAVAILABLE
 
 from api.kit.errors import RETRY_AFTER_S
 from api.kit.views import ApiView
-from benchmarks.health import health, readiness
+from benchmarks.health import DUE, health, readiness
+from benchmarks.unattended.attempts import Kind
 
 
 class OutboxSerializer(serializers.Serializer[Any]):
@@ -25,9 +26,7 @@ class OutboxSerializer(serializers.Serializer[Any]):
 class StuckSerializer(serializers.Serializer[Any]):
     """Background work of one kind that failed: tried again by itself, or set aside."""
 
-    kind = serializers.ChoiceField(
-        choices=["check", "energy", "plan", "publishing", "review"]
-    )
+    kind = serializers.ChoiceField(choices=[*Kind, "publishing", "review"])
     failing = serializers.IntegerField()
     quarantined = serializers.IntegerField()
     since_s = serializers.FloatField()
@@ -36,9 +35,7 @@ class StuckSerializer(serializers.Serializer[Any]):
 class DueSerializer(serializers.Serializer[Any]):
     """Background work of one kind that waits for its turn; late: for too long."""
 
-    kind = serializers.ChoiceField(
-        choices=["check", "energy", "reread", "report", "publishing", "review"]
-    )
+    kind = serializers.ChoiceField(choices=[kind for kind, *_ in DUE])
     waiting = serializers.IntegerField()
     oldest_s = serializers.FloatField()
     is_late = serializers.BooleanField()

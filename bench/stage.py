@@ -337,6 +337,7 @@ class Stage:
             "spool": ("list",),
             "study": ("new", "study", "--title", "KVM against native"),
             "host": ("alpha", str(self.described)),
+            "bundle": ("write", str(self.folder / "bundles")),
         }
         return given.get(command, ())
 

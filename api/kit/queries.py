@@ -80,8 +80,11 @@ class HypervisorsParameter(Text):
     """Several hypervisors in any of their spellings, with commas between them."""
 
     def to_internal_value(self, data: Any) -> list[str]:  # type: ignore[override]  # text becomes names
-        names = super().to_internal_value(data).split(",")
-        return [canonical_hypervisor(name) for name in names if name.strip()]
+        text = super().to_internal_value(data)
+        # Of what becomes of it the field would count the names.
+        if self.max_length is not None and len(text) > self.max_length:
+            self.fail("max_length", max_length=self.max_length)
+        return [canonical_hypervisor(it) for it in text.split(",") if it.strip()]
 
 
 class Query(StrictSerializer):

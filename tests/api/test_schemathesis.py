@@ -26,6 +26,12 @@ def as_one_line(context: Any, document: Any) -> bytes:
     return json.dumps(document).encode()
 
 
+@schemathesis.serializer("application/gzip")
+def as_bytes(context: Any, body: Any) -> bytes:
+    """No bundle that anybody signed: it is refused."""
+    return body if isinstance(body, bytes) else json.dumps(body, default=str).encode()
+
+
 @pytest.fixture(autouse=True)
 def one_connection() -> Iterator[None]:
     """Requests share the test's transaction, so they may not close its connection."""

@@ -52,7 +52,8 @@ class Command(BaseCommand):
             interactive=False,
             clear=True,
             verbosity=0,
-            ignore_patterns=settings.STATICFILES_LEFT_OUT,
+            # A copy: Django adds its own to it.
+            ignore_patterns=[*settings.STATICFILES_LEFT_OUT],
         )
         # Last, so that a collection that was cut off is done again.
         stamp.write_text(digest)
