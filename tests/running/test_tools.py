@@ -152,7 +152,6 @@ ATTACKS = [
     "make chaos SECONDS=30 SEED=327",
     "make fuzz REQUESTS=600 SEED=327",
     "make overload SECONDS=10 SEED=327 ARGS=--any-speed",
-    "make leaks MOST=300 SEED=327",
 ]
 
 

@@ -89,7 +89,11 @@ def test_where_nothing_waits_nothing_is_written(call, offline, tmp_path):
     assert not (tmp_path / "stick").exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(b"no bundle")])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no gzip", gzip.compress(b"no bundle")],
+    ids=["empty", "text", "gzip"],
+)
 def test_what_is_no_bundle_forgets_nothing(call, waiting, tmp_path, content):
     path = tmp_path / "wrong"
     path.write_bytes(content)

@@ -121,7 +121,11 @@ def test_a_token_that_only_reads_signs_nothing(write, lab, study, agent):
     assert "may read but not upload" in refusal(write(secret=secret), lab)
 
 
-@pytest.mark.parametrize("packed", [b"", b"PK\3\4", gzip.compress(b"a,b\n1,2\n")])
+@pytest.mark.parametrize(
+    "packed",
+    [b"", b"PK\3\4", gzip.compress(b"a,b\n1,2\n")],
+    ids=["empty", "zip", "gzip"],
+)
 def test_what_is_no_bundle_is_said(packed, lab):
     assert "This is no bundle" in refusal(packed, lab)
 
