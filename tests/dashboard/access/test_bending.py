@@ -54,9 +54,6 @@ def test_a_page_can_be_zoomed_spaced_and_stilled(windows, site, address):
     who = "nobody" if address == "/login/" else "maintainer"
     page = windows[who].open(site.address(address))
     page.set_viewport_size(ZOOMED)
-    if address.startswith("/evidence/forest/"):
-        # Known and open since 24 November 2026: the plot does not shrink when zoomed.
-        pytest.xfail("a forest plot stays 1178 px wide")
 
     assert browsing.too_wide(page) == []
     assert page.evaluate(MOVING) == []
