@@ -4,10 +4,14 @@
 
   for (const id of ["upload-file", "upload-folder"]) {
     const input = document.getElementById(id);
-    input.addEventListener("change", () => {
+    const take = () => {
+      if (!input.files.length) return;
       addFiles([...input.files].map((file) => ({ file, path: file.webkitRelativePath || file.name })));
       input.value = "";
-    });
+    };
+    input.addEventListener("change", take);
+    /* Who is quick has chosen before all scripts have come. */
+    document.addEventListener("DOMContentLoaded", take, { once: true });
   }
 
   const entriesIn = (reader) => new Promise((resolve, reject) => reader.readEntries(resolve, reject));

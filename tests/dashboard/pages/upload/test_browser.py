@@ -68,6 +68,20 @@ def sign_in(page):
     page.get_by_role("link", name="Your account: carol").wait_for()
 
 
+def test_files_that_are_chosen_before_the_scripts_come_are_read(site, chromium):
+    held = []
+    with browsing.window(chromium, site) as visit:
+        page = opened(visit)
+        page.route("**/choosing*.js", lambda route: held.append(route))
+        page.goto(f"{site}/upload/", wait_until="commit")
+        page.locator("#upload-file").set_input_files(HDPARM)
+        while not held:
+            page.wait_for_timeout(20)
+        held[0].continue_()
+
+        expect(page.locator("[data-status]")).to_contain_text("1 read")
+
+
 def drop(page, **files):
     found = [{"name": name, "bytes": list(data)} for name, data in files.items()]
     page.locator("[data-drop]").evaluate(DROP, found)
