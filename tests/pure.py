@@ -7,7 +7,15 @@ What a test needs is told by its fixtures and marks, so there is no list to be k
 import pytest
 
 FIXTURES = {"db", "transactional_db", "live_server", "valkey"}
-MARKS = ("django_db", "product", "browser", "proof", "tex")
+MARKS = (
+    "django_db",
+    "product",
+    "browser",
+    "compose",
+    "prometheus",
+    "proof",
+    "tex",
+)
 
 
 @pytest.hookimpl(trylast=True)
