@@ -41,6 +41,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.requests.requests",
     "config.bounds.bounds",
+    # Most of what is sent: nothing of what follows changes what becomes of it.
+    "api.quick.uploads",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.compression.compression",

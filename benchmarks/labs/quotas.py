@@ -22,6 +22,20 @@ DAY_S: Final = 24 * 3600
 FULL_S: Final = 3600
 """When to ask again where a lab has stored all that it may."""
 
+# Given a number and a window of each key; told what it counts now, and for how long.
+# Only where it has no end yet one is set: a window does not grow with what comes.
+COUNT: Final = """
+    local told = {}
+    for place, key in ipairs(KEYS) do
+        local count = redis.call('INCRBY', key, ARGV[2 * place - 1])
+        if redis.call('TTL', key) < 0 then
+            redis.call('EXPIRE', key, ARGV[2 * place])
+        end
+        told[2 * place - 1], told[2 * place] = count, redis.call('TTL', key)
+    end
+    return told
+"""
+
 log = logging.getLogger(__name__)
 
 
@@ -138,14 +152,12 @@ def _check_stored(lab_id: int, size: int) -> None:
 def _take(*quotas: Quota) -> None:
     """Count all in one go; give all back and raise TooFastError where one is full."""
     limited = [quota for quota in quotas if quota.most]
-    steps = connection().pipeline()
-    for quota in limited:
-        steps.incrby(quota.key, quota.number)
-        # Only where it has no end yet: a window does not grow with what comes.
-        steps.expire(quota.key, quota.window_s, nx=True)
-        steps.ttl(quota.key)
-    told = [int(each) for each in steps.execute()]
-    counts = zip(limited, told[::3], told[2::3], strict=True)
+    if not limited:
+        return
+    sizes = [size for quota in limited for size in (quota.number, quota.window_s)]
+    count = connection().register_script(COUNT)
+    told = [int(each) for each in count([quota.key for quota in limited], sizes)]
+    counts = zip(limited, told[::2], told[1::2], strict=True)
     full = [(quota, left_s) for quota, count, left_s in counts if quota.is_over(count)]
     if full:
         for quota in limited:

@@ -7,8 +7,9 @@ by the same statement.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -33,12 +34,13 @@ from benchmarks.models import (
     System,
     Token,
 )
+from benchmarks.models.lab import in_force
 from benchmarks.monitoring.counters import ACCEPTED, REPEATED
 from benchmarks.own_tools.lookup import DeclaredTool, declared_tools, named
 from benchmarks.platforms import shows_emulation
 from benchmarks.uploads.intake import Submission, Upload, stated_fields
 from benchmarks.uploads.results import ReadSample, made_of, read_samples
-from benchmarks.uploads.storing import FEW_SAMPLES, NewRun, rows_of, store_uploads
+from benchmarks.uploads.storing import NewRun, array, rows_of, store_uploads
 
 CASES_REMEMBERED: Final = 50_000
 SYSTEMS_REMEMBERED: Final = 1024
@@ -76,7 +78,7 @@ LOOK_UP = f"""
       ON corun.study_id = study.id AND corun.name = %(corun)s
     LEFT JOIN {RUN} AS known
       ON known.lab_id = token.lab_id AND known.agent_id = token.agent_id
-     AND known.key = %(key)s AND known.part = 1
+     AND known.key = %(key)s::uuid AND known.part = 1
     WHERE token.prefix = %(prefix)s
 """
 CASES = f"""
@@ -156,8 +158,8 @@ def submit_directly(shown_token: str, upload: Upload) -> Submission | None:
             "system": fingerprint,
             "session": document.get("session", ""),
             "corun": document.get("corun", ""),
-            "key": upload.key,
-            "cases": [pk for pk, _ in cases.values()],
+            "key": str(upload.key),
+            "cases": array([pk for pk, _ in cases.values()]),
         },
     )
     if not row:
@@ -193,30 +195,23 @@ def submit_directly(shown_token: str, upload: Upload) -> Submission | None:
     except TooFastError:
         return None  # the other way says so
     try:
-        stored = _store(found, run)
+        # One statement is a transaction by itself, unless one is open.
+        with transaction.atomic() if connection.in_atomic_block else nullcontext():
+            stored = store_uploads(
+                lab_id=found.lab_id, agent_id=found.agent_id, runs=[run]
+            )
     except IntegrityError:
         return None  # somebody stored, or took away, the same at this moment
     # It is stored: no hint and no counter that fails makes a failure of it.
     transaction.on_commit(tasks.wake, robust=True)
     transaction.on_commit(ACCEPTED.inc, robust=True)
-    return Submission(stored, upload.key, Run.Status.RECEIVED, False)
-
-
-def _store(found: Found, run: NewRun) -> int:
-    """Store in one statement that is a transaction by itself, unless one is open."""
-    store = partial(
-        store_uploads, lab_id=found.lab_id, agent_id=found.agent_id, runs=[run]
-    )
-    if connection.in_atomic_block or len(run.samples or ()) > FEW_SAMPLES:
-        with transaction.atomic():
-            return store()[run.key]
-    return store()[run.key]
+    return Submission(stored[run.key], upload.key, Run.Status.RECEIVED, False)
 
 
 def _may_upload(found: Found, secret: str) -> bool:
-    token = Token(revoked_at=found.revoked_at, expires_at=found.expires_at)
     fits = tokens.fits(secret, found.token_digest)
-    return fits and token.is_valid() and found.can_upload
+    is_valid = in_force(found.revoked_at, found.expires_at)
+    return fits and is_valid and found.can_upload
 
 
 def _is_all_there(
