@@ -5,6 +5,7 @@ import time
 from functools import partial
 
 from celery import current_app, shared_task
+from django.utils import timezone
 from kombu.exceptions import OperationalError
 from redis import RedisError
 
@@ -26,30 +27,44 @@ logger = logging.getLogger(__name__)
 HINT_SENT = "virtlab:hint-sent"
 # A message may get lost while this key stays: then no other hint would be sent.
 HINT_IS_LOST_AFTER_S = 5
-# What comes in so short a time is processed together: most of what processing costs is
-# the same for one run and for a hundred.
+# What comes together is processed together, for most of what processing costs is the
+# same for one run and for a hundred: a worker waits until nothing came for a moment,
+# but no longer than this where it comes all the time.
 LINGER_S = 0.3
+LINGER_AT_MOST_S = 2.0
+# So many runs at once are together already.
+TOGETHER = 50
 
 
 @shared_task
-def drain() -> int:
+def drain(lingers: bool = True) -> int:
     """Do the work that waits in the outbox, and what comes in a moment."""
-    time.sleep(LINGER_S)
+    if lingers:
+        _linger()
     broker.connection().delete(HINT_SENT)
+    begun = timezone.now()
     finished = processing.drain()
-    while processing.flooded_labs():
+    # Of a study that comes piece by piece; or another worker has the same in hand.
+    while processing.flooded_labs() or processing.is_left(begun):
         time.sleep(LINGER_S)
         finished += processing.drain()
     return finished
 
 
-def wake() -> None:
-    """Hint at new work; without Redis the sweeper finds it a second later."""
+def _linger() -> None:
+    end = time.monotonic() + LINGER_AT_MOST_S
+    time.sleep(LINGER_S)
+    while time.monotonic() < end and processing.is_still_coming(LINGER_S):
+        time.sleep(LINGER_S)
+
+
+def wake(runs: int = 1) -> None:
+    """Hint at new work; without Redis the sweeper finds it two seconds later."""
     try:
         key = broker.connection()
         if key.set(HINT_SENT, 1, nx=True, ex=HINT_IS_LOST_AFTER_S):
             # Not tried again: the upload would wait, and the sweeper comes anyway.
-            drain.apply_async(retry=False)
+            drain.apply_async((runs < TOGETHER,), retry=False)
     except (OperationalError, RedisError, OSError) as error:
         logger.warning("Redis took no hint (%s); the sweeper will do the work.", error)
 

@@ -11,6 +11,8 @@ from benchmarks.monitoring import tracing
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+NICENESS = 5
+
 memory = Memory()
 app = Celery("virtlab")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -20,6 +22,12 @@ app.autodiscover_tasks()
 @signals.setup_logging.connect
 def _keep_ours(**_: Any) -> None:
     """Leave the logs as Django set them up: a listener keeps Celery from its own."""
+
+
+@signals.celeryd_init.connect
+def _step_back(**_: Any) -> None:
+    """Let web processes come first: an agent waits for these, and for no worker."""
+    os.nice(NICENESS)
 
 
 @signals.celeryd_after_setup.connect

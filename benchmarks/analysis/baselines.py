@@ -148,7 +148,7 @@ def choose_baseline(
     ]
     if not fitting:
         return BaselineChoice("missing", None, _missing(cell))
-    fitting = [other for other in fitting if _same_os(cell, other)] or fitting
+    fitting = [other for other in fitting if same_os(cell, other)] or fitting
     own = [other for other in fitting if other.study_id == cell.study_id]
     partners = own or fitting
     # Of other systems than the guest's the most like it: a release, a distribution.
@@ -191,13 +191,14 @@ def wanted_place(cell: CellConditions) -> tuple[object, ...]:
     return (cell.host, cell.guest_bits, *_wanted_circumstances(cell))
 
 
-def _same_os(cell: CellConditions, other: CellConditions) -> bool:
+def same_os(cell: CellConditions, other: CellConditions) -> bool:
+    """Whether two systems state the same OS."""
     return cell.guest_os.casefold() == other.guest_os.casefold()
 
 
 def _os_likeness(cell: CellConditions, other: CellConditions) -> int:
     """How many words two systems' names begin with alike; all of them: the same."""
-    if _same_os(cell, other):
+    if same_os(cell, other):
         return MOST_WORDS
     sides = (it.guest_os.casefold().split() for it in (cell, other))
     words = zip(*sides, strict=False)
@@ -251,7 +252,7 @@ def _trust(
 ) -> tuple[State, str]:
     reasons: list[Sentence] = []
     state: State = "paired"
-    if not _same_os(cell, chosen):
+    if not same_os(cell, chosen):
         reasons.append(other_os(cell.guest_os, chosen.guest_os))
     if chosen.study_id != cell.study_id:
         here = Sentence("This study has no native run; this one is from another one.")

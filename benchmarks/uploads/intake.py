@@ -232,16 +232,32 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
     if drafts:
         for key, run_id in _store(agent, drafts).items():
             known[key] = run_id, Run.Status.RECEIVED
-        # A hint that overtakes its commit would find an empty outbox.
-        # It is stored: no hint and no counter that fails makes a failure of it.
-        transaction.on_commit(tasks.wake, robust=True)
-        transaction.on_commit(partial(ACCEPTED.inc, len(drafts)), robust=True)
+
+        _tell_of(len(drafts))
     if repeated := len(uploads) - len(fresh):
         REPEATED.inc(repeated)
     return [
         Submission(known[key][0], key, known[key][1], repeated=index not in fresh)
         for index, key in enumerate(keys)
     ]
+
+
+def _tell_of(runs: int) -> None:
+    """Wake a worker and count, once these runs are stored for good.
+
+    No hint and no counter that fails makes a failure of it. Not partials: Django names
+    what fails in its log by its own name.
+    """
+
+    def hint() -> None:
+        tasks.wake(runs)
+
+    def count() -> None:
+        ACCEPTED.inc(runs)
+
+    # A hint that overtakes its commit would find an empty outbox.
+    transaction.on_commit(hint, robust=True)
+    transaction.on_commit(count, robust=True)
 
 
 def _store(agent: Agent, drafts: Sequence[RunDraft]) -> dict[UUID, int]:

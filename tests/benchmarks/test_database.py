@@ -54,8 +54,9 @@ def test_a_statement_that_comes_again_is_not_planned_again():
     for number in range(3):
         storing.rows_of("SELECT %(number)s::int AS again", {"number": str(number)})
 
-    planned = "SELECT statement FROM pg_prepared_statements WHERE statement LIKE '% AS again'"
-    assert len(storing.rows_of(planned, {})) == 1
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement FROM pg_prepared_statements")
+        assert ("SELECT $1::int AS again",) in cursor.fetchall()
 
 
 def store_another_lab():

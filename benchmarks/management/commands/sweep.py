@@ -1,6 +1,7 @@
 """`manage.py sweep`: outbox, rereads, checks, news, energy, plans, publishing."""
 
 import logging
+import os
 import select
 import signal
 import socket
@@ -25,6 +26,7 @@ from benchmarks.together import events
 from benchmarks.uploads import processing, rereading
 
 logger = logging.getLogger(__name__)
+NICENESS = 10
 
 
 class Command(BaseCommand):
@@ -37,7 +39,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--every", type=float, default=1.0, help="seconds")
         parser.add_argument(
-            "--older-than", type=float, default=2.0, help="leave younger work alone (s)"
+            "--older-than", type=float, default=4.0, help="leave younger work alone (s)"
         )
         parser.add_argument("--once", action="store_true", help="one look, then end")
 
@@ -47,6 +49,8 @@ class Command(BaseCommand):
             return
         if settings.METRICS_PORT:
             exposition.serve(settings.METRICS_PORT)
+        # Whoever uploads, and reads pages, comes first.
+        os.nice(NICENESS)
         with stop_signals() as stopped:
             while True:
                 with traced(new_id("sweep-")):

@@ -169,7 +169,9 @@ def test_a_run_in_hand_while_postgresql_stopped_is_blamed_for_nothing(
     submit_runs(agent=agent, documents=[run_document()])
     for _ in range(2 * processing.QUARANTINE_AFTER):
         make_due()
-        processing._next_batch(1, 0)
+        now = timezone.now()
+        with processing._free_shares(now) as shares:
+            assert processing._next_batch(1, now, shares)
         # As if another server answered next time.
         OutboxItem.objects.update(server_started_at=timezone.now() - timedelta(days=1))
 
@@ -248,6 +250,28 @@ def test_work_in_another_workers_hands_is_left_alone(agent, run_document):
         OutboxItem.objects.select_for_update().get()
         assert thread.submit(look_meanwhile).result() == 0
     assert processing.drain() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_do_not_share_what_a_lab_measured_with_one_tool(
+    agent, run_document
+):
+    """Each would make its cells, and wait for the other."""
+    submit_runs(agent=agent, documents=[run_document()])
+    begun = timezone.now()
+
+    def look_meanwhile() -> int:
+        try:
+            return processing.drain()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as thread, processing._free_shares(begun) as shares:
+        assert len(shares) == 1
+        assert thread.submit(look_meanwhile).result() == 0
+        assert processing.is_left(begun)
+    assert processing.drain() == 1
+    assert not processing.is_left(timezone.now())
 
 
 @pytest.mark.django_db(transaction=True)
