@@ -41,7 +41,8 @@ from benchmarks.unattended.attempts import (
 from benchmarks.uploads.efficiencies import cells_misjudged, normalise
 from benchmarks.uploads.summaries import lock_cases
 
-QUIET = timedelta(seconds=1)
+QUIET = timedelta(seconds=0.5)
+LATELY = timedelta(seconds=5)
 LONGEST_WAIT = timedelta(seconds=30)
 
 
@@ -69,6 +70,11 @@ def check_due_studies(quiet: timedelta = QUIET) -> int:
             unit = Unit(Kind.CHECK, row["study__lab"], pk)
             checked += attempt(unit, partial(_check_noted, pk), last)
     return checked
+
+
+def is_soon_due() -> bool:
+    """Return whether something was noted that lately: a check of it is due soon."""
+    return DueCheck.objects.filter(noted_at__gt=timezone.now() - LATELY).exists()
 
 
 def _check_noted(study_id: int) -> bool:

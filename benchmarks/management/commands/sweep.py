@@ -27,6 +27,8 @@ from benchmarks.uploads import processing, rereading
 
 logger = logging.getLogger(__name__)
 NICENESS = 10
+# Flags are to be current soon after an upload; at rest nobody waits for a look.
+SOON_S = 0.2
 
 
 class Command(BaseCommand):
@@ -45,7 +47,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["once"]:
-            self._look(options["older_than"])
+            self._look(options["older_than"], options["every"])
             return
         if settings.METRICS_PORT:
             exposition.serve(settings.METRICS_PORT)
@@ -54,15 +56,15 @@ class Command(BaseCommand):
         with stop_signals() as stopped:
             while True:
                 with traced(new_id("sweep-")):
-                    is_busy = self._look(options["older_than"])
+                    pause_s = self._look(options["older_than"], options["every"])
                 self.memory.give_back()
-                pause_s = 0 if is_busy else options["every"]
                 if select.select([stopped], [], [], pause_s)[0]:
                     return
 
-    def _look(self, older_than_s: float) -> bool:
-        """Do what there is; return whether there is more to be done at once."""
+    def _look(self, older_than_s: float, every_s: float) -> float:
+        """Do what there is; return after how many seconds to look again."""
         finished = reread = 0
+        is_soon_due = False
         try:
             with _logged("The outbox"):
                 finished = processing.drain(older_than_s=older_than_s)
@@ -70,6 +72,7 @@ class Command(BaseCommand):
                 reread = rereading.proceed()
             with _logged("Checking"):
                 checking.check_due_studies()
+                is_soon_due = checking.is_soon_due()
             with _logged("Telling"):
                 events.tell_due_news()
             with _logged("Webhooks"):
@@ -87,10 +90,12 @@ class Command(BaseCommand):
             logger.warning("The database does not answer: %s", error)
             # A broken connection would fail every later look.
             connection.close()
-            return False
+            return every_s
         if finished:
             logger.info("Finished %s runs that nobody was woken for", finished)
-        return reread > 0
+        if reread:
+            return 0.0
+        return min(SOON_S, every_s) if is_soon_due else every_s
 
 
 @contextmanager
