@@ -37,7 +37,7 @@ from api.quick import quickly
 from api.reviews import ReviewFileView, ReviewsView, ReviewView
 from api.runs import RunsView, RunView
 from api.samples import SamplesView
-from api.saved_views import SavedViewsView
+from api.saved_views import SavedViewsView, SavedViewView
 from api.sessions import SessionsView
 from api.studies import StudiesView, StudyView
 from api.sweeps import SweepsView
@@ -45,6 +45,12 @@ from api.systems import SystemsView, SystemView
 from api.time import TimeView
 from api.trend import TrendView
 from api.versions import VersionFileView, VersionsView, VersionView
+from api.webhooks import (
+    DeliveriesView,
+    WebhooksView,
+    WebhookTestView,
+    WebhookView,
+)
 
 
 class StudyName:
@@ -86,6 +92,7 @@ urlpatterns = [
     path("runs/<int:pk>/", RunView.as_view(), name="run"),
     path("runs/<int:pk>/samples/", SamplesView.as_view(), name="samples"),
     path("saved-views/", SavedViewsView.as_view(), name="saved-views"),
+    path("saved-views/<int:pk>/", SavedViewView.as_view(), name="saved-view"),
     path("sessions/", SessionsView.as_view(), name="sessions"),
     path("parse/", PreviewView.as_view(), name="parse"),
     path("parse/machine/", MachineView.as_view(), name="parse-machine"),
@@ -114,6 +121,14 @@ urlpatterns = [
         "versions/<int:pk>/<slug:form>/",
         VersionFileView.as_view(),
         name="version-file",
+    ),
+    path("webhooks/", WebhooksView.as_view(), name="webhooks"),
+    path("webhooks/<int:pk>/", WebhookView.as_view(), name="webhook"),
+    path("webhooks/<int:pk>/test/", WebhookTestView.as_view(), name="webhook-test"),
+    path(
+        "webhooks/<int:pk>/deliveries/",
+        DeliveriesView.as_view(),
+        name="webhook-deliveries",
     ),
     path("reviews/", ReviewsView.as_view(), name="reviews"),
     path("reviews/<int:pk>/", ReviewView.as_view(), name="review"),

@@ -412,6 +412,12 @@ class TokenRefusedError(BenchmarksError):
     code = "token_refused"
 
 
+class SealError(BenchmarksError):
+    """Something that was sealed with another key: nobody can read it any more."""
+
+    code = "sealed"
+
+
 class TooManyAttemptsError(BenchmarksError):
     """Somebody tries passwords faster than a person does."""
 

@@ -5,12 +5,14 @@ import time
 from functools import partial
 
 from celery import current_app, shared_task
+from django.conf import settings
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 from redis import RedisError
 
 from benchmarks import broker
 from benchmarks.publishing import jobs, reviews
+from benchmarks.together import digests, letters
 from benchmarks.together.webhooks import (
     HINT_IS_LOST_AFTER,
     deliver_due,
@@ -97,6 +99,31 @@ def send_to_webhooks() -> None:
             tell_webhook.apply_async((pk, lab_id), expires=expires_s, retry=False)
         except (OperationalError, OSError) as error:
             logger.warning("Redis took no webhook (%s).", error)
+
+
+LETTERS_SENT = "virtlab:letters-sent"
+
+
+@shared_task
+def send_letters() -> int:
+    """Send the letters that wait."""
+    broker.connection().delete(LETTERS_SENT)
+    return letters.send_due()
+
+
+def send_to_letters() -> None:
+    """Send a worker to the letters that wait, or to digests that are due.
+
+    Not the sweeper itself: a server for mail may take long to say nothing.
+    """
+    if settings.EMAIL is None or not (letters.are_due() or digests.are_due()):
+        return
+    try:
+        # A message may get lost, or wait behind others.
+        if broker.connection().set(LETTERS_SENT, 1, nx=True, ex=60):
+            send_letters.apply_async(expires=60, retry=False)
+    except (OperationalError, RedisError, OSError) as error:
+        logger.warning("Redis took no letters (%s).", error)
 
 
 def send_by_name(task: str, pk: int) -> None:

@@ -33,6 +33,11 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "django_htmx",
     "csp",
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.mfa",
     "benchmarks",
     "api",
     "dashboard",
@@ -55,6 +60,8 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "dashboard.kit.hooks.SecondFactorMiddleware",
     "dashboard.kit.hooks.ButtonAddressMiddleware",
     "dashboard.kit.hooks.BusyMiddleware",
 ]
@@ -145,7 +152,10 @@ STATICFILES_FINDERS = [
     "dashboard.kit.hooks.PlotlyFinder",
 ]
 # Of the packages we serve files from, what no page of ours uses.
-STATICFILES_LEFT_OUT = ["redoc", "rest_framework", "ext", "*es-bundle*"]
+STATICFILES_LEFT_OUT = [
+    *("redoc", "rest_framework", "ext", "*es-bundle*"),
+    *("account/js", "mfa"),  # of allauth
+]
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -165,6 +175,24 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+
+# Sign-in: of allauth its tables, its one way in and its talk with a provider are used;
+# pages, throttle (`labs/throttle`) and what is logged are ours.
+ACCOUNT_ADAPTER = "dashboard.pages.account.adapters.OneWayIn"
+SOCIALACCOUNT_ADAPTER = "dashboard.pages.account.adapters.Provider"
+MFA_ADAPTER = "dashboard.pages.account.adapters.Factors"
+ACCOUNT_RATE_LIMITS = False
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_SIGNUP_FIELDS = ["username*"]
+ACCOUNT_LOGIN_TIMEOUT = 600
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_TOTP_TOLERANCE = 1
+MFA_TOTP_ISSUER = "Virtlab"
+
+# A provider of OpenID Connect, beside passwords; without an issuer there is none.
+OIDC = env.oidc()
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 10
+SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [OIDC.app] if OIDC else []}}
 
 # HTTPS is the reverse proxy's work; behind one, say so with HTTPS=on.
 HTTPS = env.flag("HTTPS", default=False)
@@ -189,6 +217,18 @@ CONTENT_SECURITY_POLICY = {
         "form-action": [SELF],
     }
 }
+
+# Mail goes out where there is a server for it; without one people are given links.
+EMAIL = env.email()
+SITE_URL = EMAIL.site if EMAIL else ""
+EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+EMAIL_TIMEOUT = 20
+if EMAIL:
+    EMAIL_HOST, EMAIL_PORT = EMAIL.host, EMAIL.port
+    EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = EMAIL.user, EMAIL.password
+    EMAIL_USE_TLS, EMAIL_USE_SSL = EMAIL.security == "starttls", EMAIL.security == "tls"
+    DEFAULT_FROM_EMAIL = EMAIL.sender
+PASSWORD_RESET_TIMEOUT = 4 * 3600
 
 # Who makes labs, beside `manage.py create_lab`: nobody else, admins of a lab, or
 # everybody who has an account or a token that may upload.

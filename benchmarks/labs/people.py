@@ -62,12 +62,15 @@ def _log_role(lab: Lab, by: User | None, who: User, before: str, role: str) -> N
     log_action(lab=lab, person=by, agent="manage.py", kind=kind, about=about)
 
 
-def end_sessions(*, person: User, password: str) -> None:
+def end_sessions(*, person: User, password: str = "") -> None:
     """Sign a person out everywhere: the same password, hashed anew, ends all sessions.
 
     Django's sessions carry a digest of the hash, so this needs no look at each of them.
     """
-    person.set_password(password)
+    if password:
+        person.set_password(password)
+    else:  # there is none: what stands in its place is drawn anew
+        person.set_unusable_password()
     person.save(update_fields=["password"])
 
 

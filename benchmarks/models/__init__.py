@@ -6,6 +6,7 @@ from benchmarks.models.effect import Effect, EffectSummary, PublicEvidence
 from benchmarks.models.event import Event, FeedToken, StudyNews
 from benchmarks.models.flag import Decision, DueCheck, Flag
 from benchmarks.models.lab import Agent, AuditEntry, Invitation, Lab, Membership, Token
+from benchmarks.models.letter import Digest, Follow, Letter
 from benchmarks.models.own_tool import OwnTool, OwnToolVersion
 from benchmarks.models.picture import Picture
 from benchmarks.models.plan import Plan, PlanPart, PlanSlot, PlanStep
@@ -35,6 +36,7 @@ __all__ = [
     "Comment",
     "Decision",
     "Delivery",
+    "Digest",
     "DueCheck",
     "DueEnergy",
     "EarlierText",
@@ -44,10 +46,12 @@ __all__ = [
     "Event",
     "FeedToken",
     "Flag",
+    "Follow",
     "Host",
     "Invitation",
     "Job",
     "Lab",
+    "Letter",
     "Membership",
     "Meter",
     "OutboxItem",

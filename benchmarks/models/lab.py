@@ -13,6 +13,8 @@ class Lab(models.Model):
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=200)
     created_at = models.DateTimeField(default=timezone.now)
+    needs_second_factor = models.BooleanField(default=False)
+    """Whether its members sign in with more than a password."""
 
     def __str__(self) -> str:
         return self.name
@@ -166,6 +168,16 @@ class AuditEntry(models.Model):
         IMPORTED = "imported"
         MADE_WEBHOOK = "made_webhook"
         DELETED_WEBHOOK = "deleted_webhook"
+        CHANGED_WEBHOOK = "changed_webhook"
+        LINKED_SIGN_IN = "linked_sign_in"
+        UNLINKED_SIGN_IN = "unlinked_sign_in"
+        SET_FACTOR = "set_factor"
+        REMOVED_FACTOR = "removed_factor"
+        RESET_FACTOR = "reset_factor"
+        USED_RECOVERY_CODE = "used_recovery_code"
+        CHANGED_SIGN_IN = "changed_sign_in"
+        RESET_PASSWORD = "reset_password"
+        SET_DOI = "set_doi"
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="audit_entries")
     kind = models.CharField(max_length=20, choices=Kind)

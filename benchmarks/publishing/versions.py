@@ -1,7 +1,9 @@
 """Publish a version of a study; withdraw it; sign another lab's."""
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Mapping
+from typing import Final
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -124,6 +126,49 @@ def withdraw_version(*, version: Version, who: str, reason: str) -> Version:
         about=f"{_named(locked)}: {reason}",
     )
     tell_withdrawn(locked.study, locked.number, locked.pk)
+    return locked
+
+
+DOI: Final = re.compile(r"10\.\d{4,9}/[!-~]{1,180}")
+
+
+def checked_doi(text: str) -> str:
+    """Return a DOI in small letters, of whatever form it was copied in."""
+    text = text.strip()
+    for before in (
+        "https://doi.org/",
+        "http://doi.org/",
+        "https://dx.doi.org/",
+        "doi:",
+    ):
+        if text.casefold().startswith(before):
+            text = text[len(before) :].strip()
+    # What ends a link, a BibTeX field or a tag stands in no DOI that is used.
+    if not DOI.fullmatch(text) or set(text) & set('<>"{}\\^`|'):
+        raise VersionError(
+            Sentence("A DOI looks like 10.5281/zenodo.1234567; this does not.")
+        )
+    return text.lower()
+
+
+@transaction.atomic
+def set_doi(
+    *, version: Version, doi: str, person: User | None, agent: str = ""
+) -> Version:
+    """Keep under which DOI a version was registered elsewhere; "" takes it away.
+
+    The caller has made sure that it is an admin of the version's lab who says so.
+    """
+    doi = checked_doi(doi) if doi.strip() else ""
+    locked = Version.objects.select_for_update().get(pk=version.pk)
+    others = Version.objects.filter(doi=doi).exclude(pk=version.pk)
+    if doi and others.exists():
+        raise VersionError(Sentence("Another version has this DOI."))
+    if locked.doi != doi:
+        locked.doi = doi
+        locked.save(update_fields=["doi"])
+        kind, about = AuditEntry.Kind.SET_DOI, f"{_named(locked)}: {doi or 'none'}"
+        log_action(lab=locked.lab, person=person, agent=agent, kind=kind, about=about)
     return locked
 
 

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from benchmarks.errors import NotFoundError
+from benchmarks.labs.second_factors import lab_that_waits_for
 from benchmarks.labs.tokens import digest, fits, new_prefix, new_secret
 from benchmarks.models import FeedToken
 from benchmarks.sentences import Sentence
@@ -48,6 +49,9 @@ def reader_of(shown: str) -> User:
         or token.revoked_at is not None
         or not token.person.is_active
     ):
+        raise NotFoundError(Sentence("feed"), "…")
+    # Their lab wants to be sure who reads: until then this opens nothing of it.
+    if lab_that_waits_for(token.person):
         raise NotFoundError(Sentence("feed"), "…")
     now = timezone.now()
     if token.last_used_at is None or token.last_used_at < now - SEEN_EVERY:

@@ -91,12 +91,38 @@ def ends_text(ends: tuple[float, float] | None) -> str:
     return _("%(low)s to %(high)s") % {"low": low, "high": high}
 
 
+def percent_text(low: float, high: float) -> str:
+    """Return an interval of ratios in whole percents: "93 to 96 %"."""
+    ends = dict.fromkeys(f"{figures.number(round(end * 100))}" for end in (low, high))
+    return _("%(ends)s\N{NO-BREAK SPACE}%%") % {"ends": "\N{EN DASH}".join(ends)}
+
+
 def labs_text(labs: int) -> str:
     return ngettext("%(n)s lab", "%(n)s labs", labs) % {"n": labs}
 
 
 def machines_text(machines: int) -> str:
     return ngettext("%(n)s machine", "%(n)s machines", machines) % {"n": machines}
+
+
+def badge_text(found: Synthesis) -> str:
+    """Say it in a line: from where to where, and of how many labs."""
+    pool = found.counted
+    ends = pool.interval
+    units = found.units if found.pool.k else found.hollow
+    if ends is None and units:
+        # Too few for a mean: from the lowest to the highest.
+        ratios = [unit.log_ratio for unit in units]
+        ends = (min(ratios), max(ratios))
+    if ends is None:
+        return _("not measured yet")
+    said = {
+        "range": percent_text(exp(ends[0]), exp(ends[1])),
+        "labs": labs_text(pool.labs),
+    }
+    if found.is_hollow:
+        return _("%(range)s of native, single runs, %(labs)s") % said
+    return _("%(range)s of native, %(labs)s") % said
 
 
 def counted_text(found: Synthesis) -> str:

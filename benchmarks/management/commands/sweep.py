@@ -1,4 +1,4 @@
-"""`manage.py sweep`: outbox, rereads, checks, news, energy, plans, publishing."""
+"""`manage.py sweep`: outbox, rereads, checks, news, mail, energy, plans, publishing."""
 
 import logging
 import os
@@ -77,6 +77,8 @@ class Command(BaseCommand):
                 events.tell_due_news()
             with _logged("Webhooks"):
                 tasks.send_to_webhooks()
+            with _logged("Letters"):
+                tasks.send_to_letters()
             with _logged("Integrating power"):
                 integration.integrate_due()
             with _logged("Proceeding with plans"):
