@@ -232,6 +232,12 @@ agent: ## pack the agent into dist/virtlab-agent.pyz, with its checksum
 probe: ## compile our kernels into one static program for each platform, in dist/
 	@$(PYTHON) -m agents.kernels.probe dist
 
+# Debian: apt-get install --no-install-recommends gcc-mingw-w64-x86-64-win32 \
+#         gcc-mingw-w64-i686-win32
+.PHONY: agent-windows
+agent-windows: venv ## pack the agent for Windows with a Python and our kernels, in dist/
+	@$(IN) -m agents.windows.bundle dist
+
 .PHONY: client
 client: ## pack the Python client into a wheel in dist/ (pip install dist/*.whl)
 	@$(PYTHON) -m client.build dist
