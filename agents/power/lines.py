@@ -105,7 +105,7 @@ class WindowsLine:
             self._handle, room, _LONGEST, self._ctypes.byref(told), None
         ):
             raise self._problem("COM")
-        return room.raw[: told.value]
+        return bytes(room.raw[: told.value])
 
     def _problem(self, device: str) -> OSError:
         code = self._ctypes.get_last_error()

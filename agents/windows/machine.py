@@ -98,8 +98,8 @@ def processors() -> Optional[Processors]:
     counts = {kind: sum(kind == each for each, _ in kinds) for kind, _ in kinds}
     # The first byte of a core's record: whether several threads share it.
     has_smt = any(kind == _CORE and body[0] & _SHARES_A_CORE for kind, body in kinds)
-    told = [counts.get(kind, 0) for kind in (_PACKAGE, _CORE, _NODE)]
-    return Processors(*told, has_smt)
+    sockets, cores, nodes = (counts.get(kind, 0) for kind in (_PACKAGE, _CORE, _NODE))
+    return Processors(sockets, cores, nodes, has_smt)
 
 
 def records_of(content: bytes) -> Iterator[Tuple[int, bytes]]:

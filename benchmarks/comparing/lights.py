@@ -28,7 +28,7 @@ from benchmarks.analysis.near import MeasuredCase, NearCase, nearest
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, Efficiency, Host, Study, System
 from benchmarks.platforms import NATIVE
-from benchmarks.sentences import joined
+from benchmarks.sentences import Sentence, joined
 
 # What every comparison of a guest with its machine is about.
 ALWAYS_STUDIED = ("hypervisor", "hypervisor_version", "virtualization")
@@ -46,6 +46,10 @@ OPTIONS_OF_FACTORS = {
 }
 # States of cells whose nearest counterpart is another measurement: so says the reason.
 NEAR = frozenset({Efficiency.State.OTHER_PARAMETERS, Efficiency.State.UNIT_MISMATCH})
+ABOVE_HYPERVISOR = Sentence(
+    "The machine's own Windows ran above its hypervisor (VBS): what that costs is in "
+    "the baseline."
+)
 RUNS = ("n", "mean", "m2", "decimals")
 PLACE = ("scenario", "vms", "slot", "load", "case_id")
 Circumstances = tuple[object, ...]
@@ -197,11 +201,16 @@ def beside_baseline(
         {**sent[1], **other},
         studied=studied - {"guest_os"} if is_other_os else studied,
     )
+    if baseline.is_native_above_hypervisor:
+        others = [compared.sentence] if compared.unwanted else []
+        sentence = joined([ABOVE_HYPERVISOR, *others])
+        compared = Comparability("amber", compared.studied, compared.unwanted, sentence)
     if not is_other_os:
         return compared
     said = other_os(own.guest_os, baseline.guest_os)
     others = [fact for fact in compared.unwanted if fact.name != "guest_os"]
-    sentence = joined([said, compared.sentence]) if others else said
+    is_more = others or baseline.is_native_above_hypervisor
+    sentence = joined([said, compared.sentence]) if is_more else said
     return Comparability("amber", compared.studied, compared.unwanted, sentence)
 
 
