@@ -103,7 +103,7 @@ test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on eve
 test-probe: dev ## run the probe over a real ssh server, and that for Windows where there are wine and mingw
 	$(PYTEST) -m proof tests/agents $(ARGS)
 
-# Debian: apt-get install --no-install-recommends wine64 gcc-mingw-w64-x86-64-win32 \
+# Debian: apt-get install --no-install-recommends wine wine64 gcc-mingw-w64-x86-64-win32 \
 #         gcc-mingw-w64-i686-win32
 .PHONY: test-windows
 test-windows: dev ## run the agent for Windows in wine

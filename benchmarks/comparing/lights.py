@@ -28,7 +28,7 @@ from benchmarks.analysis.near import MeasuredCase, NearCase, nearest
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, Efficiency, Host, Study, System
 from benchmarks.platforms import NATIVE
-from benchmarks.sentences import Sentence, joined
+from benchmarks.sentences import joined
 
 # What every comparison of a guest with its machine is about.
 ALWAYS_STUDIED = ("hypervisor", "hypervisor_version", "virtualization")
@@ -46,10 +46,8 @@ OPTIONS_OF_FACTORS = {
 }
 # States of cells whose nearest counterpart is another measurement: so says the reason.
 NEAR = frozenset({Efficiency.State.OTHER_PARAMETERS, Efficiency.State.UNIT_MISMATCH})
-ABOVE_HYPERVISOR = Sentence(
-    "The machine's own Windows ran above its hypervisor (VBS): what that costs is in "
-    "the baseline."
-)
+# What a native Windows ran above is in its baseline: no guest is like it in that.
+BENEATH = {"hypervisor beneath": "Windows' own (VBS)"}
 RUNS = ("n", "mean", "m2", "decimals")
 PLACE = ("scenario", "vms", "slot", "load", "case_id")
 Circumstances = tuple[object, ...]
@@ -196,21 +194,18 @@ def beside_baseline(
     is_other_os = baseline.is_native and not is_own_os
     studied = studied_facts(study)
     one, other = facts_of_both(own, baseline, studied)
+    if baseline.is_native_above_hypervisor:
+        other = {**other, **BENEATH}
     compared = comparability(
         {**sent[0], **one},
         {**sent[1], **other},
         studied=studied - {"guest_os"} if is_other_os else studied,
     )
-    if baseline.is_native_above_hypervisor:
-        others = [compared.sentence] if compared.unwanted else []
-        sentence = joined([ABOVE_HYPERVISOR, *others])
-        compared = Comparability("amber", compared.studied, compared.unwanted, sentence)
     if not is_other_os:
         return compared
     said = other_os(own.guest_os, baseline.guest_os)
     others = [fact for fact in compared.unwanted if fact.name != "guest_os"]
-    is_more = others or baseline.is_native_above_hypervisor
-    sentence = joined([said, compared.sentence]) if is_more else said
+    sentence = joined([said, compared.sentence]) if others else said
     return Comparability("amber", compared.studied, compared.unwanted, sentence)
 
 

@@ -8,7 +8,7 @@ from benchmarks.platforms import BENEATH
 
 STUDY = "/studies/alpha-lab/study/"
 WARNING = "A native Windows ran above its own hypervisor (VBS)."
-AMBER = "own Windows ran above its hypervisor (VBS)"
+BENEATH_IT = "hypervisor beneath"
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_a_baseline_above_a_hypervisor_is_told_of_everywhere(text, measured, sai
     assert WARNING in text(f"/runs/{native.pk}/")
     page = text(f"{STUDY}cells/{guest.pk}/")
     assert WARNING in page
-    assert AMBER in page
+    assert BENEATH_IT in page.casefold()
 
 
 @pytest.mark.parametrize("said", ["off", "set, not running"])
@@ -44,17 +44,17 @@ def test_a_baseline_with_nothing_beneath_is_not(text, measured, said):
     guest = measured(said)
 
     assert WARNING not in text(STUDY)
-    assert AMBER not in text(f"{STUDY}cells/{guest.pk}/")
+    assert BENEATH_IT not in text(f"{STUDY}cells/{guest.pk}/").casefold()
 
 
 def test_the_light_of_such_a_pair_is_amber(client, measured):
     guest = measured("running")
 
     rows = client.get("/api/v1/comparisons/", {"study": "alpha-lab/study"}).json()
-    [row] = [each for each in rows["rows"] if each["cell"] == guest.pk]
+    [row] = [each for each in rows["results"] if each["light"]]
 
-    assert row["comparability"]["light"] == "amber"
-    assert AMBER in row["comparability"]["sentence"]
+    assert row["light"] == "amber"
+    assert BENEATH_IT in row["light_sentence"]
 
 
 def test_a_run_that_comes_the_short_way_tells_it_too(submit, run_document):

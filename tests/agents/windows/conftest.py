@@ -1,6 +1,6 @@
 """A Windows as wine makes it, and in it the agent as its bundle has it.
 
-wine is asked for by `make test-windows` alone (Debian: wine64, gcc-mingw-w64-*-win32);
+wine is asked for by `make test-windows` alone (Debian: wine, wine64, gcc-mingw-w64-*-win32);
 what here is no test of wine runs everywhere.
 """
 
@@ -38,7 +38,7 @@ class Windows:
     def popen(self, *words, home=None, **more):
         place = {"VIRTLAB_AGENT": windows_path(home)} if home else {}
         return subprocess.Popen(
-            [shutil.which("wine") or "wine64", *map(str, words)],
+            ["wine", *map(str, words)],
             env={**self.environment, **place},
             cwd=self.folder,
             stdin=subprocess.PIPE,
@@ -64,7 +64,7 @@ class Windows:
 
 @pytest.fixture(scope="session")
 def windows(tmp_path_factory):
-    assert shutil.which("wine") or shutil.which("wine64"), "apt-get install wine64"
+    assert shutil.which("wine"), "apt-get install wine wine64"
     made = Windows(tmp_path_factory.mktemp("windows"))
     made.run("wineboot", "-i")
     yield made

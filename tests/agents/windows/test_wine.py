@@ -15,7 +15,7 @@ import pytest
 from agents.detection.evidence import of_cpu
 from agents.detection.layers import judge
 from agents.timing.asking import NoTimeError, open_asking, take_stamp
-from bench.stage import TOKEN, KeepingServer
+from bench.stage import TOKEN, PlanningServer
 from benchmarks.analysis.clocks import run_trust
 from benchmarks.parsing import reading
 from running.product import free_port
@@ -31,7 +31,8 @@ SERVING = contextlib.contextmanager(serving)
 
 @pytest.fixture(scope="module")
 def server():
-    with SERVING(KeepingServer()) as server:
+    # It takes hosts as well.
+    with SERVING(PlanningServer()) as server:
         yield server
 
 
