@@ -103,6 +103,12 @@ test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on eve
 test-probe: dev ## run the probe over a real ssh server, and that for Windows where there are wine and mingw
 	$(PYTEST) -m proof tests/agents $(ARGS)
 
+# Debian: apt-get install --no-install-recommends wine wine64 gcc-mingw-w64-x86-64-win32 \
+#         gcc-mingw-w64-i686-win32
+.PHONY: test-windows
+test-windows: dev ## run the agent for Windows in wine
+	$(PYTEST) -n0 -m wine tests/agents/windows $(ARGS)
+
 .PHONY: test-faults
 test-faults: dev ## run the agent's fault tables at full length: kills, 100,000 spooled, floods, strangers
 	VIRTLAB_KILLS=30 VIRTLAB_RUNS=2000 VIRTLAB_SPOOLED=100000 VIRTLAB_FLOOD_S=60 \
@@ -231,6 +237,12 @@ agent: ## pack the agent into dist/virtlab-agent.pyz, with its checksum
 .PHONY: probe
 probe: ## compile our kernels into one static program for each platform, in dist/
 	@$(PYTHON) -m agents.kernels.probe dist
+
+# Debian: apt-get install --no-install-recommends gcc-mingw-w64-x86-64-win32 \
+#         gcc-mingw-w64-i686-win32
+.PHONY: agent-windows
+agent-windows: venv ## pack the agent for Windows with a Python and our kernels, in dist/
+	@$(IN) -m agents.windows.bundle dist
 
 .PHONY: client
 client: ## pack the Python client into a wheel in dist/ (pip install dist/*.whl)

@@ -301,6 +301,16 @@ def shows_emulation(facts: Mapping[str, object]) -> bool:
     return isinstance(layers, list) and EMULATED_LAYER in layers
 
 
+# What agents state of a Windows (docs/agents.md): whether its own hypervisor ran below.
+BENEATH: Final = "virtualization-based security"
+RUNNING: Final = "running"
+
+
+def shows_hypervisor_beneath(facts: Mapping[str, object]) -> bool:
+    """Whether the facts of a run say that Windows ran above its own hypervisor."""
+    return str(facts.get(BENEATH, "")).startswith(RUNNING)
+
+
 def _words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text.casefold())
 

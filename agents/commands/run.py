@@ -56,7 +56,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--through",
         metavar="COMMAND",
-        help='measure in a guest by the probe there: "ssh vm-a", "podman exec box"',
+        help='measure in a guest by the probe there: "ssh vm-a", "podman exec box", '
+        "winrm:vm-a, psdirect:vm-a",
+    )
+    parser.add_argument(
+        "--credential",
+        default="",
+        metavar="FILE",
+        help="for winrm:HOST and psdirect:MACHINE: Get-Credential | Export-Clixml FILE",
     )
     parser.add_argument(
         "--probe",
@@ -123,8 +130,8 @@ def _through(options: argparse.Namespace) -> Any:
     from agents.measuring.through import KERNELS, PROBE, read_through
 
     if options.through is None:
-        if options.probe:
-            raise UsageError("--probe goes with --through.")
+        if options.probe or options.credential:
+            raise UsageError("--probe and --credential go with --through.")
         return None
     strange = sorted(set(options.tools) - set(KERNELS))
     if strange:
@@ -132,7 +139,8 @@ def _through(options: argparse.Namespace) -> Any:
             "--through runs what the probe has: %s. %s it has not: run it there and "
             "push what it printed." % (", ".join(KERNELS), ", ".join(strange))
         )
-    through = read_through(options.through, options.probe or PROBE)
+    probe = options.probe or PROBE
+    through = read_through(options.through, probe, options.credential)
     through.check()
     return through
 

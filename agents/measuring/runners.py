@@ -6,11 +6,13 @@ A step is one start of one program; its output is one upload. The fio steps are 
 studies' Iometer pattern: block sizes x reading and writing x sequential and random.
 """
 
+import os
 import shutil
 from typing import Callable, Dict, List, NamedTuple, Optional
 
 from agents.errors import UsageError
 from agents.kernels.building import (
+    COMPILER_ADVICE,
     find_compiler,
     linpack_argv,
     memory_argv,
@@ -37,6 +39,19 @@ _VERSIONS = {
 }
 
 
+# What runs on Windows, and where it comes from; of the others nobody builds them.
+_ON_WINDOWS = {
+    "ab": "comes with Apache for Windows (apachelounge.com), bin\\ab.exe",
+    "fio": "choco install fio, or the installer at github.com/axboe/fio/releases",
+    "iozone": "the installer for Windows at iozone.org",
+    "iperf3": "winget install ar51an.iPerf3",
+    "virtlab-linpack": COMPILER_ADVICE,
+    "virtlab-memory": COMPILER_ADVICE,
+    "virtlab-system": COMPILER_ADVICE,
+}
+_NOT_ON_WINDOWS = "no build for Windows known; ours: virtlab-linpack, -memory, -system"
+
+
 class Program(NamedTuple):
     """A tool that Virtlab can read, its program, and its package in Debian."""
 
@@ -50,7 +65,9 @@ class Program(NamedTuple):
 
     @property
     def advice(self) -> str:
-        """Say how to install it on Debian or Ubuntu."""
+        """Say how to install it on Debian or Ubuntu; or on Windows, where that is."""
+        if os.name == "nt":
+            return _ON_WINDOWS.get(self.tool, _NOT_ON_WINDOWS)
         if not self.package:
             return "build it from source"
         return "apt install " + self.package
@@ -171,6 +188,10 @@ def _hackbench(wishes: Wishes) -> List[Step]:
 
 
 def _fio(wishes: Wishes) -> List[Step]:
+    is_windows = os.name == "nt"
+    # A colon would begin another folder.
+    folder = wishes.folder.replace(":", "\\:") if is_windows else wishes.folder
+
     def step(pattern: str, block: str) -> Step:
         argv = [
             "fio",
@@ -178,11 +199,11 @@ def _fio(wishes: Wishes) -> List[Step]:
             "--rw=" + pattern,
             "--bs=" + block,
             "--size=%dm" % wishes.file_mib,
-            "--directory=" + wishes.folder,
+            "--directory=" + folder,
             "--filename=virtlab-agent.fio",
             "--runtime=%d" % wishes.seconds,
             "--time_based",
-            "--ioengine=psync",
+            "--ioengine=" + ("windowsaio" if is_windows else "psync"),
             "--direct=1",  # the disk, not what the guest's memory keeps of it
             "--numjobs=%d" % wishes.threads,
             "--unlink=1",

@@ -46,6 +46,8 @@ OPTIONS_OF_FACTORS = {
 }
 # States of cells whose nearest counterpart is another measurement: so says the reason.
 NEAR = frozenset({Efficiency.State.OTHER_PARAMETERS, Efficiency.State.UNIT_MISMATCH})
+# What a native Windows ran above is in its baseline: no guest is like it in that.
+BENEATH = {"hypervisor beneath": "Windows' own (VBS)"}
 RUNS = ("n", "mean", "m2", "decimals")
 PLACE = ("scenario", "vms", "slot", "load", "case_id")
 Circumstances = tuple[object, ...]
@@ -192,6 +194,8 @@ def beside_baseline(
     is_other_os = baseline.is_native and not is_own_os
     studied = studied_facts(study)
     one, other = facts_of_both(own, baseline, studied)
+    if baseline.is_native_above_hypervisor:
+        other = {**other, **BENEATH}
     compared = comparability(
         {**sent[0], **one},
         {**sent[1], **other},

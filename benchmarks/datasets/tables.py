@@ -203,6 +203,12 @@ SYSTEMS = Table(
             Sentence("A program imitates its processor."),
             "is_emulated",
         ),
+        Column(
+            "above_hypervisor",
+            "boolean",
+            Sentence("Its Windows ran above its own hypervisor (VBS)."),
+            "is_above_hypervisor",
+        ),
         Column("host_facts", "object", _FACTS, "host__facts"),
         Column("created_at", "datetime", Sentence("When it was made here.")),
     ),

@@ -183,6 +183,8 @@ class System(models.Model):
     fingerprint = models.CharField(max_length=64)
     # A program imitates its processor: so it was stated, or an agent detected there.
     is_emulated = models.BooleanField(default=False)
+    # Its Windows ran above its own hypervisor (VBS or the Hyper-V role), as agents saw.
+    is_above_hypervisor = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = SystemQuerySet.as_manager()
@@ -201,6 +203,11 @@ class System(models.Model):
     def is_native(self) -> bool:
         """No hypervisor: the machine itself."""
         return self.hypervisor == NATIVE
+
+    @property
+    def is_native_above_hypervisor(self) -> bool:
+        """It is called native, and its Windows ran above its own hypervisor."""
+        return self.is_native and self.is_above_hypervisor
 
     @property
     def platform_note(self) -> str:

@@ -346,6 +346,10 @@ EMULATED_AND_NOT = f"""({EMULATED} AND EXISTS (
     SELECT 1 FROM {CELLS} {SYSTEMS}
     WHERE {MEASURED} AND NOT system.is_emulated AND system.hypervisor <> '{NATIVE}'
 ))"""
+NATIVE_ABOVE = f"""EXISTS (
+    SELECT 1 FROM {CELLS} {SYSTEMS}
+    WHERE {MEASURED} AND system.is_above_hypervisor AND system.hypervisor = '{NATIVE}'
+)"""
 # At least three cases that differ in the text of one parameter which begins as a
 # number. The page itself asks for known units and for lines of two levels.
 SWEPT = f"""EXISTS (
@@ -374,7 +378,8 @@ def has_pages() -> dict[str, Any]:
     """Return the annotations of a study: has_coruns, has_energy, has_sweep, ...
 
     has_emulation: a software emulator stands below a system; has_emulation_beside:
-    below some guests, and not below others.
+    below some guests, and not below others. has_native_above_hypervisor: what is called
+    native ran above Windows' own hypervisor.
     """
     return {
         "has_coruns": _claim(TOGETHER_ON_SLOTS, [*TOGETHER], [*TOTALS]),
@@ -383,6 +388,7 @@ def has_pages() -> dict[str, Any]:
         "has_network": _claim(FROM_AND_TO),
         "has_emulation": _claim(EMULATED),
         "has_emulation_beside": _claim(EMULATED_AND_NOT),
+        "has_native_above_hypervisor": _claim(NATIVE_ABOVE),
         "has_plans": _claim(PLANNED),
         "has_trend": _claim(DATED_OR_OF_VERSIONS),
     }

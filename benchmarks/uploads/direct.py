@@ -37,7 +37,7 @@ from benchmarks.models import (
 from benchmarks.models.lab import in_force
 from benchmarks.monitoring.counters import ACCEPTED, REPEATED
 from benchmarks.own_tools.lookup import DeclaredTool, declared_tools, named
-from benchmarks.platforms import shows_emulation
+from benchmarks.platforms import shows_emulation, shows_hypervisor_beneath
 from benchmarks.uploads.intake import Submission, Upload, stated_fields
 from benchmarks.uploads.results import ReadSample, made_of, read_samples
 from benchmarks.uploads.storing import NewRun, array, rows_of, store_uploads
@@ -56,6 +56,7 @@ LOOK_UP = f"""
     SELECT token.id, token.digest, token.can_upload, token.revoked_at,
            token.expires_at, token.last_used_at, token.agent_id, token.lab_id,
            lab.slug, study.id, host.id, system.id, system.is_emulated,
+           system.is_above_hypervisor,
            session.id, session.origin, corun.id, known.id, known.digest, known.status,
            (SELECT string_agg(concat_ws('.', own.id, own.xmin, (
                        SELECT max(version.id) FROM {VERSION} AS version
@@ -104,6 +105,7 @@ class Found:
     host_id: int | None
     system_id: int | None
     is_emulated: bool | None
+    is_above_hypervisor: bool | None
     session_id: int | None
     session_origin: str | None
     corun_id: int | None
@@ -227,7 +229,10 @@ def _is_all_there(
         return False
     if document.get("corun") and found.corun_id is None:
         return False
-    if shows_emulation(document.get("facts", {})) and not found.is_emulated:
+    facts = document.get("facts", {})
+    if shows_emulation(facts) and not found.is_emulated:
+        return False
+    if shows_hypervisor_beneath(facts) and not found.is_above_hypervisor:
         return False
     if found.own_tools and _is_own(document["tool"], found):
         return False

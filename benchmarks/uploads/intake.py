@@ -35,7 +35,7 @@ from benchmarks.own_tools.lookup import (
 )
 from benchmarks.parsing.contract import Tool
 from benchmarks.parsing.decoding import writes_comma
-from benchmarks.platforms import shows_emulation
+from benchmarks.platforms import shows_emulation, shows_hypervisor_beneath
 from benchmarks.simultaneous import despite_others
 from benchmarks.studies.saving import describe_system, hosts_by_slug, store_systems
 from benchmarks.uploads.results import ReadSample, made_of, read_samples, store_cases
@@ -297,6 +297,11 @@ def _store(agent: Agent, drafts: Sequence[RunDraft]) -> dict[UUID, int]:
     emulated = {run.system_id for run in runs if shows_emulation(run.fields["facts"])}
     if emulated:
         System.objects.filter(pk__in=emulated).update(is_emulated=True)
+    above = {
+        run.system_id for run in runs if shows_hypervisor_beneath(run.fields["facts"])
+    }
+    if above:
+        System.objects.filter(pk__in=above).update(is_above_hypervisor=True)
     return stored
 
 

@@ -133,6 +133,12 @@ class CellPage:
         return any(cell.system.is_emulated for cell in cells)
 
     @property
+    def is_native_above_hypervisor(self) -> bool:
+        """Whether the machine's own side ran above Windows' hypervisor."""
+        cells = filter(None, (self.evidence.cell, self.evidence.baseline))
+        return any(cell.system.is_native_above_hypervisor for cell in cells)
+
+    @property
     def is_judged(self) -> bool:
         """Whether a verdict, or what stands against one, is told."""
         row = self.evidence.row
