@@ -2,20 +2,23 @@
 
 import argparse
 import os
+import shlex
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 from agents.client import Client, RefusedError, UnreachableError
 from lab import needs
-from lab.boots import KINDS, Visit, chosen, itinerary
+from lab.boots import KINDS, SESSIONS, Visit, chosen, itinerary
 from lab.desk import Desk, write_record
 from lab.errors import LabError
-from lab.images import GUEST, TOWER, image_of, own_sources, pack_agent
+from lab.images import GUEST, TOWER, binary_of, image_of, own_sources, pack_agent
 from lab.laboratory import Laboratory
 from lab.processes import Program
 from lab.results import await_read, found_of, problems, table
@@ -28,14 +31,21 @@ from lab.servers import (
     versions_here,
 )
 
-REPETITIONS: Final = 3
+REPETITIONS: Final = 10
+REPETITIONS_SHORT: Final = 3
+# Of a network that is kept for measuring (RFC 2544): nobody's machines are in it.
+OURS: Final = "198.18.0.1"
+PEERS: Final = "198.18.0.2"
+PEERS_PORT: Final = 5099
 
 
 def main() -> int:
     """Run the lab; return 1 if a system failed."""
     parser = argparse.ArgumentParser(prog="lab", description=__doc__)
     parser.add_argument("--short", action="store_true", help="the least that tells")
-    parser.add_argument("--repetitions", type=int, default=REPETITIONS)
+    parser.add_argument("--repetitions", type=int, default=0)
+    parser.add_argument("--sessions", type=int, default=0)
+    parser.add_argument("--seed", help="for the order of another lab")
     parser.add_argument("--only", default="", help=f"of {','.join(KINDS)}")
     parser.add_argument("--study", default=time.strftime("lab-%Y%m%d-%H%M%S"))
     parser.add_argument("--record", type=Path, help="keep all uploads in this file")
@@ -75,7 +85,13 @@ def say(text: str) -> None:
 
 def _lab(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     folder, begun_s = lab_folder(environment), time.monotonic()
-    visits = itinerary(options.repetitions, is_short=options.short)
+    seed = options.seed or options.study
+    visits = itinerary(
+        options.sessions or (1 if options.short else SESSIONS),
+        options.repetitions or (REPETITIONS_SHORT if options.short else REPETITIONS),
+        Random(seed),
+        is_short=options.short,
+    )
     if options.only:
         visits = chosen(visits, options.only.split(","))
     with ExitStack() as stack:
@@ -91,6 +107,7 @@ def _lab(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
         desk = Desk(server.url)
         desk_port = stack.enter_context(desk.opened())
         time_port = stack.enter_context(_time_server(agent, folder))
+        peer = stack.enter_context(_network_peer(folder))
         machine = environment.get("MACHINE", "lab-machine")
         facts = facts_of_machine(agent, guest.root, folder)
         laboratory = Laboratory(
@@ -103,17 +120,18 @@ def _lab(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
             token=server.token,
             study=options.study,
             machine=machine,
-            session=options.study,
             desk_port=desk_port,
             time_port=time_port,
+            peer=peer,
             beneath=create_study(server, facts, options.study, machine),
             versions=versions_here(),
             say=say,
         )
+        say(f"the order is that of SEED={seed}")
         try:
             for visit in visits:
                 names = ", ".join(system.name for system in visit.systems)
-                say(f"{names}: {visit.repetitions} repetitions")
+                say(f"{visit.session_name}, {names}: {visit.repetitions} repetitions")
                 laboratory.visit(visit)
             failures = _judged(laboratory, visits)
         finally:
@@ -137,6 +155,36 @@ def _time_server(agent: Path, folder: Path) -> Iterator[int]:
     program = Program([*argv, "--bind", "127.0.0.1"], folder / "log/timeserver.log")
     try:
         yield port
+    finally:
+        program.stop()
+
+
+@contextmanager
+def _network_peer(folder: Path) -> Iterator[str]:
+    """Give the address of whom the network's rows talk to: our kernel behind a wire of
+    its own, so that this machine reaches it through its network, too."""
+    name = f"vlab{os.getpid()}"[:15]
+    steps = [
+        f"until ip addr add {PEERS}/30 dev peer 2> /dev/null; do sleep 0.05; done",
+        "ip link set lo up",
+        "ip link set peer up",
+        f"exec {shlex.quote(str(binary_of('system', folder)))} serve "
+        f"{PEERS}:{PEERS_PORT}",
+    ]
+    argv = ["unshare", "--net", "sh", "-c", "; ".join(steps)]
+    program = Program(argv, folder / "log/peer.log")
+    try:
+        # The wire goes with the other end's name space.
+        for words in (
+            f"link add {name} type veth peer name peer netns {program.pid}",
+            f"addr add {OURS}/30 dev {name}",
+            f"link set {name} up",
+        ):
+            argv = ["ip", *words.split()]
+            done = subprocess.run(argv, capture_output=True, text=True)
+            if done.returncode != 0:
+                raise LabError(f"ip {words}: {done.stderr.strip()}")
+        yield f"{PEERS}:{PEERS_PORT}"
     finally:
         program.stop()
 

@@ -73,8 +73,9 @@ def server_of(environment: Mapping[str, str], folder: Path) -> Iterator[Server]:
 
 
 def _await_ready(program: Program, var: Path) -> None:
+    program.deadline_s = program.begun_s + READY_S
     try:
-        for line in program.lines_until(time.monotonic() + READY_S):
+        for line in program.follow():
             if line.text.startswith("ready: "):
                 return
         what = f"ended with exit code {program.exit_code} before it was ready."

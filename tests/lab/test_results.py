@@ -87,6 +87,22 @@ def test_it_waits_until_all_is_read_and_every_clock_is_judged(monkeypatch):
         await_read(Server(cells=[cell(1, "")]), "lab")
 
 
+def test_it_waits_as_long_as_the_server_goes_on(monkeypatch):
+    """A busy machine reads late, and still reads."""
+    monkeypatch.setattr("lab.results.READ_S", 0.8)
+    server = Server(waiting=4)
+
+    def go_on(path):
+        server.waiting -= 1
+        return {"outbox": {"waiting": server.waiting}}
+
+    server.get = go_on
+
+    await_read(server, "lab")  # four looks, half a second each
+
+    assert server.waiting == 0
+
+
 (CONTAINER,), (NESTED,), (LYING,) = (boot.systems for boot in (NSPAWN, KVM, LIAR))
 LIE = [ConsoleReport(0.0, 9.0, [ClockCheck(3.0, 0.003, 3.001, 1.5)])]
 
