@@ -21,12 +21,13 @@ from lab.errors import LabError
 from lab.images import GUEST, TOWER, binary_of, image_of, own_sources, pack_agent
 from lab.laboratory import Laboratory
 from lab.processes import Program
-from lab.results import await_read, found_of, problems, table
+from lab.results import await_read, found_of, problems, said_of, table
 from lab.servers import (
     create_study,
     facts_of_machine,
     free_port,
     lab_folder,
+    machine_name,
     server_of,
     versions_here,
 )
@@ -108,7 +109,7 @@ def _lab(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
         desk_port = stack.enter_context(desk.opened())
         time_port = stack.enter_context(_time_server(agent, folder))
         peer = stack.enter_context(_network_peer(folder))
-        machine = environment.get("MACHINE", "lab-machine")
+        machine = machine_name(environment)
         facts = facts_of_machine(agent, guest.root, folder)
         laboratory = Laboratory(
             folder=folder,
@@ -196,7 +197,9 @@ def _judged(laboratory: Laboratory, visits: list[Visit]) -> list[str]:
     named = {system.name: system for visit in visits for system in visit.systems}
     systems = list(named.values())
     reports = laboratory.reports
-    print("\n".join(["", *table(systems, found, reports, laboratory.seconds), ""]))
+    said = said_of(laboratory.reader, laboratory.study).lines()
+    lines = table(systems, found, reports, laboratory.seconds)
+    print("\n".join(["", *lines, "", *said, ""]))
     wrong = problems(systems, found, reports, laboratory.beneath)
     failures = [*laboratory.failures, *wrong]
     for failure in failures:

@@ -5,6 +5,8 @@ Study and machine are written to it before anything runs.
 
 import json
 import os
+import platform
+import re
 import shutil
 import socket
 import subprocess
@@ -60,7 +62,9 @@ def server_of(environment: Mapping[str, str], folder: Path) -> Iterator[Server]:
     program = Program(
         [sys.executable, "-m", "running.supervisor"],
         folder / "product.log",
-        {**environment, "PORT": str(port), "VAR": str(var)},
+        # Without the published studies: the recorded lab among them is of a machine
+        # that may be called as this one.
+        {**environment, "PORT": str(port), "VAR": str(var), "REFERENCE": "off"},
     )
     try:
         _await_ready(program, var)
@@ -99,6 +103,15 @@ def free_port() -> int:
 def lab_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """Return where images, logs and our own server's data lie: $LAB, or var/lab."""
     return (ROOT / (environment.get("LAB") or "var/lab")).absolute()
+
+
+def machine_name(environment: Mapping[str, str] = os.environ) -> str:
+    """Return what this machine is called on the server: $MACHINE, or after its name.
+
+    Two machines of one name would be taken for one, and its baselines for doubtful.
+    """
+    own = re.sub(r"[^a-z0-9]+", "-", platform.node().lower()).strip("-")
+    return environment.get("MACHINE") or f"lab-{own or 'machine'}"[:50].rstrip("-")
 
 
 def facts_of_machine(agent: Path, root: Path, folder: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 
 from lab import servers
 from lab.errors import LabError
-from lab.servers import Server, create_study, lab_folder, server_of
+from lab.servers import Server, create_study, lab_folder, machine_name, server_of
 
 
 def test_a_virtlab_that_does_not_start_is_told_with_its_last_words(tmp_path):
@@ -36,6 +36,15 @@ def test_a_given_server_needs_a_token(tmp_path):
 def test_its_folder_may_be_another(tmp_path):
     assert lab_folder({"LAB": str(tmp_path)}) == tmp_path
     assert lab_folder({}).parts[-2:] == ("var", "lab")
+
+
+def test_machines_are_told_apart_by_their_names(monkeypatch):
+    monkeypatch.setattr("platform.node", lambda: "Rack_3.example.org")
+
+    assert machine_name({}) == "lab-rack-3-example-org"
+    assert machine_name({"MACHINE": "athlon"}) == "athlon"
+    monkeypatch.setattr("platform.node", lambda: "")
+    assert machine_name({}) == "lab-machine"
 
 
 FACTS = {"platform": {"layers": ["kvm"]}}
