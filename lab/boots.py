@@ -19,15 +19,15 @@ SIZES: Final = "500"
 FOLDER: Final = "disk"
 # How often a kernel measures each of its rows. What is not emulated is so fast that a
 # single solution would be over before the clock ticked twice.
-ITERATIONS: Final = 2
-ITERATIONS_HERE: Final = 5
+ITERATIONS: Final = 1
+ITERATIONS_HERE: Final = 3
 # Nothing of a warm-up round is sent, and each boot would pay for one: our kernels warm
 # up by themselves, and the guests' script has sysbench read from the disk before.
 WORDS: Final = (
     *("--warm-up", "0", "--order", "random"),
     *("--seconds", "1", "--sizes", SIZES),
-    *("--blocks-kib", "16,256", "--array-mib", "4"),
-    *("--folder", FOLDER, "--file-mib", "16"),
+    *("--blocks-kib", "16,256", "--array-mib", "2"),
+    *("--folder", FOLDER, "--file-mib", "8"),
 )
 SESSIONS: Final = 3  # so many let days be told from chance (docs/method.md)
 

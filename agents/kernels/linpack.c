@@ -136,19 +136,15 @@ static void print_row(
     printf(" %12.6f\n", result->residual);
 }
 
-/* Work until the processor has its speed: small systems are solved sooner than that. */
+/* Go on unseen until the processor has its speed: small systems are solved sooner. */
 static int warm_up(
-    precision_t *precision, work_t *work, double least_s, double ends_s)
+    precision_t *precision, work_t *work, double until_s, double ends_s)
 {
     server_t nobody = {0, INVALID_SOCKET, 1e9};
     result_t result = {{0, 0, 0, 0}, 0};
-    double began_s = now_s(), until_s = began_s + least_s;
-    while (now_s() < until_s && now_s() + precision->last_s <= ends_s) {
+    while (now_s() < until_s && now_s() + precision->last_s <= ends_s)
         if (!precision->solve(work, &nobody, &result))
             return 0;
-        precision->last_s = result.took.local_s;
-        precision->last_n = (double)work->n;
-    }
     return 1;
 }
 
@@ -158,12 +154,13 @@ static int repeat(
     precision_t *precision, const wishes_t *wishes, work_t *work, server_t *server,
     int warm_ups, double ends_s, double *worst)
 {
+    double warm_s = now_s() + wishes->warm_up_s;
     int turn;
-    if (warm_ups > 0 && !warm_up(precision, work, wishes->warm_up_s, ends_s))
-        return -1;
     for (turn = 1 - warm_ups; turn <= wishes->common.repetitions; turn++) {
         result_t result = {{0, 0, 0, 0}, 0};
         char which[16];
+        if (turn == 1 && warm_ups > 0 && !warm_up(precision, work, warm_s, ends_s))
+            return -1;
         if (now_s() + expected_s(precision, (double)work->n) > ends_s)
             break;
         if (!precision->solve(work, server, &result))
