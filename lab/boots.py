@@ -56,7 +56,7 @@ class Boot:
 
     kind: str
     systems: tuple[System, ...]
-    quiet_s: int
+    quiet_s: float
     is_plan: bool = False
 
 
@@ -67,11 +67,11 @@ NSPAWN: Final = Boot(
     quiet_s=2,
 )
 EMULATED: Final = System(name="qemu", layers=("qemu-tcg",), seen=("qemu-tcg",))
-QEMU: Final = Boot(kind="qemu", systems=(EMULATED,), quiet_s=15)
+QEMU: Final = Boot(kind="qemu", systems=(EMULATED,), quiet_s=12)
 KVM: Final = Boot(
     kind="kvm",
     systems=(System(name="kvm", layers=("qemu-tcg", "kvm"), seen=("kvm",)),),
-    quiet_s=60,
+    quiet_s=35,
 )
 XEN: Final = Boot(
     kind="xen",
@@ -81,7 +81,7 @@ XEN: Final = Boot(
         ),
         System(name="xen-pvh", layers=("qemu-tcg", "xen-pvh"), seen=("xen-pvh",)),
     ),
-    quiet_s=75,
+    quiet_s=50,
 )
 LIAR: Final = Boot(
     kind="liar",
@@ -93,7 +93,7 @@ LIAR: Final = Boot(
             options=("clock=counts instructions",),
         ),
     ),
-    quiet_s=30,
+    quiet_s=20,
 )
 TRIO: Final = Boot(
     kind="trio",
@@ -101,7 +101,7 @@ TRIO: Final = Boot(
         System(name=f"slot-{slot}", layers=("qemu-tcg",), seen=("qemu-tcg",))
         for slot in (1, 2, 3)
     ),
-    quiet_s=25,
+    quiet_s=20,
     is_plan=True,
 )
 

@@ -26,11 +26,13 @@ from lab.machines import (
 )
 from lab.processes import ConsoleReport, Program, read_console
 
-ROUND_S: Final = 90  # of each system; four times what a quiet machine takes
-# A machine that is slow while it boots is slow while it measures. Nothing is known of
-# it before its first boot.
+# Five times what a quiet machine takes to enrol and look at its clock, and for a round.
+ENROL_S: Final = 90
+ROUND_S: Final = 120
+# A machine that is slow while it boots is slow while it measures. Before its first boot
+# it is taken for half as quick as a quiet one.
 PATIENCE: Final = 6
-HASTE: Final = 1.0
+HASTE: Final = 2.0
 LEAST_S: Final = 20
 # Each instruction counts as 16 ns, ten times and more of what one takes. One nanosecond
 # was the truth by chance on a machine that emulates 10^9 of them a second.
@@ -102,7 +104,7 @@ class Laboratory:
                 if text.endswith(" is up"):
                     took_s = line.at_s - was_s
                     self.pace = max(self.pace, took_s / quiet_s)
-                    work_s = self.pace * ROUND_S * visit.repetitions
+                    work_s = self.pace * (ENROL_S + ROUND_S * visit.repetitions)
                     program.deadline_s = line.at_s + work_s
                 elif text.endswith(" is done"):
                     # Another system of the same boot may follow, or only its end.
