@@ -23,6 +23,7 @@ from lab.laboratory import Laboratory
 from lab.processes import Program
 from lab.results import await_read, found_of, problems, said_of, table
 from lab.servers import (
+    ORDER,
     create_study,
     facts_of_machine,
     free_port,
@@ -87,47 +88,18 @@ def say(text: str) -> None:
 def _lab(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     folder, begun_s = lab_folder(environment), time.monotonic()
     seed = options.seed or options.study
+    sessions = options.sessions or (1 if options.short else SESSIONS)
     visits = itinerary(
-        options.sessions or (1 if options.short else SESSIONS),
+        sessions,
         options.repetitions or (REPETITIONS_SHORT if options.short else REPETITIONS),
         Random(seed),
         is_short=options.short,
     )
     if options.only:
         visits = chosen(visits, options.only.split(","))
+    order = ORDER.format(sessions=sessions, seed=seed)
     with ExitStack() as stack:
-        given = environment.get("APT_SOURCES")
-        sources = Path(given) if given else own_sources()
-        guest = image_of(GUEST, folder / "images", sources, say)
-        tower = None
-        if not options.short:
-            tower = image_of(TOWER, folder / "images", sources, say)
-        agent = pack_agent(folder)
-        say("asking Virtlab" if "SERVER" in environment else "starting Virtlab")
-        server = stack.enter_context(server_of(environment, folder))
-        desk = Desk(server.url)
-        desk_port = stack.enter_context(desk.opened())
-        time_port = stack.enter_context(_time_server(agent, folder))
-        peer = stack.enter_context(_network_peer(folder))
-        machine = machine_name(environment)
-        facts = facts_of_machine(agent, guest.root, folder)
-        laboratory = Laboratory(
-            folder=folder,
-            agent=agent,
-            guest=guest,
-            tower=tower,
-            client=Client(server.url, server.token, patience_s=30),
-            reader=Client(server.url, server.read_token, patience_s=30),
-            token=server.token,
-            study=options.study,
-            machine=machine,
-            desk_port=desk_port,
-            time_port=time_port,
-            peer=peer,
-            beneath=create_study(server, facts, options.study, machine),
-            versions=versions_here(),
-            say=say,
-        )
+        laboratory, desk = _furnished(stack, options, environment, order)
         say(f"the order is that of SEED={seed}")
         try:
             for visit in visits:
@@ -147,6 +119,45 @@ def _lab(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
         say(f"to look at the results: VAR={folder / 'product'} make run")
     say(f"{time.monotonic() - begun_s:.0f} s, {len(failures)} failures")
     return 1 if failures else 0
+
+
+def _furnished(
+    stack: ExitStack,
+    options: argparse.Namespace,
+    environment: Mapping[str, str],
+    order: str,
+) -> tuple[Laboratory, Desk]:
+    """Build what is missing, and start what guests and runs speak to."""
+    folder = lab_folder(environment)
+    given = environment.get("APT_SOURCES")
+    sources = Path(given) if given else own_sources()
+    guest = image_of(GUEST, folder / "images", sources, say)
+    tower = None
+    if not options.short:
+        tower = image_of(TOWER, folder / "images", sources, say)
+    agent = pack_agent(folder)
+    say("asking Virtlab" if "SERVER" in environment else "starting Virtlab")
+    server = stack.enter_context(server_of(environment, folder))
+    desk, machine = Desk(server.url), machine_name(environment)
+    facts = facts_of_machine(agent, guest.root, folder)
+    laboratory = Laboratory(
+        folder=folder,
+        agent=agent,
+        guest=guest,
+        tower=tower,
+        client=Client(server.url, server.token, patience_s=30),
+        reader=Client(server.url, server.read_token, patience_s=30),
+        token=server.token,
+        study=options.study,
+        machine=machine,
+        desk_port=stack.enter_context(desk.opened()),
+        time_port=stack.enter_context(_time_server(agent, folder)),
+        peer=stack.enter_context(_network_peer(folder)),
+        beneath=create_study(server, facts, options.study, machine, order),
+        versions=versions_here(),
+        say=say,
+    )
+    return laboratory, desk
 
 
 @contextmanager

@@ -36,7 +36,11 @@ NOTE: Final = (
     "KVM's and Xen's on an emulated one that has AMD-V, so that their figures show "
     "that the chain works, not which hypervisor is faster. Native and container "
     "share this machine's kernel, and all share one user space (Debian {codename}) and "
-    "the same static programs. {beneath}"
+    "the same static programs. {order} {beneath}"
+)
+ORDER: Final = (
+    "In each of {sessions} sessions the guests were booted anew, systems and programs "
+    "in orders drawn by chance (seed {seed}); the machine was not booted in between."
 )
 
 
@@ -128,7 +132,7 @@ def facts_of_machine(agent: Path, root: Path, folder: Path) -> dict[str, Any]:
 
 
 def create_study(
-    server: Server, facts: dict[str, Any], slug: str, machine: str
+    server: Server, facts: dict[str, Any], slug: str, machine: str, order: str
 ) -> tuple[str, ...]:
     """Write study and machine to the server; return what this machine stands on."""
     layers = tuple(facts["platform"]["layers"])
@@ -148,7 +152,7 @@ def create_study(
             "slug": slug,
             "title": TITLE,
             "published": time.strftime("%Y-%m-%d"),
-            "note": NOTE.format(codename=codename(), beneath=beneath),
+            "note": NOTE.format(codename=codename(), order=order, beneath=beneath),
             "visibility": "public",
         }
     )

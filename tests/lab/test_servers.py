@@ -66,4 +66,4 @@ def test_a_pass_into_a_study_that_is_there_is_refused(monkeypatch):
     server = Server("http://127.0.0.1:1", "vl_token", "vl_token")
 
     with pytest.raises(LabError, match="There is a study monday already"):
-        create_study(server, FACTS, "monday", "lab-machine")
+        create_study(server, FACTS, "monday", "lab-machine", "")
