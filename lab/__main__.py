@@ -114,7 +114,7 @@ def _lab(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
                 write_record(options.record, laboratory.reader, options.study, uploads)
                 say(f"written: {options.record}, {len(uploads)} uploads")
     if "SERVER" in environment:
-        say(f"the results are on {server.url}, study {options.study}")
+        say(f"the results are on {desk.server}, study {options.study}")
     else:
         say(f"to look at the results: VAR={folder / 'product'} make run")
     say(f"{time.monotonic() - begun_s:.0f} s, {len(failures)} failures")
