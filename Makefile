@@ -249,14 +249,16 @@ client: ## pack the Python client into a wheel in dist/ (pip install dist/*.whl)
 	@$(PYTHON) -m client.build dist
 
 .PHONY: lab
-lab: venv ## measure real guests, a container and this machine (REPETITIONS=, SERVER=)
+lab: venv ## measure real guests, a container and this machine (SESSIONS=, REPETITIONS=, SERVER=)
 	@$(IN) -m lab $(if $(REPETITIONS),--repetitions $(REPETITIONS)) \
+		$(if $(SESSIONS),--sessions $(SESSIONS)) $(if $(SEED),--seed "$(SEED)") \
 		$(if $(ONLY),--only "$(ONLY)") \
 		$(if $(STUDY),--study "$(STUDY)") $(if $(RECORD),--record "$(RECORD)")
 
 .PHONY: lab-short
 lab-short: venv ## the same with one guest, one container and a clock that lies
-	@$(IN) -m lab --short $(if $(REPETITIONS),--repetitions $(REPETITIONS))
+	@$(IN) -m lab --short $(if $(REPETITIONS),--repetitions $(REPETITIONS)) \
+		$(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: sizes
 sizes: ## print the longest functions, modules and templates

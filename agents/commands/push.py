@@ -2,7 +2,8 @@
 
 Each file is one upload; one that holds the results of several commands becomes several
 runs. It is kept in the spool first, so a server that is away loses nothing: `watch` or
-the next `push` sends it.
+the next `push` sends it. A text that no tool printed is said (exit code 4); the server
+keeps it, too, as something that nobody could read.
 
 The system is described from what was detected here; say it yourself where that is not
 certain or where the output comes from elsewhere:
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     from agents.documents import upload
     from agents.home import load_enrolment, open_spool
     from agents.platform_facts import gather_platform
-    from agents.sending import deliver_and_say
+    from agents.sending import deliver_and_say, say_what_was_read
 
     enrolment = load_enrolment()
     study = study_of(options, enrolment.study)
@@ -57,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
     # All are read before one is kept: a wrong name shall not leave half of them.
     texts = [(name, _read(name)) for name in options.files]
     spool, console = open_spool(), Console()
+    pushed = {}
     for name, text in texts:
         file_facts = {"name": "standard input"}
         if name != "-":
@@ -64,11 +66,14 @@ def run(options: argparse.Namespace) -> int:
             changed_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", changed)
             file_facts = {"name": os.path.basename(name), "changed at": changed_at}
         stated = dict(facts, file=file_facts)
-        key = spool.save(upload(text, study, system, stated, given))
+        pushed[name] = upload(text, study, system, stated, given)
+        key = spool.save(pushed[name])
         console.progress("kept %s as %s" % (name, key))
     if options.later:
         return exits.DONE
-    return deliver_and_say(enrolment, spool, console)
+    return deliver_and_say(enrolment, spool, console) or say_what_was_read(
+        enrolment, pushed, console
+    )
 
 
 def _read(name: str) -> str:

@@ -126,6 +126,7 @@ class Wishes(NamedTuple):
     bits: int = 0
     blocks_kib: str = ""
     array_mib: int = 0
+    iterations: int = 0
     time_server: str = ""
     # Where our kernels are in the guest that is measured; nowhere else but here.
     probe: str = ""
@@ -142,6 +143,25 @@ class Step(NamedTuple):
     name: str
     argv: List[str]
     limit_s: float
+
+
+def chosen_steps(words: str, wishes: Wishes) -> List[Step]:
+    """Return the steps of ``sysbench`` or, some of them, of ``sysbench:cpu,memory``.
+
+    Raises UsageError where a tool has no such program.
+    """
+    tool, colon, names = words.partition(":")
+    steps = steps_of(tool, wishes)
+    if not colon:
+        return steps
+    by_name = {step.name: step for step in steps}
+    wanted = [name.strip() for name in names.split(",")]
+    for name in wanted:
+        if name not in by_name:
+            raise UsageError(
+                "%s has no program %r; it has: %s." % (tool, name, ", ".join(by_name))
+            )
+    return [by_name[name] for name in dict.fromkeys(wanted)]
 
 
 def steps_of(tool: str, wishes: Wishes) -> List[Step]:
@@ -277,6 +297,7 @@ def _virtlab_linpack(wishes: Wishes) -> List[Step]:
         wishes.bits,
         wishes.time_server,
         wishes.start("linpack"),
+        wishes.iterations,
     )
     limit_s = 2 * wishes.budget_s + _FIXED_WORK_S
     return [Step("virtlab-linpack", "all sizes", argv, limit_s)]
@@ -285,7 +306,11 @@ def _virtlab_linpack(wishes: Wishes) -> List[Step]:
 def _virtlab_memory(wishes: Wishes) -> List[Step]:
     """Some 720 rows, each of a hundredth of the time that tools are given."""
     argv = memory_argv(
-        wishes.seconds / 100, wishes.bits, wishes.time_server, wishes.start("memory")
+        wishes.seconds / 100,
+        wishes.bits,
+        wishes.time_server,
+        wishes.start("memory"),
+        wishes.iterations,
     )
     if wishes.blocks_kib:
         argv += ["--blocks-kib", wishes.blocks_kib]
@@ -305,6 +330,7 @@ def _virtlab_system(wishes: Wishes) -> List[Step]:
         wishes.bits,
         wishes.time_server,
         wishes.start("system"),
+        wishes.iterations,
     )
     limit_s = 50 * wishes.seconds + _FIXED_WORK_S
     return [Step("virtlab-system", "all", argv, limit_s)]

@@ -66,6 +66,7 @@ NUMBERS: Final[Mapping[str, range]] = {
     "budget_s": range(1, 86_401),
     "bits": range(32, 65, 32),
     "array_mib": range(1, 65_537),
+    "iterations": range(1, 1_001),
 }
 TEXTS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     "folder": (re.compile(r"/[\w./+-]{0,200}", re.ASCII), "/mnt/disk"),
