@@ -38,6 +38,15 @@ LINGER_AT_MOST_S = 2.0
 TOGETHER = 50
 
 
+class _Hint:
+    """The last hint that this process sent: whoever is woken by it looks after that."""
+
+    seen_until = 0.0
+
+
+_hint = _Hint()
+
+
 @shared_task
 def drain(lingers: bool = True) -> int:
     """Do the work that waits in the outbox, and what comes in a moment."""
@@ -61,12 +70,18 @@ def _linger() -> None:
 
 
 def wake(runs: int = 1) -> None:
-    """Hint at new work; without Redis the sweeper finds it two seconds later."""
+    """Hint at new work; without Redis the sweeper finds it some seconds later."""
+    begun = time.monotonic()
+    lingers = runs < TOGETHER
+    if lingers and begun < _hint.seen_until:
+        return
     try:
         key = broker.connection()
         if key.set(HINT_SENT, 1, nx=True, ex=HINT_IS_LOST_AFTER_S):
             # Not tried again: the upload would wait, and the sweeper comes anyway.
-            drain.apply_async((runs < TOGETHER,), retry=False)
+            drain.apply_async((lingers,), retry=False)
+            if lingers:
+                _hint.seen_until = begun + LINGER_S
     except (OperationalError, RedisError, OSError) as error:
         logger.warning("Redis took no hint (%s); the sweeper will do the work.", error)
 
