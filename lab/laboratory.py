@@ -34,9 +34,9 @@ ROUND_S: Final = 120
 PATIENCE: Final = 6
 HASTE: Final = 2.0
 LEAST_S: Final = 20
-# Each instruction counts as 32 ns, twenty times and more of what one takes: where QEMU
-# has a tenth of a processor, 16 ns were nearly the truth.
-ICOUNT: Final = ("-icount", "shift=5,sleep=on")
+# Each instruction counts as 64 ns, forty times and more of what one takes: where QEMU
+# has a fourteenth of a processor, 32 ns were the truth by chance.
+ICOUNT: Final = ("-icount", "shift=6,sleep=on")
 GUEST: Final = Place("10.0.2.15", "10.0.2.2", "/dev/vdc")
 # Another network: 10.0.2.2 has to be this machine from within KVM's guest, too.
 INNER: Final = Place("10.0.3.15", "10.0.3.2", "/dev/vdc")

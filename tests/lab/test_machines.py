@@ -54,7 +54,7 @@ def test_a_xen_machine_boots_xen_with_dom0_as_its_module():
 
 
 def test_a_liar_counts_instructions():
-    more = ("-icount", "shift=5,sleep=on")
+    more = ("-icount", "shift=6,sleep=on")
 
     assert qemu(Machine(kernel="k", initrd="i", disks=(), more=more))[-2:] == [*more]
 
