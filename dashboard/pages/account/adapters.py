@@ -36,7 +36,6 @@ from benchmarks.labs.sign_ins import (
 from benchmarks.labs.throttle import KNOWN_S, known_browser
 from benchmarks.models import Invitation
 from benchmarks.sealing import seal, unseal
-from config.env import Oidc
 from dashboard import wording
 from dashboard.kit.viewers import PROVED_INVITATION
 
@@ -198,7 +197,7 @@ class Factors(DefaultMFAAdapter):
         return {**super().get_public_key_credential_rp_entity(), "name": "Virtlab"}
 
 
-def provider_set() -> Oidc:
+def provider_set() -> Any:
     """Return the provider of the settings; where there is none nothing of it is."""
     if settings.OIDC is None:
         raise Http404("No provider is set.")
