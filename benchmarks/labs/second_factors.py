@@ -43,7 +43,7 @@ def factors_of(person: User) -> list[Authenticator]:
 def has_factor(person: User) -> bool:
     """Return whether somebody is asked for more than a password."""
     rows = Authenticator.objects.filter(user=person)
-    return rows.exclude(type=Type.RECOVERY_CODES).exists()
+    return bool(rows.exclude(type=Type.RECOVERY_CODES).exists())
 
 
 @transaction.atomic
@@ -152,7 +152,7 @@ def reset_factors(person: User) -> int:
     rows.delete()
     kind, about = AuditEntry.Kind.RESET_FACTOR, person.get_username()
     log_of_person(person, kind, about, by_command=True)
-    return count
+    return int(count)
 
 
 @transaction.atomic

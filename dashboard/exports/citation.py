@@ -179,8 +179,10 @@ def bibtex(citation: Citation) -> str:
 
 def with_doi(entry: str, doi: str) -> str:
     """Return a BibTeX entry with a DOI, which a version gets after its files."""
-    before, end, after = entry.rpartition("\n}")
-    return f"{before}\n  doi = {{{doi}}},{end}{after}" if doi and end else entry
+    if not doi:
+        return entry
+    before = entry.rstrip().removesuffix("}").rstrip().removesuffix(",")
+    return f"{before},\n  doi = {{{doi}}},\n}}\n"
 
 
 def _whole(text: str) -> str:

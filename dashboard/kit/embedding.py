@@ -6,7 +6,7 @@ reader is not asked, so that a page of another site shows everybody the same.
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from csp.constants import NONE, SELF
 from csp.decorators import csp_replace
@@ -42,9 +42,6 @@ def embeddable(view: View) -> Callable[..., HttpResponse]:
 
     kept = kept_page(view)
 
-    @require_safe
-    @xframe_options_exempt
-    @csp_replace(POLICY)
     @wraps(view)
     def show(request: HttpRequest, *args: Any, **named: Any) -> HttpResponse:
         # Before anything asks the session: a cookie that came along says nothing here.
@@ -55,7 +52,8 @@ def embeddable(view: View) -> Callable[..., HttpResponse]:
         answer["Cache-Control"] = f"public, max-age={MAX_AGE_S}"
         return answer
 
-    return show
+    framed: Any = require_safe(xframe_options_exempt(csp_replace(POLICY)(show)))
+    return cast(Callable[..., HttpResponse], framed)
 
 
 def embedded(

@@ -22,7 +22,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -116,21 +116,21 @@ class Provider(DefaultSocialAccountAdapter):
             if person := person_of_address(address.email):
                 with transaction.atomic():
                     sociallogin.connect(request, person)
-                    log_linked(person, settings.OIDC.name)
+                    log_linked(person, provider_set().name)
                 return
 
     def is_open_for_signup(
         self, request: HttpRequest, sociallogin: SocialLogin
     ) -> bool:
         """Let the invited make an account, or everybody where it is set so."""
-        if settings.OIDC.accounts == "everybody" or _invitation(request):
+        if provider_set().accounts == "everybody" or _invitation(request):
             return True
         text = _(
             "%(provider)s knows you, but no account here is linked to it. Open your "
             "invitation first, or sign in with your password and link it on the page "
             "of your account."
         )
-        away = turned_away(request, text % {"provider": settings.OIDC.name})
+        away = turned_away(request, text % {"provider": provider_set().name})
         raise ImmediateHttpResponse(away)
 
     def on_authentication_error(
@@ -139,12 +139,12 @@ class Provider(DefaultSocialAccountAdapter):
         """Lead back; what went wrong stands in the log."""
         logger.warning(
             "Nobody was signed in by %s: %s %r",
-            settings.OIDC.name,
+            provider_set().name,
             options.get("error"),
             options.get("exception"),
         )
         text = _("You were not signed in by %(provider)s. Try again.")
-        away = turned_away(request, text % {"provider": settings.OIDC.name})
+        away = turned_away(request, text % {"provider": provider_set().name})
         raise ImmediateHttpResponse(away)
 
     def is_auto_signup_allowed(
@@ -176,7 +176,7 @@ class Provider(DefaultSocialAccountAdapter):
                 if invitation := _invitation(request):
                     accept_invitation(invitation=invitation, person=person)
                 else:
-                    place_new_person(person, settings.OIDC.lab, settings.OIDC.name)
+                    place_new_person(person, provider_set().lab, provider_set().name)
         except BenchmarksError as error:
             away = turned_away(request, wording.said(error.sentence))
             raise ImmediateHttpResponse(away) from error
@@ -197,6 +197,13 @@ class Factors(DefaultMFAAdapter):
         return {**super().get_public_key_credential_rp_entity(), "name": "Virtlab"}
 
 
+def provider_set() -> Any:
+    """Return the provider of the settings; where there is none nothing of it is."""
+    if settings.OIDC is None:
+        raise Http404("No provider is set.")
+    return settings.OIDC
+
+
 def turned_away(request: HttpRequest, text: str) -> HttpResponse:
     """Lead somebody back to the sign-in page, with the reason."""
     messages.error(request, text)
@@ -205,7 +212,7 @@ def turned_away(request: HttpRequest, text: str) -> HttpResponse:
 
 def _linked(request: HttpRequest, sociallogin: SocialLogin) -> HttpResponse:
     """Link whom the provider sent to whoever is signed in here."""
-    name, person = {"provider": settings.OIDC.name}, request.user
+    name, person = {"provider": provider_set().name}, request.user
     if not person.is_authenticated:
         return turned_away(request, _("Sign in first."))
     if sociallogin.is_existing and sociallogin.user != person:
@@ -216,7 +223,7 @@ def _linked(request: HttpRequest, sociallogin: SocialLogin) -> HttpResponse:
     else:
         with transaction.atomic():
             sociallogin.connect(request, person)
-            log_linked(person, settings.OIDC.name)
+            log_linked(person, provider_set().name)
         text = _("From now on you can sign in with %(provider)s.")
         messages.success(request, text % name)
     return HttpResponseRedirect(reverse("dashboard:account"))

@@ -99,7 +99,7 @@ def give_address(request: HttpRequest) -> HttpResponse:
         text = _("A letter is on its way. Open its link in this browser.")
         messages.success(request, text)
     else:
-        messages.error(request, " ".join(form.errors["email"]))
+        messages.error(request, " ".join(map(str, form.errors["email"])))
     return redirect("dashboard:account")
 
 

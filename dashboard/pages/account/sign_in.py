@@ -29,7 +29,7 @@ from django import forms
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView, LogoutView
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -48,7 +48,7 @@ from benchmarks.labs.second_factors import factors_of, has_factor, take_code
 from benchmarks.labs.throttle import Attempt
 from dashboard.kit.viewers import page_of, signed_in, signed_in_person
 from dashboard.pages.account import passkeys
-from dashboard.pages.account.adapters import KNOWN, turned_away
+from dashboard.pages.account.adapters import KNOWN, provider_set, turned_away
 
 View = Callable[..., HttpResponse]
 
@@ -249,7 +249,7 @@ class Discovery(OpenIDConnectOAuth2Adapter):
 
     @property
     def openid_config(self) -> Any:
-        key = settings.OIDC.issuer
+        key = provider_set().issuer
         if key not in _discovered:
             found = super().openid_config
             if str(found.get("issuer", "")).rstrip("/") != key:
@@ -275,8 +275,7 @@ def leave_for_provider(request: HttpRequest) -> HttpResponse:
     By a page that goes on by itself: a redirect would be what a form leads to, which
     our content security policy keeps on this site.
     """
-    if settings.OIDC is None:
-        raise Http404("No provider is set.")
+    known = provider_set()
     target = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}):
         target = ""
@@ -287,7 +286,7 @@ def leave_for_provider(request: HttpRequest) -> HttpResponse:
         Attempt("", request.META.get("REMOTE_ADDR", "")).count()
     except TooManyAttemptsError as error:
         return refused(request, error)
-    provider = get_adapter().get_provider(request, settings.OIDC.app["provider_id"])
+    provider = get_adapter().get_provider(request, known.app["provider_id"])
     provider.oauth2_adapter_class = Discovery
     process = "connect" if is_linking else "login"
     try:
@@ -304,9 +303,7 @@ def leave_for_provider(request: HttpRequest) -> HttpResponse:
 @require_safe
 def come_back(request: HttpRequest) -> HttpResponse:
     """Take whom the provider sends back."""
-    if settings.OIDC is None:
-        raise Http404("No provider is set.")
-    provider_id = settings.OIDC.app["provider_id"]
+    provider_id = provider_set().app["provider_id"]
     trial = Attempt(provider_id, request.META.get("REMOTE_ADDR", ""))
     try:
         trial.count()
@@ -325,7 +322,7 @@ def come_back(request: HttpRequest) -> HttpResponse:
 def _unreached(request: HttpRequest, error: Exception | None) -> HttpResponse:
     logger.warning("The provider of sign-ins did not do its part: %r", error)
     text = _("%(provider)s does not answer as it should. Try again in a while.")
-    return turned_away(request, text % {"provider": settings.OIDC.name})
+    return turned_away(request, text % {"provider": provider_set().name})
 
 
 class SignOut(LogoutView):
@@ -337,18 +334,18 @@ class SignOut(LogoutView):
         came_by = any(it.get("method") == "socialaccount" for it in records)
         answer = super().post(request, *args, **options)
         if not came_by or settings.OIDC is None:
-            return cast(HttpResponse, answer)
+            return answer
         context = {"oidc": settings.OIDC, "elsewhere": _end_elsewhere(request)}
         return render(request, "account/signed_out.html", context)
 
 
 def _end_elsewhere(request: HttpRequest) -> str:
     """Return where the provider ends its own session; empty where it says none."""
-    found = _discovered.get(settings.OIDC.issuer, {}).get("end_session_endpoint", "")
+    found = _discovered.get(provider_set().issuer, {}).get("end_session_endpoint", "")
     if not str(found).startswith(("https://", "http://")):
         return ""
     back = request.build_absolute_uri(reverse("dashboard:overview"))
-    query = {"client_id": settings.OIDC.client_id, "post_logout_redirect_uri": back}
+    query = {"client_id": provider_set().client_id, "post_logout_redirect_uri": back}
     return f"{found}{'&' if '?' in found else '?'}{urlencode(query)}"
 
 

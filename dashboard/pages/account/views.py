@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.views import PasswordChangeView
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse, reverse_lazy
 from django.utils.translation import gettext as _
@@ -21,6 +21,7 @@ from benchmarks.models import Membership
 from dashboard import wording
 from dashboard.kit.viewers import signed_in, signed_in_person
 from dashboard.pages.account import factors, mail
+from dashboard.pages.account.adapters import provider_set
 from dashboard.pages.account.mail import AddressForm
 from dashboard.pages.account.sign_in import (
     OwnPasswordForm,
@@ -122,9 +123,7 @@ def _account(request: HttpRequest, form: OwnPasswordForm, status: int) -> HttpRe
 @confirmed
 def end_link(request: HttpRequest) -> HttpResponse:
     """End somebody's sign-in by the provider."""
-    if settings.OIDC is None:
-        raise Http404("No provider is set.")
-    name = settings.OIDC.name
+    name = provider_set().name
     try:
         unlink(signed_in_person(request), name)
     except BenchmarksError as error:

@@ -99,13 +99,11 @@ def cell_badge(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Conte
     """Say what a cell is worth in a line."""
     page = _public_page(request, lab, slug, cell_id)
     row = page.evidence.row
-    name = system_name(page.evidence.cell.system)
-    if not page.has_ratio:
+    name, ratio = system_name(page.evidence.cell.system), row.shown.ratio
+    if not page.has_ratio or ratio is None:
         return badge(name, state_name(row.shown.state))
-    judged = row.shown.judgement
-    ends = judged and judged.low is not None and judged.high is not None
-    text = figures.ratio(row.shown.ratio)
-    if judged and ends:
+    text, judged = figures.ratio(ratio), row.shown.judgement
+    if judged and judged.low is not None and judged.high is not None:
         text = percent_text(judged.low, judged.high)
     of = _("of native") if row.shown.efficiency is not None else _("of the reference")
     return badge(name, f"{text} {of}")

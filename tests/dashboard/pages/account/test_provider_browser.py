@@ -167,6 +167,7 @@ def test_who_is_refused_there_is_not_signed_in_here(
     page.get_by_role("button", name="Deny").click()
 
     page.get_by_text("You were not signed in by Uni login.").wait_for()
+    assert page.request.get(f"{site}/account/", max_redirects=0).status == 302
 
 
 def test_a_callback_that_nobody_began_signs_nobody_in(

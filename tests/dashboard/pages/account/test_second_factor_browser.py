@@ -54,7 +54,7 @@ def set_up_an_app(page):
 
 
 def send_code(page, code, button="Continue"):
-    page.get_by_label("Code").fill(code)
+    page.get_by_role("textbox", name="Code").fill(code)
     page.get_by_role("button", name=button).click()
 
 
