@@ -134,6 +134,14 @@ test-compose: dev ## start docker-compose.yml in containers, kill each, restore 
 	@$(IN) -m tests.podman
 	STORE=$(STORE) $(PYTEST) -n0 -m compose tests/product $(ARGS)
 
+# Debian: apt-get install --no-install-recommends gcc make libssl-dev libxml2-dev \
+#         libreadline-dev
+.PHONY: test-citus
+test-citus: dev browser ## run the whole product on a Citus cluster of three servers (CITUS=folder with the source of Citus 14)
+	@$(IN) -m tests.citus "$(CITUS)"
+	PYTHONPATH=.citus $(PYTEST) -n0 -p tests.citus -m "product and not tex and not prometheus and not compose" \
+		tests/product $(ARGS)
+
 .PHONY: check
 check: dev lint types migrations test docs-check ## run all checks and all tests
 
@@ -275,7 +283,7 @@ lock: dev ## pin the newest packages in requirements*.txt
 
 .PHONY: clean
 clean: ## remove what can be made again; var/ and its data stay
-	rm -rf .venv .pythons .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .pythons .citus .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: help

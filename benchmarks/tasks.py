@@ -3,6 +3,7 @@
 import logging
 import time
 from functools import partial
+from socket import gethostname
 
 from celery import current_app, shared_task
 from django.conf import settings
@@ -19,14 +20,17 @@ from benchmarks.together.webhooks import (
     due_webhooks,
 )
 from benchmarks.unattended.attempts import Kind, Unit, attempt
+from benchmarks.unattended.holding import held
 from benchmarks.uploads import processing
+from benchmarks.uploads.storing import is_bulk
 
 logger = logging.getLogger(__name__)
 
 # Set while a hint is on its way. The worker clears it before it looks: whatever was
 # committed until then it sees, and what comes later sends a hint of its own. So a
 # thousand uploads in a second need a few messages, and each finishes a whole batch.
-HINT_SENT = "virtlab:hint-sent"
+# One for what came alone, one for what came in bulk.
+HINT_SENT = ("virtlab:hint-sent", "virtlab:bulk-hint-sent")
 # A message may get lost while this key stays: then no other hint would be sent.
 HINT_IS_LOST_AFTER_S = 5
 # What comes together is processed together, for most of what processing costs is the
@@ -39,26 +43,45 @@ TOGETHER = 50
 
 
 class _Hint:
-    """The last hint that this process sent: whoever is woken by it looks after that."""
+    """The last hint of a lane that this process sent: who it wakes looks after that."""
 
     seen_until = 0.0
 
 
-_hint = _Hint()
+_hints = (_Hint(), _Hint())
 
 
 @shared_task
 def drain(lingers: bool = True) -> int:
-    """Do the work that waits in the outbox, and what comes in a moment."""
+    """Process uploads that came alone or few at once, and what comes in a moment."""
+    return _drain_lane(is_bulk=False, lingers=lingers)
+
+
+@shared_task
+def drain_bulk(lingers: bool = True) -> int:
+    """Process what came in bulk, with some of a machine's processes and not with all.
+
+    So one is free for uploads that come alone, whatever bulk has left to do. Whoever
+    works goes on until nothing is left; what comes at its last moment the sweeper sees.
+    """
+    for place in range(settings.BULK_PROCESSES):
+        with held(f"bulk {gethostname()} {place}") as is_mine:
+            if is_mine:
+                return _drain_lane(is_bulk=True, lingers=lingers)
+    broker.connection().delete(HINT_SENT[True])
+    return 0
+
+
+def _drain_lane(*, is_bulk: bool, lingers: bool) -> int:
     if lingers:
         _linger()
-    broker.connection().delete(HINT_SENT)
+    broker.connection().delete(HINT_SENT[is_bulk])
     begun = timezone.now()
-    finished = processing.drain()
+    finished = processing.drain(is_bulk=is_bulk)
     # Of a study that comes piece by piece; or another worker has the same in hand.
-    while processing.flooded_labs() or processing.is_left(begun):
+    while processing.flooded_labs(is_bulk) or processing.is_left(begun, is_bulk):
         time.sleep(LINGER_S)
-        finished += processing.drain()
+        finished += processing.drain(is_bulk=is_bulk)
     return finished
 
 
@@ -72,16 +95,18 @@ def _linger() -> None:
 def wake(runs: int = 1) -> None:
     """Hint at new work; without Redis the sweeper finds it some seconds later."""
     begun = time.monotonic()
-    lingers = runs < TOGETHER
-    if lingers and begun < _hint.seen_until:
+    lingers, in_bulk = runs < TOGETHER, is_bulk(runs)
+    hint = _hints[in_bulk]
+    if lingers and begun < hint.seen_until:
         return
     try:
         key = broker.connection()
-        if key.set(HINT_SENT, 1, nx=True, ex=HINT_IS_LOST_AFTER_S):
+        if key.set(HINT_SENT[in_bulk], 1, nx=True, ex=HINT_IS_LOST_AFTER_S):
             # Not tried again: the upload would wait, and the sweeper comes anyway.
-            drain.apply_async((lingers,), retry=False)
+            task = drain_bulk if in_bulk else drain
+            task.apply_async((lingers,), retry=False)
             if lingers:
-                _hint.seen_until = begun + LINGER_S
+                hint.seen_until = begun + LINGER_S
     except (OperationalError, RedisError, OSError) as error:
         logger.warning("Redis took no hint (%s); the sweeper will do the work.", error)
 

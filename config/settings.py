@@ -4,6 +4,7 @@ from pathlib import Path
 
 import dj_database_url
 from csp.constants import NONE, SELF
+from kombu import Queue
 
 from config import env, logs
 
@@ -47,6 +48,7 @@ MIDDLEWARE = [
     "config.requests.requests",
     "config.bounds.bounds",
     # Most of what is sent: nothing of what follows changes what becomes of it.
+    "config.replicas.noting",
     "api.quick.uploads",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -62,6 +64,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "dashboard.kit.hooks.SecondFactorMiddleware",
+    "config.replicas.reading",
     "dashboard.kit.hooks.ButtonAddressMiddleware",
     "dashboard.kit.hooks.BusyMiddleware",
 ]
@@ -95,6 +98,16 @@ DATABASES = {
     )
 }
 
+# A standby of the same PostgreSQL, from which pages and exports are read, and how old
+# it may be. Without one all is read where it is written.
+REPLICA_LAG_S = env.whole_number("REPLICA_LAG_S", 10)
+if _replica := env.text("REPLICA_DATABASE_URL", ""):
+    DATABASES["replica"] = dj_database_url.parse(
+        _replica, conn_max_age=600, conn_health_checks=True
+    )
+    # A reader does not wait for a machine that is away: the primary has it all.
+    DATABASES["replica"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 2)
+
 # How long PostgreSQL works for a request, and waits for a lock: then 503.
 WEB_STATEMENT_TIMEOUT_S = env.whole_number("WEB_STATEMENT_TIMEOUT_S", 30)
 WEB_LOCK_TIMEOUT_S = env.whole_number("WEB_LOCK_TIMEOUT_S", 10)
@@ -109,6 +122,21 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": 5,
     "socket_connect_timeout": 2,
 }
+# A worker without -Q takes both. What nobody waits for, or may take long, is bulk.
+CELERY_TASK_QUEUES = [Queue("interactive"), Queue("bulk")]
+CELERY_TASK_DEFAULT_QUEUE = "interactive"
+CELERY_TASK_ROUTES = {
+    task: {"queue": "bulk"}
+    for task in (
+        "benchmarks.tasks.drain_bulk",
+        "benchmarks.tasks.tell_webhook",
+        "virtlab.publish_version",
+        "virtlab.write_review",
+    )
+}
+# How many processes of a machine's workers take uploads in bulk at once: fewer than
+# there are, so that one is free for those that come alone.
+BULK_PROCESSES = env.whole_number("BULK_PROCESSES", 1)
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True

@@ -11,6 +11,7 @@ MARKS = (
     "django_db",
     "product",
     "browser",
+    "citus",
     "compose",
     "prometheus",
     "proof",

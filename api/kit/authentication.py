@@ -19,6 +19,7 @@ from rest_framework.request import Request
 from api.kit.refusals import CHALLENGE
 from benchmarks.labs import tokens
 from benchmarks.models import Token
+from benchmarks.replica import from_primary
 
 SCHEMES = {b"token", b"bearer"}
 
@@ -36,7 +37,10 @@ class TokenAuthentication(BaseAuthentication):
             )
         # No user of Django's: an agent is its token. Bytes that are no ASCII make a
         # wrong token, not an error of ours.
-        return AnonymousUser(), tokens.authenticate(words[1].decode("ascii", "replace"))
+        shown = words[1].decode("ascii", "replace")
+        # A token that was revoked is refused at once, whoever is read from.
+        with from_primary():
+            return AnonymousUser(), tokens.authenticate(shown)
 
     def authenticate_header(self, request: Request) -> str:
         return CHALLENGE

@@ -31,7 +31,7 @@ from benchmarks.comparing.table import (
     rank,
 )
 from benchmarks.models import Case, Cell, Efficiency, Study, System
-from benchmarks.models.run import CELL_SAMPLES
+from benchmarks.models.run import CELL_OF_SAMPLE, SAMPLES_OF_CELLS, of_cells
 from benchmarks.sentences import Sentence
 
 # Other VMs do other work meanwhile: what is measured has no sum.
@@ -43,11 +43,11 @@ ALONE = ("1", "", "mean")
 OF_NATIVE = ("paired", "other_session", "stale", "scaling")
 # Means in an order of their own, as in `MEAN_IN_ORDER`: sums differ without one.
 RUN_MEANS = f"""
-    SELECT cell.id, coalesce(run.corun_id, -run.id),
+    {of_cells("cell.study_id = %s AND cell.id = ANY(%s)", "corun_id")}
+    SELECT {CELL_OF_SAMPLE}, coalesce(run.corun_id, -run.id),
            avg(sample.value ORDER BY run.id, sample.sequence)
-    {CELL_SAMPLES}
-    WHERE cell.study_id = %s AND cell.id = ANY(%s)
-    GROUP BY cell.id, coalesce(run.corun_id, -run.id)
+    {SAMPLES_OF_CELLS}
+    GROUP BY 1, 2
     ORDER BY 1, 2
 """
 

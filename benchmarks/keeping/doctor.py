@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from benchmarks import broker
+from benchmarks import broker, replica
 from benchmarks.health import health, readiness
 
 BACKUP_STAMP: Final = "last-backup"
@@ -41,7 +41,16 @@ class Finding:
 def examine() -> list[Finding]:
     """Look at everything; whatever cannot be looked at is a finding, too."""
     findings: list[Finding] = []
-    for look in (_settings, _servers, _clocks, _disk, _indexes, _work, _backups):
+    for look in (
+        _settings,
+        _servers,
+        _replica,
+        _clocks,
+        _disk,
+        _indexes,
+        _work,
+        _backups,
+    ):
         try:
             findings += look()
         except (DatabaseError, redis.RedisError, OSError) as error:
@@ -115,6 +124,27 @@ def _servers() -> Iterator[Finding]:
         "the broker's memory",
         f"It forgets messages when full (maxmemory-policy={policy}). Set noeviction."
         if policy != "noeviction"
+        else "",
+    )
+
+
+def _replica() -> Iterator[Finding]:
+    if not replica.is_configured():
+        return
+    lag = replica.lag()
+    yield Finding(
+        "the standby",
+        f"{lag.problem} Pages are read from the primary meanwhile."
+        if lag.problem
+        else "",
+    )
+    # Else a long reading on the standby ends in an error whenever rows are tidied away.
+    feedback = replica.setting("hot_standby_feedback") if not lag.problem else "on"
+    yield Finding(
+        "readers of the standby",
+        "hot_standby_feedback is off there: long exports may be cut off and read from "
+        "the primary. Set it to on."
+        if feedback != "on"
         else "",
     )
 

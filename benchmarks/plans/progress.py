@@ -24,7 +24,7 @@ from benchmarks.analysis.planning import (
 from benchmarks.analysis.widths import runs_for_mean, runs_for_width, width_sentence
 from benchmarks.comparing.verdicts import rollups_of
 from benchmarks.models import Cell, Plan, PlanPart, PlanSlot, PlanStep, Run
-from benchmarks.models.run import CELL_RUNS
+from benchmarks.models.run import CELLS_OF_RUNS, cells_of
 from benchmarks.plans.planning import add_steps, leave_undone, read_design
 from benchmarks.sentences import Sentence, joined, stored
 from benchmarks.unattended.attempts import Kind, Unit, attempt, is_due, put_off
@@ -42,8 +42,8 @@ MOST_SPREAD_US = 100_000
 Part, Step = PlanPart.Status, PlanStep.Status
 
 PLANNED_CELLS = f"""
-    SELECT DISTINCT cell.id, run.key::text {CELL_RUNS}
-    WHERE cell.study_id = %s AND run.lab_id = %s AND run.key = ANY(%s::uuid[])
+    {cells_of("run.study_id = %s AND run.lab_id = %s AND run.key = ANY(%s::uuid[])")}
+    SELECT DISTINCT cell.id, said.key::text {CELLS_OF_RUNS}
 """
 
 

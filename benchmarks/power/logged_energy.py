@@ -22,7 +22,7 @@ from benchmarks.analysis.server_time import Span, hull
 from benchmarks.analysis.session_rollups import UNKNOWN_TIME
 from benchmarks.comparing.table import natural
 from benchmarks.errors import ParseError
-from benchmarks.models import Meter, Run, RunEnergy, Sample, Study, System
+from benchmarks.models import Meter, Run, RunEnergy, RunMean, Study, System
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.power_logs import PowerLog, power_log
 from benchmarks.power.logs import power_of, window_of
@@ -211,9 +211,12 @@ def logged_energy(
 ) -> tuple[LoggedTable, ...]:
     """Return a table for each workload, in two queries; what ran together is none."""
     alone = [work for work in works if not work.energy.is_shared]
-    samples = Sample.objects.filter(run__in=[work.lead.pk for work in alone])
+    leads = [work.lead for work in alone]
+    means = RunMean.objects.filter(
+        lab__in={lead.lab_id for lead in leads}, run__in=[lead.pk for lead in leads]
+    )
     cases: dict[int, set[int]] = defaultdict(set)
-    for run_id, case_id in samples.values_list("run", "case").distinct():
+    for run_id, case_id in means.values_list("run", "case"):
         cases[run_id].add(case_id)
     # Two runs are the same work by tool, step, circumstances and cases.
     groups: dict[tuple[Any, ...], list[MeteredWork]] = defaultdict(list)
@@ -299,8 +302,8 @@ def _system(works: Sequence[MeteredWork]) -> LoggedSystem:
 
 
 def metered_run(reading: MeterReading) -> MeteredRun:
-    """Read a meter's upload again and integrate it over the work, in two queries."""
-    run = Run.objects.select_related("output", "source__output").get(pk=reading.run.pk)
+    """Read a meter's upload again and integrate it over the work, in three queries."""
+    run = Run.objects.get(pk=reading.run.pk)
     try:
         log = power_log(run.tool, _text(run))
         if not log.is_absolute:

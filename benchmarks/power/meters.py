@@ -327,8 +327,14 @@ def samples_by_run(
     runs: Iterable[Run], metrics: Iterable[str]
 ) -> Mapping[int, list[Sample]]:
     """Return each run's samples of these metrics with their cases, in one query."""
-    by_run: dict[int, list[Sample]] = {run.pk: [] for run in runs}
-    samples = Sample.objects.filter(run__in=by_run, case__metric__in=metrics)
+    by_run: dict[int, list[Sample]] = {}
+    labs = set()
+    for run in runs:
+        by_run[run.pk] = []
+        labs.add(run.lab_id)
+    samples = Sample.objects.filter(
+        lab__in=labs, run__in=by_run, case__metric__in=metrics
+    )
     for sample in samples.select_related("case").order_by("run_id", "sequence"):
         by_run[sample.run_id].append(sample)
     return by_run

@@ -10,6 +10,7 @@ from benchmarks.errors import NotFoundError
 from benchmarks.labs.second_factors import lab_that_waits_for
 from benchmarks.labs.tokens import digest, fits, new_prefix, new_secret
 from benchmarks.models import FeedToken
+from benchmarks.replica import from_primary
 from benchmarks.sentences import Sentence
 
 PREFIX: Final = "vf_"
@@ -36,6 +37,12 @@ def has_feed_token(person: User) -> bool:
 
 def reader_of(shown: str) -> User:
     """Return whose feeds a secret opens, or raise NotFoundError."""
+    # One that was revoked is refused at once, and its use is noted.
+    with from_primary():
+        return _reader_of(shown)
+
+
+def _reader_of(shown: str) -> User:
     prefix, _, secret = shown.removeprefix(PREFIX).partition("_")
     tokens = FeedToken.objects.select_related("person")
     # A NUL character would be an error in the database.

@@ -85,6 +85,7 @@ FREE_SHARES = f"""
         JOIN {Run._meta.db_table} AS run ON run.id = item.run_id
         WHERE item.quarantined_at IS NULL
           AND item.due_at <= %s AND item.created_at <= %s
+          AND (%s OR NOT item.is_bulk)
     )
     SELECT share FROM due WHERE pg_try_advisory_lock(share)
 """
@@ -92,29 +93,31 @@ LET_GO = "SELECT pg_advisory_unlock(share) FROM unnest(%s::bigint[]) AS held(sha
 STOPPED_ITS_WORKER: Final = template("It stopped its worker every time.")
 
 
-def drain(limit: int = BATCH, older_than_s: float = 0) -> int:
+def drain(limit: int = BATCH, older_than_s: float = 0, is_bulk: bool = True) -> int:
     """Process what waits in the outbox by now; return how many runs were finished.
+
+    What came alone before what came in bulk, or without it, at most a batch later.
 
     What comes meanwhile has a hint of its own: taken at once, it would be few.
     """
     finished, until = 0, timezone.now() - timedelta(seconds=older_than_s)
     for _ in range(BATCHES_A_CALL):
-        with _free_shares(until) as shares:
-            batch = _next_batch(limit, until, shares) if shares else []
+        with _free_shares(until, is_bulk) as shares:
+            batch = _next_batch(limit, until, shares, is_bulk) if shares else []
             if not batch:
                 break
             finished += _process(batch)
     return finished
 
 
-def is_left(until: datetime) -> bool:
+def is_left(until: datetime, is_bulk: bool) -> bool:
     """Return whether something that came until then is due and in nobody's hands."""
-    due = OutboxItem.objects.filter(batch=None, quarantined_at=None)
+    due = OutboxItem.objects.filter(batch=None, quarantined_at=None, is_bulk=is_bulk)
     return due.filter(created_at__lte=until, due_at__lte=timezone.now()).exists()
 
 
 @contextmanager
-def _free_shares(until: datetime) -> Iterator[list[int]]:
+def _free_shares(until: datetime, is_bulk: bool) -> Iterator[list[int]]:
     """Yield the shares of the work that are due and in nobody else's hands; hold them.
 
     A share is what a lab measured with one tool: cells of different shares have nothing
@@ -122,7 +125,7 @@ def _free_shares(until: datetime) -> Iterator[list[int]]:
     make its cells once each. Held by the session: whoever dies lets go of them.
     """
     with connection.cursor() as cursor:
-        cursor.execute(FREE_SHARES, [timezone.now(), until])
+        cursor.execute(FREE_SHARES, [timezone.now(), until, is_bulk])
         shares = [share for (share,) in cursor.fetchall()]
     try:
         yield shares
@@ -134,7 +137,9 @@ def _free_shares(until: datetime) -> Iterator[list[int]]:
 
 
 @transaction.atomic
-def _next_batch(limit: int, until: datetime, shares: list[int]) -> list[int]:
+def _next_batch(
+    limit: int, until: datetime, shares: list[int], is_bulk: bool
+) -> list[int]:
     """Take the next runs of these shares that are due in hand, and return them.
 
     What is found in hand already was never brought to an end: its worker died. Then
@@ -152,10 +157,15 @@ def _next_batch(limit: int, until: datetime, shares: list[int]) -> list[int]:
             created_at__lte=until,
             quarantined_at=None,
         )
-        .exclude(lab__in=flooded_labs())
+        .exclude(is_bulk=False, lab__in=flooded_labs(is_bulk=False))
+        .exclude(is_bulk=True, lab__in=flooded_labs(is_bulk=True))
     )
+    if not is_bulk:
+        due = due.filter(is_bulk=False)
     free = due.select_for_update(skip_locked=True, of=("self",))
-    items = list(free.order_by("due_at")[:limit])
+    items = list(free.order_by("is_bulk", "due_at")[:limit])
+    alone = [item for item in items if not item.is_bulk]
+    items = alone or items
     texts = [place for place, item in enumerate(items) if not item.is_read]
     if len(texts) > TEXTS:
         items = items[: texts[TEXTS]]
@@ -174,10 +184,12 @@ def _next_batch(limit: int, until: datetime, shares: list[int]) -> list[int]:
     return _take([item.pk for item in suspects[: (len(suspects) + 1) // 2]], started_at)
 
 
-def flooded_labs() -> list[int]:
+def flooded_labs(is_bulk: bool) -> list[int]:
     """Return the labs of which more of a large study is still to come."""
     now = timezone.now()
-    waiting = OutboxItem.objects.filter(is_read=True, batch=None, quarantined_at=None)
+    waiting = OutboxItem.objects.filter(
+        is_read=True, is_bulk=is_bulk, batch=None, quarantined_at=None
+    )
     floods = waiting.values("lab").annotate(
         samples=Sum("run__sample_count"),
         first=Min("created_at"),
@@ -322,7 +334,8 @@ def process_runs(
     uploads = [upload for upload in uploads if upload.pk not in are_read]
     Run.objects.filter(pk__in=are_read).update(status=Run.Status.PARSED)
     own = _own_tools(uploads)
-    outputs = RunOutput.objects.filter(run__in=uploads)
+    labs = {upload.lab_id for upload in uploads}
+    outputs = RunOutput.objects.filter(lab__in=labs, run__in=uploads)
     texts = dict(outputs.values_list("run_id", "text"))
     read = {
         upload: read_upload(texts[upload.pk], own.get(upload.tool))

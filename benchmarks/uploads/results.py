@@ -390,7 +390,8 @@ def store_cases(cases: Iterable[SampleCase]) -> dict[str, int]:
 
 def replace_samples(samples: Samples, cases: Mapping[str, int]) -> None:
     """Write the samples of these runs, and only them: twice is the same as once."""
-    if Sample.objects.filter(run__in=samples).delete()[0]:
+    labs = {run.lab_id for run in samples}
+    if Sample.objects.filter(lab__in=labs, run__in=samples).delete()[0]:
         # Other samples are another version of a run: its row is written again.
         again = Run.objects.filter(pk__in=[run.pk for run in samples])
         again.update(sample_count=F("sample_count"))

@@ -6,7 +6,7 @@ them takes longer than running them. Numbers travel as texts of arrays, which ps
 need not look at one by one; and not by COPY, which row-level security forbids.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -14,12 +14,15 @@ from uuid import UUID
 
 import orjson
 import psycopg
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
+from benchmarks.database import is_distributed
 from benchmarks.models import OutboxItem, Run, RunOutput, Sample
 from benchmarks.monitoring.tracing import current_id
 
+# What one person or agent sends at once and waits for.
+FEW_RUNS: Final = 10
 ONLY_IF_ASKED: Final = 1_000_000_000
 """So often is a statement executed that nobody asked to prepare, before it is."""
 
@@ -69,25 +72,32 @@ STORE = f"""
                'received', '', '[]'
         FROM given ORDER BY place
         RETURNING id, key
-    ), text AS (
-        INSERT INTO {TEXT} (run_id, lab_id, text)
-        SELECT run.id, %(lab)s::bigint, given.text FROM run JOIN given USING (key)
     ), work AS (
-        INSERT INTO {WORK} (run_id, lab_id, is_read, created_at, due_at, batch_size,
-                            failures, error, quarantined_by, request_id)
-        SELECT run.id, %(lab)s::bigint, given.is_read, %(now)s::timestamptz,
-               %(now)s::timestamptz, 0, 0, '', '', %(request)s
+        INSERT INTO {WORK} (run_id, lab_id, is_read, is_bulk, created_at, due_at,
+                            batch_size, failures, error, quarantined_by, request_id)
+        SELECT run.id, %(lab)s::bigint, given.is_read, %(is_bulk)s::boolean,
+               %(now)s::timestamptz, %(now)s::timestamptz, 0, 0, '', '', %(request)s
         FROM run JOIN given USING (key)
     ){{more}}
     SELECT key, id FROM run
 """
-STORE_MANY = STORE.format(
-    given=f"unnest({ARRAYS}) WITH ORDINALITY AS given ({NAMES}, place)", more=""
-)
+TEXT_TOO = f""", text AS (
+        INSERT INTO {TEXT} (run_id, lab_id, text)
+        SELECT run.id, %(lab)s::bigint, given.text FROM run JOIN given USING (key)
+    )"""
+MANY = f"unnest({ARRAYS}) WITH ORDINALITY AS given ({NAMES}, place)"
+STORE_MANY = STORE.format(given=MANY, more=TEXT_TOO)
+# On a Citus cluster texts and samples are elsewhere than runs and work, and one
+# statement cannot write both.
+STORE_RUNS = STORE.format(given=MANY, more="")
+STORE_TEXTS = f"""
+    INSERT INTO {TEXT} (lab_id, run_id, text)
+    SELECT * FROM unnest(%(labs)s::bigint[], %(runs)s::bigint[], %(texts)b::text[])
+"""
 # The same for one, whose samples belong to nothing else.
 STORE_ONE = STORE.format(
     given=f"(VALUES ({VALUES}, 1)) AS given ({NAMES}, place)",
-    more=f""", sample AS (
+    more=f"""{TEXT_TOO}, sample AS (
         INSERT INTO {SAMPLE} ({SAMPLE_COLUMNS})
         SELECT %(lab)s::bigint, run.id, row.sequence, row.case_id, row.repetition,
                row.value
@@ -162,22 +172,55 @@ def store_uploads(
         "agent": str(agent_id),
         "now": timezone.now().isoformat(),
         "request": current_id(),
+        "is_bulk": is_bulk(len(runs)),
     }
+    if is_distributed():
+        return _store_apart(lab_id, runs, fixed)
     if len(runs) == 1:
         [run] = runs
         columns = list(zip(*run.samples or (), strict=True)) or [()] * 3
         names = ("cases", "repetitions", "values")
         samples = dict(zip(names, map(array, columns), strict=True))
         return dict(rows_of(STORE_ONE, run.given() | fixed | samples))
-    given = [run.given() for run in runs]
-    arrays = {name: [each[name] for each in given] for name in GIVEN}
-    ids: dict[UUID, int] = dict(rows_of(STORE_MANY, arrays | fixed))
-    insert_samples(
-        (lab_id, ids[run.key], sequence, *sample)
-        for run in runs
-        for sequence, sample in enumerate(run.samples or (), start=1)
-    )
+    ids: dict[UUID, int] = dict(rows_of(STORE_MANY, _arrays(runs) | fixed))
+    insert_samples(_sample_rows(lab_id, runs, ids))
     return ids
+
+
+@transaction.atomic
+def _store_apart(
+    lab_id: int, runs: Sequence[NewRun], fixed: Mapping[str, Any]
+) -> dict[UUID, int]:
+    """Store the same in three statements, as a Citus cluster takes it."""
+    given = _arrays(runs)
+    ids: dict[UUID, int] = dict(rows_of(STORE_RUNS, {**given, **fixed}))
+    texts = {
+        "labs": array([lab_id] * len(runs)),
+        "runs": array([ids[run.key] for run in runs]),
+        "texts": given["text"],
+    }
+    rows_of(STORE_TEXTS, texts)
+    insert_samples(_sample_rows(lab_id, runs, ids))
+    return ids
+
+
+def _arrays(runs: Sequence[NewRun]) -> dict[str, Any]:
+    given = [run.given() for run in runs]
+    return {name: [each[name] for each in given] for name in GIVEN}
+
+
+def _sample_rows(
+    lab_id: int, runs: Sequence[NewRun], ids: Mapping[UUID, int]
+) -> Iterator[tuple[int, int, int, int, int, float]]:
+    for run in runs:
+        run_id = ids[run.key]
+        for sequence, sample in enumerate(run.samples or (), start=1):
+            yield lab_id, run_id, sequence, *sample
+
+
+def is_bulk(runs: int) -> bool:
+    """Return whether so many runs at once wait behind those that come alone."""
+    return runs > FEW_RUNS
 
 
 def insert_samples(rows: Iterable[tuple[int, int, int, int, int, float]]) -> None:

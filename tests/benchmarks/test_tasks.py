@@ -19,7 +19,8 @@ from tests import publishing
 def quiet_redis(valkey):
     """Begin without a hint under way."""
     valkey.flushdb()
-    tasks._hint.seen_until = 0.0
+    for hint in tasks._hints:
+        hint.seen_until = 0.0
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from benchmarks.labs.installation import FirstSecrets, install
 from benchmarks.unattended import attempts
+from benchmarks.unattended.holding import held
 from benchmarks.uploads.efficiencies import renew_efficiencies
 from benchmarks.uploads.processing import retry_after_upgrade
 
@@ -24,6 +25,11 @@ class Command(BaseCommand):
     help = __doc__
 
     def handle(self, *args: Any, **options: Any) -> None:
+        # Machines that start at once prepare their database one after the other.
+        with held("prepare", wait=True):
+            self._prepare()
+
+    def _prepare(self) -> None:
         self._migrate()
         self._collect_static()
         # Secrets that could not be written down are secrets nobody knows: the files

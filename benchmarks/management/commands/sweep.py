@@ -1,4 +1,7 @@
-"""`manage.py sweep`: outbox, rereads, checks, news, mail, energy, plans, publishing."""
+"""`manage.py sweep`: outbox, rereads, checks, news, mail, energy, plans, publishing.
+
+Of several, on whatever machines, one does it; the others wait until it is gone.
+"""
 
 import logging
 import os
@@ -23,9 +26,11 @@ from benchmarks.plans import progress
 from benchmarks.power import integration
 from benchmarks.studies import checking
 from benchmarks.together import events
+from benchmarks.unattended.holding import held, take
 from benchmarks.uploads import processing, rereading
 
 logger = logging.getLogger(__name__)
+SWEEPER = "sweeper"
 NICENESS = 10
 # Flags are to be current soon after an upload; at rest nobody waits for a look.
 SOON_S = 0.2
@@ -37,6 +42,7 @@ class Command(BaseCommand):
     help = __doc__
     tidy = Hourly()
     memory = Memory()
+    is_leading: bool | None = None
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--every", type=float, default=1.0, help="seconds")
@@ -47,7 +53,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["once"]:
-            self._look(options["older_than"], options["every"])
+            with held(SWEEPER) as is_mine:
+                if is_mine:
+                    self._look(options["older_than"], options["every"])
+                else:
+                    self.stdout.write("Another sweeper works: nothing to do here.")
             return
         if settings.METRICS_PORT:
             exposition.serve(settings.METRICS_PORT)
@@ -56,10 +66,25 @@ class Command(BaseCommand):
         with stop_signals() as stopped:
             while True:
                 with traced(new_id("sweep-")):
-                    pause_s = self._look(options["older_than"], options["every"])
+                    pause_s = options["every"]
+                    if self._leads():
+                        pause_s = self._look(options["older_than"], options["every"])
                 self.memory.give_back()
                 if select.select([stopped], [], [], pause_s)[0]:
                     return
+
+    def _leads(self) -> bool:
+        """Return whether this is the sweeper that works."""
+        try:
+            leads = take(SWEEPER)
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("The database does not answer: %s", error)
+            connection.close()
+            return False
+        if leads != self.is_leading:
+            logger.info("This sweeper works" if leads else "Another sweeper works")
+        self.is_leading = leads
+        return leads
 
     def _look(self, older_than_s: float, every_s: float) -> float:
         """Do what there is; return after how many seconds to look again."""
