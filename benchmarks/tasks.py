@@ -111,6 +111,14 @@ def wake(runs: int = 1) -> None:
         logger.warning("Redis took no hint (%s); the sweeper will do the work.", error)
 
 
+def is_worker_woken() -> bool:
+    """Return whether a hint is on its way, or a worker waits for what else comes."""
+    try:
+        return bool(broker.connection().exists(*HINT_SENT))
+    except (RedisError, OSError):
+        return False
+
+
 def send_forgotten_publishing_jobs() -> None:
     """Send versions and reviews whose hint or maker was lost to a worker once more.
 

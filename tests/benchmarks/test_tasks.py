@@ -67,6 +67,18 @@ def test_a_worker_waits_while_more_comes_but_not_for_ever(monkeypatch):
     assert len(slept) == tasks.LINGER_AT_MOST_S * 10
 
 
+def test_the_sweeper_sees_whether_a_worker_was_woken(sent, monkeypatch):
+    assert not tasks.is_worker_woken()
+    tasks.wake()
+    assert tasks.is_worker_woken()
+
+    def refuse(*_, **__):
+        raise redis.ConnectionError("Redis is away")
+
+    monkeypatch.setattr(redis.Redis, "exists", refuse)
+    assert not tasks.is_worker_woken()
+
+
 def test_many_runs_at_once_are_not_waited_with(sent, agent, submit, run_document):
     tasks.wake(1)
     broker.connection().delete(tasks.HINT_SENT)

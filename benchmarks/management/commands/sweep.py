@@ -31,7 +31,10 @@ from benchmarks.uploads import processing, rereading
 
 logger = logging.getLogger(__name__)
 SWEEPER = "sweeper"
-NICENESS = 10
+# As workers: what the sweeper has in hand, no worker can take.
+NICENESS = 5
+# So long work is left to a worker that was woken and may be at it.
+WOKEN_S = 10.0
 # Flags are to be current soon after an upload; at rest nobody waits for a look.
 SOON_S = 0.2
 
@@ -68,7 +71,11 @@ class Command(BaseCommand):
                 with traced(new_id("sweep-")):
                     pause_s = options["every"]
                     if self._leads():
-                        pause_s = self._look(options["older_than"], options["every"])
+                        older_than_s = options["older_than"]
+                        if tasks.is_worker_woken():
+                            # Where much is to do it takes its time; both would be slower.
+                            older_than_s = max(older_than_s, WOKEN_S)
+                        pause_s = self._look(older_than_s, options["every"])
                 self.memory.give_back()
                 if select.select([stopped], [], [], pause_s)[0]:
                     return
