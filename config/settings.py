@@ -57,6 +57,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "config.requests.persons",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -91,9 +92,14 @@ TEMPLATES = [
 # checked before use, so that a restarted server costs one reconnect and no error.
 DATABASES = {
     "default": dj_database_url.parse(
-        env.text("DATABASE_URL"), conn_max_age=600, conn_health_checks=True
+        env.text("DATABASE_URL"),
+        engine="config.postgresql",
+        conn_max_age=600,
+        conn_health_checks=True,
     )
 }
+# Who owns the tables, where the role of DATABASE_URL does not: for `prepare` alone.
+OWNER_DATABASE_URL = env.text("OWNER_DATABASE_URL", "")
 
 # How long PostgreSQL works for a request, and waits for a lock: then 503.
 WEB_STATEMENT_TIMEOUT_S = env.whole_number("WEB_STATEMENT_TIMEOUT_S", 30)
