@@ -23,15 +23,18 @@ from benchmarks.models import (
     Case,
     Cell,
     Comment,
+    Digest,
     DueCheck,
     DueEnergy,
     EarlierText,
     Event,
     FeedToken,
     Flag,
+    Follow,
     Host,
     Invitation,
     Lab,
+    Letter,
     Membership,
     Meter,
     OwnTool,
@@ -63,6 +66,8 @@ OPEN: Final[Mapping[type[models.Model], str]] = {
     Token: _FIRST,
     Invitation: _FIRST,
     FeedToken: _FIRST,
+    Letter: _FIRST,
+    Digest: "ended by a link in a letter, by whoever has it",
     Lab: _ALL,
     Case: _ALL,
     PublicEvidence: _ALL,
@@ -90,6 +95,11 @@ _LABS = "(SELECT nullif(current_setting('virtlab.labs', true), '')::bigint[])"
 _OF_LAB = f"lab_id = ANY ({_LABS}::bigint[])"
 _OF_CLEAR_LAB = f"lab_id = ANY ({_LABS.replace('labs', 'clear')}::bigint[])"
 """Nothing of these labs is hidden from whoever asks: no parent needs a look."""
+
+
+_OF_PERSON = (
+    "person_id = (SELECT nullif(current_setting('virtlab.person', true), '')::bigint)"
+)
 
 
 def _marked(column: str, marks: str) -> str:
@@ -204,8 +214,8 @@ _OWN_RULES: Final[Mapping[type[models.Model], str]] = {
     Review: f"NOT {_quotes_hidden(ReviewedStudy, 'review_id', 'benchmarks_review')}",
     # Of another lab's study, perhaps: the address is nothing for whoever sees that.
     Webhook: _OF_LAB,
-    SavedView: f"{_OF_LAB} OR person_id = "
-    "(SELECT nullif(current_setting('virtlab.person', true), '')::bigint)",
+    SavedView: f"{_OF_LAB} OR {_OF_PERSON}",
+    Follow: _OF_PERSON,
 }
 _OWN_CHECKS: Final = {Comment, EarlierText, SavedView}
 """Written by whoever sees them; other rows by the lab that they are of alone."""
