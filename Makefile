@@ -308,7 +308,7 @@ browser: dev
 
 # Nothing secret has a default: the first `make up` draws the secrets.
 .env:
-	@umask 077; for name in SECRET_KEY POSTGRES_PASSWORD DATABASE_PASSWORD; do \
+	@umask 077; for name in SECRET_KEY POSTGRES_PASSWORD DATABASE_PASSWORD OWNER_DATABASE_PASSWORD; do \
 		echo "$$name=$$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')"; \
 	done > $@; echo 'ALLOWED_HOSTS=localhost' >> $@
 	@echo "written: .env (keep it; the database's passwords are in it)"

@@ -13,7 +13,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Count, Min, Model, Q
 from django.utils import timezone
 
-from benchmarks import broker, replica
+from benchmarks import broker, replica, sight
 from benchmarks.models import (
     DueCheck,
     DueEnergy,
@@ -108,6 +108,7 @@ DUE: Final[tuple[tuple[str, type[Model], str, dict[str, Any]], ...]] = (
 )
 
 
+@sight.everything()
 def due_work() -> tuple[DueWork, ...]:
     """Return how much work of each kind waits, whatever it is."""
     due = []
@@ -120,6 +121,7 @@ def due_work() -> tuple[DueWork, ...]:
     return tuple(due)
 
 
+@sight.everything()
 def health() -> Health:
     """Ask PostgreSQL and Redis now."""
     outbox: Outbox | None = None

@@ -59,6 +59,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "config.requests.persons",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -94,16 +95,24 @@ TEMPLATES = [
 # checked before use, so that a restarted server costs one reconnect and no error.
 DATABASES = {
     "default": dj_database_url.parse(
-        env.text("DATABASE_URL"), conn_max_age=600, conn_health_checks=True
+        env.text("DATABASE_URL"),
+        engine="config.postgresql",
+        conn_max_age=600,
+        conn_health_checks=True,
     )
 }
+# Who owns the tables, where the role of DATABASE_URL does not: for `prepare` alone.
+OWNER_DATABASE_URL = env.text("OWNER_DATABASE_URL", "")
 
 # A standby of the same PostgreSQL, from which pages and exports are read, and how old
 # it may be. Without one all is read where it is written.
 REPLICA_LAG_S = env.whole_number("REPLICA_LAG_S", 10)
 if _replica := env.text("REPLICA_DATABASE_URL", ""):
     DATABASES["replica"] = dj_database_url.parse(
-        _replica, conn_max_age=600, conn_health_checks=True
+        _replica,
+        engine="config.postgresql",
+        conn_max_age=600,
+        conn_health_checks=True,
     )
     # A reader does not wait for a machine that is away: the primary has it all.
     DATABASES["replica"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 2)

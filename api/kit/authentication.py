@@ -17,6 +17,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from api.kit.refusals import CHALLENGE
+from benchmarks import sight
 from benchmarks.labs import tokens
 from benchmarks.models import Token
 from benchmarks.replica import from_primary
@@ -40,7 +41,10 @@ class TokenAuthentication(BaseAuthentication):
         shown = words[1].decode("ascii", "replace")
         # A token that was revoked is refused at once, whoever is read from.
         with from_primary():
-            return AnonymousUser(), tokens.authenticate(shown)
+            token = tokens.authenticate(shown)
+        if token.can_read or request.method not in SAFE_METHODS:
+            sight.see_labs(token.lab_id)
+        return AnonymousUser(), token
 
     def authenticate_header(self, request: Request) -> str:
         return CHALLENGE

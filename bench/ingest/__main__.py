@@ -29,6 +29,9 @@ from rich.table import Table
 from bench.ingest import documents
 from bench.ingest.afterwards import cells_of, lab_of, page, pss_mib
 from bench.ingest.load import CpuTime, Load, send
+from running.embedded import Services
+from running.folders import VarFolder
+from running.postgres import OWNER, SUPERUSER
 from running.processes import ROOT
 from running.product import Product, free_port, start
 
@@ -367,7 +370,8 @@ def running(var: Path) -> Iterator[Bench]:
     bare = None
     try:
         product.wait_until_ready()
-        url = _database_url(product)
+        # Who may make a database of its own.
+        url = Services(VarFolder(product.var)).postgres.url(SUPERUSER)
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {DATABASE}")
         own = urlsplit(url)._replace(path=f"/{DATABASE}").geturl()
@@ -411,10 +415,8 @@ def _wait_for(address: str) -> None:
 
 
 def _database_url(product: Product) -> str:
-    """The address of its PostgreSQL, as its own processes have it."""
-    for process in product.named("gunicorn"):
-        return str(process.environ()["DATABASE_URL"])
-    raise RuntimeError("the product has no web server")
+    """The address of its PostgreSQL, as one who is shown all rows."""
+    return Services(VarFolder(product.var)).postgres.url(OWNER)
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from benchmarks import broker, replica
 from benchmarks.health import health, readiness
+from benchmarks.row_security import is_enforced
 
 BACKUP_STAMP: Final = "last-backup"
 """A file in VAR: `make backup` touches it when a backup is whole."""
@@ -118,6 +119,14 @@ def _servers() -> Iterator[Finding]:
     yield Finding(
         "rights in PostgreSQL",
         "The product is a superuser there. Give it a role of its own." if role else "",
+    )
+    yield Finding(
+        "row-level security",
+        ""
+        if is_enforced()
+        else "It is not in force: one forgotten filter shows a lab's data to others. "
+        "Give the tables an owner of their own, name it in OWNER_DATABASE_URL, and run "
+        "prepare (docs/operations.md). Under Citus there is none.",
     )
     policy = broker.connection().config_get("maxmemory-policy")["maxmemory-policy"]
     yield Finding(

@@ -8,6 +8,7 @@ from django.contrib.auth.models import AbstractBaseUser, User
 from django.db import transaction
 from django.utils import timezone
 
+from benchmarks import sight
 from benchmarks.errors import InvitationError, NotFoundError, PlaceError
 from benchmarks.labs.audit import log_action
 from benchmarks.labs.tokens import digest, fits, new_prefix, new_secret
@@ -235,6 +236,7 @@ def accept_invitation(*, invitation: Invitation, person: User) -> Membership:
                 role=place.role,
             )
         )
+    sight.look_again()
     locked.accepted_at = timezone.now()
     locked.save(update_fields=["accepted_at"])
     about = f"{locked.name} ({locked.role})"

@@ -1,8 +1,9 @@
 """Studies as lists and pages show them, and which pages a study has."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from django.db.models import BooleanField, Count, Exists, OuterRef, Q, QuerySet, When
 from django.db.models import Case as CaseOf
@@ -310,16 +311,21 @@ def tool_versions(study: Study) -> dict[str, tuple[str, ...]]:
     return versions
 
 
+def _listed(names: Iterable[str]) -> str:
+    return "{" + ",".join(names) + "}"
+
+
 CELLS = f"{Cell._meta.db_table} AS cell"
 CASES = (
     f"JOIN {Case._meta.db_table} AS benchmark_case ON benchmark_case.id = cell.case_id"
 )
 SYSTEMS = f"JOIN {System._meta.db_table} AS system ON system.id = cell.system_id"
-MEASURED = f"cell.study_id = {Study._meta.db_table}.id AND cell.n > 0"
+MEASURED = "cell.study_id = of_study AND cell.n > 0"
 # In SQL all alike: keys of JSON and lateral joins are more than the ORM can say.
 TOGETHER_ON_SLOTS = f"""EXISTS (
-    SELECT 1 FROM {CELLS} WHERE {MEASURED} AND cell.scenario = ANY(%s)
-       AND (cell.slot ~ '^[0-9]+$' OR cell.slot = ANY(%s))
+    SELECT 1 FROM {CELLS}
+    WHERE {MEASURED} AND cell.scenario = ANY('{_listed(TOGETHER)}')
+      AND (cell.slot ~ '^[0-9]+$' OR cell.slot = ANY('{_listed(TOTALS)}'))
 )"""
 METERED = f"""EXISTS (
     SELECT 1 FROM {CELLS} {CASES}
@@ -328,11 +334,11 @@ METERED = f"""EXISTS (
 LOGGED = f"""EXISTS (
     SELECT 1 FROM {RunEnergy._meta.db_table} AS energy
     JOIN {Run._meta.db_table} AS run ON run.id = energy.run_id
-    WHERE run.study_id = {Study._meta.db_table}.id
+    WHERE run.study_id = of_study
 )"""
 PLANNED = f"""EXISTS (
     SELECT 1 FROM {Plan._meta.db_table} AS plan
-    WHERE plan.study_id = {Study._meta.db_table}.id
+    WHERE plan.study_id = of_study
 )"""
 FROM_AND_TO = f"""EXISTS (
     SELECT 1 FROM {CELLS} {CASES}
@@ -374,6 +380,21 @@ DATED_OR_OF_VERSIONS = f"""(
 )"""
 
 
+PAGES: Final[Mapping[str, str]] = {
+    "coruns": TOGETHER_ON_SLOTS,
+    "energy": f"({METERED} OR {LOGGED})",
+    "sweep": SWEPT,
+    "network": FROM_AND_TO,
+    "emulation": EMULATED,
+    "emulation_beside": EMULATED_AND_NOT,
+    "native_above_hypervisor": NATIVE_ABOVE,
+    "plans": PLANNED,
+    "trend": DATED_OR_OF_VERSIONS,
+}
+"""What each of these pages needs in a study. `row_security` makes functions of them,
+which are planned once a session: that takes longer than reading."""
+
+
 def has_pages() -> dict[str, Any]:
     """Return the annotations of a study: has_coruns, has_energy, has_sweep, ...
 
@@ -381,18 +402,10 @@ def has_pages() -> dict[str, Any]:
     below some guests, and not below others. has_native_above_hypervisor: what is called
     native ran above Windows' own hypervisor.
     """
+    study = f"{Study._meta.db_table}.id"
     return {
-        "has_coruns": _claim(TOGETHER_ON_SLOTS, [*TOGETHER], [*TOTALS]),
-        "has_energy": _claim(f"({METERED} OR {LOGGED})"),
-        "has_sweep": _claim(SWEPT),
-        "has_network": _claim(FROM_AND_TO),
-        "has_emulation": _claim(EMULATED),
-        "has_emulation_beside": _claim(EMULATED_AND_NOT),
-        "has_native_above_hypervisor": _claim(NATIVE_ABOVE),
-        "has_plans": _claim(PLANNED),
-        "has_trend": _claim(DATED_OR_OF_VERSIONS),
+        f"has_{name}": RawSQL(
+            f"virtlab_has_{name}({study})", (), output_field=BooleanField()
+        )
+        for name in PAGES
     }
-
-
-def _claim(sql: str, *parameters: Any) -> RawSQL:
-    return RawSQL(sql, parameters, output_field=BooleanField())

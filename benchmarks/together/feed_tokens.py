@@ -6,6 +6,7 @@ from typing import Final
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from benchmarks import sight
 from benchmarks.errors import NotFoundError
 from benchmarks.labs.second_factors import lab_that_waits_for
 from benchmarks.labs.tokens import digest, fits, new_prefix, new_secret
@@ -63,4 +64,5 @@ def _reader_of(shown: str) -> User:
     now = timezone.now()
     if token.last_used_at is None or token.last_used_at < now - SEEN_EVERY:
         FeedToken.objects.filter(pk=token.pk).update(last_used_at=now)
+    sight.see_as(token.person_id)
     return token.person

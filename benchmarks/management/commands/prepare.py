@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
 from benchmarks.labs.installation import FirstSecrets, install
+from benchmarks.row_security import as_owner, secure
 from benchmarks.unattended import attempts
 from benchmarks.unattended.holding import held
 from benchmarks.uploads.efficiencies import renew_efficiencies
@@ -20,7 +21,8 @@ from benchmarks.uploads.processing import retry_after_upgrade
 
 
 class Command(BaseCommand):
-    """Migrates, collects static files, makes the first lab and its secrets."""
+    """Migrates, lays down who sees which rows, collects static files, makes the first
+    lab and its secrets."""
 
     help = __doc__
 
@@ -43,6 +45,11 @@ class Command(BaseCommand):
         attempts.retry_after_upgrade()
 
     def _migrate(self) -> None:
+        with as_owner():
+            self._migrate_as_owner()
+            secure()
+
+    def _migrate_as_owner(self) -> None:
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             call_command("migrate", interactive=False, verbosity=0)

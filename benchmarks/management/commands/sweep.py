@@ -73,7 +73,7 @@ class Command(BaseCommand):
                     if self._leads():
                         older_than_s = options["older_than"]
                         if tasks.is_worker_woken():
-                            # Where much is to do it takes its time; both would be slower.
+                            # Where much waits it takes its time; both would be slower.
                             older_than_s = max(older_than_s, WOKEN_S)
                         pause_s = self._look(older_than_s, options["every"])
                 self.memory.give_back()

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import psycopg
 import pytest
+from django.conf import settings
 from django.db import connection, transaction
 
 from benchmarks.models import (
@@ -129,16 +130,23 @@ def test_of_what_a_transaction_sees_there_is_no_version(study):
 @pytest.mark.django_db(transaction=True)
 def test_on_a_standby_there_is_no_version():
     """Its snapshots stay the same while other transactions end."""
-    answer = "CREATE FUNCTION away.pg_is_in_recovery() RETURNS bool RETURN true"
-    with connection.cursor() as cursor:
-        cursor.execute("CREATE SCHEMA away")
-        cursor.execute(answer)
+    owner = psycopg.connect(
+        settings.OWNER_DATABASE_URL,
+        dbname=connection.settings_dict["NAME"],
+        autocommit=True,
+    )
+    with owner, connection.cursor() as cursor:
+        owner.execute("CREATE SCHEMA away")
+        owner.execute("GRANT USAGE ON SCHEMA away TO PUBLIC")
+        owner.execute(
+            "CREATE FUNCTION away.pg_is_in_recovery() RETURNS bool RETURN true"
+        )
         cursor.execute("SET search_path = away, pg_catalog, public")
         try:
             assert database_version() is None
         finally:
             cursor.execute("RESET search_path")
-            cursor.execute("DROP SCHEMA away CASCADE")
+            owner.execute("DROP SCHEMA away CASCADE")
 
     assert database_version()
 
