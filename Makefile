@@ -208,6 +208,10 @@ fuzz: dev ## send odd requests to API and pages; none may be answered 500 (REQUE
 overload: dev ## 50 readers, 10 uploaders, 200 slow and 500 idle clients (SECONDS=60 SEED=1)
 	@$(IN) -m bench.overload --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) $(ARGS)
 
+.PHONY: soak
+soak: dev ## half an hour of bounded load: no process may grow (MINUTES=30 SEED=1)
+	@$(IN) -m bench.soak --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1) $(ARGS)
+
 .PHONY: leaks
 leaks: dev ## crawl as nobody, strangers and other labs for what is private (SEED=1 MOST=3000)
 	@$(IN) -m bench.leaks --seed $(or $(SEED),1) --most $(or $(MOST),3000) $(ARGS)

@@ -1,5 +1,6 @@
 """The Celery application: `celery -A config worker`."""
 
+import gc
 import os
 import time
 from typing import Any
@@ -39,6 +40,13 @@ def _serve_counters(**_: Any) -> None:
 
     if settings.METRICS_PORT:
         exposition.serve(settings.METRICS_PORT)
+
+
+@signals.worker_before_create_process.connect
+def _share(**_: Any) -> None:
+    """Let a child share what is loaded: the collector would write into all of it."""
+    gc.collect()
+    gc.freeze()
 
 
 @signals.before_task_publish.connect

@@ -44,7 +44,7 @@ SETTINGS = {
     "synchronous_commit": "on",
     "full_page_writes": "on",
     "max_connections": "100",
-    "shared_buffers": "256MB",
+    "shared_buffers": "128MB",
     "work_mem": "16MB",
     "maintenance_work_mem": "128MB",
     "effective_cache_size": "1GB",

@@ -2,7 +2,7 @@
 
 from benchmarks.models.cell import Case, Cell, CellSession, Efficiency
 from benchmarks.models.comment import Comment, EarlierText
-from benchmarks.models.effect import Effect, EffectSummary, PublicEvidence
+from benchmarks.models.effect import Effect, EffectSummary, PublicEvidence, StudyRollup
 from benchmarks.models.event import Event, FeedToken, StudyNews
 from benchmarks.models.flag import Decision, DueCheck, Flag
 from benchmarks.models.lab import Agent, AuditEntry, Invitation, Lab, Membership, Token
@@ -81,6 +81,7 @@ __all__ = [
     "Signature",
     "Study",
     "StudyNews",
+    "StudyRollup",
     "System",
     "Token",
     "UnfinishedWork",

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from django.db.models import BooleanField, Count, Exists, OuterRef, Q, QuerySet, When
+from django.db.models import (
+    BooleanField,
+    Count,
+    Exists,
+    OuterRef,
+    Q,
+    QuerySet,
+    When,
+    prefetch_related_objects,
+)
 from django.db.models import Case as CaseOf
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
@@ -23,7 +32,6 @@ from benchmarks.models import (
     Case,
     Cell,
     DueCheck,
-    Flag,
     Host,
     OutboxItem,
     Plan,
@@ -36,6 +44,7 @@ from benchmarks.models import (
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence
+from benchmarks.studies.rollups import counted_studies, numbers_of, run_tallies
 from benchmarks.viewer import Viewer
 
 LEFT_WAITING = timedelta(seconds=20)
@@ -75,12 +84,14 @@ class Tally:
 
 @dataclass(frozen=True)
 class StudyCard:
-    """A study with its numbers and the names of what it compares."""
+    """A study with its numbers, the names of what it compares, and where its ratios lie
+    (`rollups.Bin`)."""
 
     study: Study
     tally: Tally
     hypervisors: tuple[str, ...]
     tools: tuple[str, ...]
+    bins: tuple[tuple[Any, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -152,7 +163,8 @@ def card_of(study: Study) -> StudyCard:
 def processing_of(study: Study) -> Tally:
     """Return how far a study's uploads are, in two queries; no cell is counted."""
     ids = [study.pk]
-    runs = _run_tallies(ids).get(study.pk, {})
+    runs = {name: n for row in run_tallies(ids) for name, n in row.items()}
+    runs.pop("study", None)
     return Tally(**runs, **_check_tallies(ids)[study.pk])
 
 
@@ -165,20 +177,14 @@ def is_left_waiting(study: Study) -> bool:
 
 def _cards(studies: list[Study]) -> list[StudyCard]:
     ids = [study.pk for study in studies]
-    tallies = _tallies(ids)
-    hypervisors: dict[int, set[str]] = {pk: set() for pk in ids}
-    tools: dict[int, set[str]] = {pk: set() for pk in ids}
-    names = ("study", "system__hypervisor", "case__tool")
-    rows = Cell.objects.filter(study__in=ids).values_list(*names)
-    for study_id, hypervisor, tool in rows.distinct().order_by():
-        hypervisors[study_id].add(hypervisor)
-        tools[study_id].add(tool)
+    rollups, checks = counted_studies(ids), _check_tallies(ids)
     return [
         StudyCard(
             study,
-            tallies[study.pk],
-            tuple(sorted(hypervisors[study.pk])),
-            tuple(sorted(tools[study.pk])),
+            Tally(**rollups[study.pk].numbers, **checks[study.pk]),
+            rollups[study.pk].hypervisors,
+            rollups[study.pk].tools,
+            rollups[study.pk].bins,
         )
         for study in studies
     ]
@@ -186,42 +192,8 @@ def _cards(studies: list[Study]) -> list[StudyCard]:
 
 def tally_of(study: Study) -> Tally:
     """Return one study's numbers."""
-    return _tallies([study.pk])[study.pk]
-
-
-def _tallies(ids: list[int]) -> dict[int, Tally]:
-    runs = _run_tallies(ids)
-    cells = Cell.objects.filter(study__in=ids).values("study").order_by("study")
-    counted = cells.annotate(
-        cells=Count("pk"),
-        systems=Count("system", distinct=True),
-        compared=Count("pk", filter=Q(efficiency__ratio__isnull=False)),
-    )
-    measured = {row.pop("study"): row for row in counted}
-    # In queries of their own: joined to the cells they would multiply the counts.
-    checks = _check_tallies(ids)
-    flags = _numbers(Flag.objects.current().filter(status=Flag.Status.OPEN), ids)
-    return {
-        pk: Tally(
-            **runs.get(pk, {}),
-            **measured.get(pk, {}),
-            **checks[pk],
-            flags=flags.get(pk, 0),
-        )
-        for pk in ids
-    }
-
-
-def _run_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
-    status = Run.Status
-    rows = Run.objects.filter(study__in=ids).values("study").order_by("study")
-    counted = rows.annotate(
-        runs=Count("pk"),
-        waiting=Count("pk", filter=Q(status=status.RECEIVED)),
-        rejected=Count("pk", filter=Q(status=status.REJECTED)),
-        quarantined=Count("pk", filter=Q(status=status.QUARANTINED)),
-    )
-    return {row.pop("study"): row for row in counted}
+    numbers, checks = numbers_of([study.pk]), _check_tallies([study.pk])
+    return Tally(**numbers[study.pk], **checks[study.pk])
 
 
 def _check_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
@@ -241,12 +213,6 @@ def _check_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
     return tallies
 
 
-def _numbers(rows: QuerySet[Any], ids: list[int]) -> dict[int, int]:
-    """Return how many of these rows each study has."""
-    counted = rows.filter(study__in=ids).order_by().values_list("study")
-    return dict(counted.annotate(Count("pk")))
-
-
 def study_detail(study: Study) -> StudyDetail:
     """Return a study with all that its page says, in a fixed number of queries."""
     # Each with ``cell_count``, which its row shows.
@@ -262,7 +228,10 @@ def study_detail(study: Study) -> StudyDetail:
     documents = runs.exclude(document="").values_list("document")
     sources = documents.annotate(count=Count("pk")).order_by("-count", "document")
     # The latest runs that were not taken, or not yet.
-    trouble = runs.exclude(status=Run.Status.PARSED).order_by("-pk")
+    troubled = runs.exclude(status=Run.Status.PARSED).order_by("-pk")
+    trouble = list(troubled.select_related("system__host")[:TROUBLE_SHOWN])
+    # Read where it is shown, for the outbox changes with every upload of anybody.
+    prefetch_related_objects([run for run in trouble if not run.reason], "outbox_item")
     return StudyDetail(
         tally=tally_of(study),
         systems=tuple(in_order),
@@ -270,9 +239,7 @@ def study_detail(study: Study) -> StudyDetail:
         scenarios=scenarios,
         coverage=coverage,
         sources=tuple(sources[:TROUBLE_SHOWN]),
-        trouble=tuple(
-            trouble.select_related("outbox_item", "system__host")[:TROUBLE_SHOWN]
-        ),
+        trouble=tuple(trouble),
     )
 
 

@@ -24,7 +24,8 @@ from benchmarks.monitoring.counters import SWEEP_SECONDS
 from benchmarks.monitoring.tracing import new_id, traced
 from benchmarks.plans import progress
 from benchmarks.power import integration
-from benchmarks.studies import checking
+from benchmarks.studies import checking, data_versions
+from benchmarks.studies.rollups import Renewal
 from benchmarks.together import events
 from benchmarks.unattended.holding import held, take
 from benchmarks.uploads import processing, rereading
@@ -46,6 +47,7 @@ class Command(BaseCommand):
     tidy = Hourly()
     memory = Memory()
     is_leading: bool | None = None
+    renew_rollups = Renewal()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--every", type=float, default=1.0, help="seconds")
@@ -118,6 +120,10 @@ class Command(BaseCommand):
             with _logged("Tidying"):
                 if gone := {what: n for what, n in self.tidy().items() if n}:
                     logger.info("Deleted what was over: %s", gone)
+            with _logged("Notes of changes"):
+                data_versions.gather_notes()
+            with _logged("Counting"):
+                self.renew_rollups()
             with _logged("Publishing"):
                 tasks.send_forgotten_publishing_jobs()
         except (OperationalError, InterfaceError) as error:

@@ -21,7 +21,7 @@ from dashboard.kit import figures
 from dashboard.kit.addresses import STUDY, address
 from dashboard.kit.comments import comment_thread
 from dashboard.kit.embedding import badge, embeddable, embedded, snippets
-from dashboard.kit.kept import Content, kept_page
+from dashboard.kit.kept import Content, kept_study_page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.cell.card import cell_card
 from dashboard.pages.cell.claims import QUOTED, cell_claim, quoted_in, quoted_of
@@ -43,7 +43,7 @@ SAMPLE_FIELDS = (
 
 
 @require_safe
-@kept_page
+@kept_study_page
 def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Content:
     """Show everything a cell stands on: both sides, their samples, shapes, runs."""
     viewer = viewer_of(request)
@@ -126,7 +126,7 @@ def show_reading(
 
 
 @require_safe
-@kept_page
+@kept_study_page
 def show_card(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show what stands behind one cell, for the card beside it."""
     viewer = viewer_of(request)

@@ -16,7 +16,7 @@ from dashboard.charts.plotly import figure
 from dashboard.kit.addresses import STUDY, address
 from dashboard.kit.embedding import embeddable, embedded, snippets
 from dashboard.kit.judged_tables import judged_table
-from dashboard.kit.kept import Answer, Content, kept_page, kept_part
+from dashboard.kit.kept import Answer, Content, kept_part, kept_study_page
 from dashboard.kit.selections import ALL, ENERGY, chooser
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.compare.grid import grid_rows
@@ -26,7 +26,7 @@ from dashboard.pages.compare.page import comparison_chart, comparison_page
 @require_safe
 # A browser keeps the whole page and the part of one address apart.
 @vary_on_headers("HX-Request", "HX-Target")
-@kept_page
+@kept_study_page
 def show_comparison(request: HttpRequest, lab: str, slug: str) -> Answer:
     """Show a study's cases against its systems; htmx gets only what changes.
 
