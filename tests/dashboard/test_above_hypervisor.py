@@ -48,7 +48,7 @@ def test_a_baseline_with_nothing_beneath_is_not(text, measured, said):
 
 
 def test_the_light_of_such_a_pair_is_amber(client, measured):
-    guest = measured("running")
+    measured("running")
 
     rows = client.get("/api/v1/comparisons/", {"study": "alpha-lab/study"}).json()
     [row] = [each for each in rows["results"] if each["light"]]
