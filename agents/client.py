@@ -153,6 +153,10 @@ class Client:
             stored += len(lines)
             yield stored
 
+    def send_form(self, path: str, body: bytes, content_type: str) -> Document:
+        """Send a form that is encoded already."""
+        return self._send("POST", path, body, content_type)
+
     def get(self, path: str, **query: Any) -> Document:
         """Read one answer, for example ``get("runs/", study="my-study")``."""
         address = path + "?" + urllib.parse.urlencode(query) if query else path

@@ -9,8 +9,8 @@ import zipfile
 
 import pytest
 
-from dashboard.pages.upload import archives
-from dashboard.pages.upload.archives import FileRefusedError, members
+from benchmarks.parsing import archives
+from benchmarks.parsing.archives import FileRefusedError, members
 
 LIMIT = 8 * archives.MIB
 TEXTS = {"kvm/one.txt": b"first", "two.txt": b"second"}
