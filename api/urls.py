@@ -3,6 +3,7 @@
 from django.urls import path, re_path, register_converter
 
 from api.agents import AgentsView
+from api.archives import ArchivesView
 from api.bulk import BulkView
 from api.bundles import BundlesView
 from api.cases import CasesView, CaseView
@@ -70,6 +71,7 @@ register_converter(StudyName, "study")
 app_name = "api"
 urlpatterns = [
     path("agents/", AgentsView.as_view(), name="agents"),
+    path("archives/", ArchivesView.as_view(), name="archives"),
     path("studies/", StudiesView.as_view(), name="studies"),
     path("studies/<study:slug>/", StudyView.as_view(), name="study"),
     path("cases/", CasesView.as_view(), name="cases"),

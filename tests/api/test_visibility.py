@@ -118,6 +118,7 @@ OF_ONES_LABS = ["agents", "labs"]
 WITHOUT_LABS = {
     *(
         "bulk",
+        "archives",
         "bundles",
         "health",
         "ready",

@@ -208,7 +208,7 @@ def test_what_cannot_be_published_is_refused_with_a_reason(
 
 
 def test_it_is_withdrawn_once_with_a_reason(review):
-    with pytest.raises(ReviewError, match="Say why"):
+    with pytest.raises(ReviewError, match="Give a reason"):
         withdraw_review(review=review, who="carol", reason=" ")
 
     withdraw_review(review=review, who="carol", reason="A slip.")
