@@ -31,6 +31,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if not self.is_connecting and self.shown is not sight.current():
             self._show(sight.current())
 
+    def get_autocommit(self) -> bool:
+        # Asked for at both ends of a request, of a connection that may be lost.
+        super().ensure_connection()
+        return bool(self.autocommit)
+
     def _show(self, wanted: sight.Sight) -> None:
         session = self.connection
         # A transaction that failed takes nothing but its end, and after its end nothing

@@ -257,3 +257,18 @@ def test_the_application_cannot_change_what_it_is_bound_by(db):
         refused = pytest.raises(ProgrammingError)
         with refused, transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(statement)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lost_connection_is_replaced_at_the_end_of_a_request(client):
+    """What is shown is sent by a statement, not by whoever asks for its state."""
+    connection.ensure_connection()
+    lost = connection.connection
+    lost.pgconn.finish()
+    connection.errors_occurred = True
+    sight.see_labs()
+
+    connection.close_if_unusable_or_obsolete()
+
+    assert connection.connection is not lost
+    assert client.get(reverse("dashboard:overview")).status_code == 200
