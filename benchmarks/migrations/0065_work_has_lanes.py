@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("benchmarks", "0067_texts_begin_with_their_lab")]
+    dependencies = [("benchmarks", "0064_texts_begin_with_their_lab")]
     operations = [
         migrations.AddField(
             "outboxitem",

@@ -194,7 +194,7 @@ def forget(apps, schema_editor):
 class Migration(migrations.Migration):
     dependencies = [
         ("auth", "0012_alter_user_first_name_max_length"),
-        ("benchmarks", "0068_work_has_lanes"),
+        ("benchmarks", "0065_work_has_lanes"),
     ]
 
     operations = [migrations.RunPython(note, forget)]

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmarks", "0071_letters_are_sent"),
+        ("benchmarks", "0061_letters_are_sent"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('benchmarks', '0062_changes_are_noted'),
+        ('benchmarks', '0066_changes_are_noted'),
     ]
 
     operations = [

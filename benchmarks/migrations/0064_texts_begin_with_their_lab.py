@@ -41,7 +41,7 @@ BY_RUN = """
 
 
 class Migration(migrations.Migration):
-    dependencies = [("benchmarks", "0077_systems_know_what_runs_beneath")]
+    dependencies = [("benchmarks", "0063_systems_know_what_runs_beneath")]
     operations = [
         migrations.SeparateDatabaseAndState(
             [migrations.RunSQL(BY_LAB, BY_RUN)],

@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmarks", "0070_labs_demand_second_factors"),
+        ("benchmarks", "0060_labs_demand_second_factors"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -12,7 +12,7 @@ SEEN = """
 
 
 class Migration(migrations.Migration):
-    dependencies = [("benchmarks", "0072_versions_have_dois")]
+    dependencies = [("benchmarks", "0062_versions_have_dois")]
     operations = [
         migrations.AddField(
             "system", "is_above_hypervisor", models.BooleanField(default=False)
