@@ -24,6 +24,15 @@ OLDEST: Final = 14
 # Statements that change rows of several labs go to one shard after the other: what ran
 # on many at once could not be followed by another change in the same transaction.
 SETTING, WANTED = "citus.multi_shard_modify_mode", "sequential"
+# Pages that name such a table are not kept then (`studies/data_versions`).
+NOTES_CHANGES: Final = "^what_is_[a-z]+_is_noted$"
+FORGET: Final = f"""
+    DO $$ DECLARE name text; BEGIN
+        FOR name IN SELECT tgname FROM pg_trigger
+            WHERE tgrelid = '{{table}}'::regclass AND tgname ~ '{NOTES_CHANGES}'
+        LOOP EXECUTE format('DROP TRIGGER %I ON {{table}}', name); END LOOP;
+    END $$
+"""
 
 
 class DistributionError(BenchmarksError):
@@ -129,6 +138,11 @@ def _steps(shards: int) -> Iterator[Step]:
     for model in LARGE:
         table = model._meta.db_table
         if not _is_distributed(table):
+            if _notes_changes(table):
+                yield Step(
+                    f"note changes of {table} no longer: Citus takes no such triggers",
+                    FORGET.format(table=table),
+                )
             pretty, rows = _row(
                 "SELECT pg_size_pretty(pg_total_relation_size(%s::regclass)),"
                 f" EXISTS (SELECT FROM {table})",
@@ -153,6 +167,17 @@ def _steps(shards: int) -> Iterator[Step]:
             f"set {SETTING} = {WANTED} for the database",
             f"ALTER DATABASE {name} SET {SETTING} = '{WANTED}'",
         )
+
+
+def _notes_changes(table: str) -> bool:
+    return bool(
+        _one(
+            "SELECT EXISTS (SELECT FROM pg_trigger"
+            " WHERE tgrelid = %s::regclass AND tgname ~ %s)",
+            table,
+            NOTES_CHANGES,
+        )
+    )
 
 
 def _is_distributed(table: str) -> bool:

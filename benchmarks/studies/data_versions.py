@@ -23,6 +23,7 @@ from typing import Any, Final, TypeAlias
 
 from django.db import connection
 
+from benchmarks.database import is_distributed
 from benchmarks.models import (
     Case,
     Cell,
@@ -290,8 +291,11 @@ def version_of(parts: Parts | None) -> str | None:
 
     Without parts after any change of anything: the snapshot of a query begun now. None
     inside a transaction, unless it sees one moment: it could be taken back; and without
-    parts on a standby.
+    parts on a standby, or where tables lie on other machines: what is written there is
+    in no snapshot of this one.
     """
+    if parts is None and is_distributed():
+        return None
     with connection.cursor() as cursor:
         if parts is None:
             cursor.execute(SNAPSHOT)

@@ -102,7 +102,11 @@ def test_links_are_asked_for_no_more_than_ten_times(client, db, mails, valkey):
     assert client.post("/login/forgotten/", {"who": "carol"}).status_code == 429
 
 
-@pytest.mark.parametrize("code", ["", "x", "x" * 2000, signing.dumps([1, "x"])])
+@pytest.mark.parametrize(
+    "code",
+    ["", "x", "x" * 2000, signing.dumps([1, "x"])],
+    ids=["none", "short", "long", "another"],
+)
 def test_a_link_that_nobody_sent_opens_nothing(client, db, mails, code):
     answer = client.post("/login/new-password/", {"code": code})
 
