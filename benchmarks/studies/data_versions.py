@@ -23,6 +23,7 @@ from typing import Any, Final, TypeAlias
 
 from django.db import connection
 
+from benchmarks import sight
 from benchmarks.models import (
     Case,
     Cell,
@@ -243,6 +244,7 @@ class Reading:
         return tuple(sorted(parts))
 
 
+@sight.everything()  # what is hidden from this reader may be published
 def studies_leant_on(study_id: int) -> tuple[list[int], list[int]]:
     """Return the studies that a study's pages read rows of, itself among them, and
     their labs."""
