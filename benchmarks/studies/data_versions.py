@@ -23,6 +23,7 @@ from typing import Any, Final, TypeAlias
 
 from django.db import connection
 
+from benchmarks import sight
 from benchmarks.database import is_distributed
 from benchmarks.models import (
     Case,
@@ -244,6 +245,7 @@ class Reading:
         return tuple(sorted(parts))
 
 
+@sight.everything()  # what is hidden from this reader may be published
 def studies_leant_on(study_id: int) -> tuple[list[int], list[int]]:
     """Return the studies that a study's pages read rows of, itself among them, and
     their labs."""

@@ -1,5 +1,6 @@
 """Studies as lists and pages show them, and which pages a study has."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -362,6 +363,9 @@ PAGES: Final[Mapping[str, str]] = {
 which are planned once a session: that takes longer than reading."""
 
 
+TABLE: Final = re.compile(r"\bbenchmarks_[a-z]+\b")
+
+
 def has_pages() -> dict[str, Any]:
     """Return the annotations of a study: has_coruns, has_energy, has_sweep, ...
 
@@ -372,7 +376,10 @@ def has_pages() -> dict[str, Any]:
     study = f"{Study._meta.db_table}.id"
     return {
         f"has_{name}": RawSQL(
-            f"virtlab_has_{name}({study})", (), output_field=BooleanField()
+            # With the tables that it reads, for whoever notes these (`data_versions`).
+            f"virtlab_has_{name}({study} /* {' '.join(TABLE.findall(question))} */)",
+            (),
+            output_field=BooleanField(),
         )
-        for name in PAGES
+        for name, question in PAGES.items()
     }
