@@ -62,7 +62,9 @@ class RefusedError(Exception):
         )
         self.status = status
         self.code = str(answer.get("code", "unknown"))
-        unsaid = "A proxy or another server answers there: it says nothing of Virtlab."
+        unsaid = (
+            "A proxy or another server answers there: it says nothing about Virtlab."
+        )
         self.detail = str(answer.get("detail", unsaid))
         self.fields = answer.get("fields", {})
         super().__init__("%s (HTTP %d): %s" % (self.code, status, self.detail))

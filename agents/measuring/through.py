@@ -24,7 +24,9 @@ _PATIENCE_S = 60.0
 # What no shell and no command line changes: ssh gives all words to one.
 _PLAIN = re.compile(r"[\w./,:=@%+\[\]\\-]+")
 _USAGE = "probe linpack|memory|system"
-_NOT_HERE = "it was measured through another machine, whose clock says nothing of its"
+_NOT_HERE = (
+    "it was measured through another machine, whose clock says nothing about its"
+)
 
 
 # How PowerShell names the other side.

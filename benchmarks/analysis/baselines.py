@@ -1,10 +1,11 @@
-"""Which native cell a cell is set against, and whether two sides are comparable at all.
+"""Which native cell a cell is compared with, and whether two sides are comparable at
+all.
 
 The native partner has the same host, case and bits (``docs/method.md``, baselines), and
 the guest's OS if any has: else the machine's own OS stands in, and that is said. A cell
 of a virtual machine that runs alone, in parallel, under load or with disk and network
-combined is set against the native machine running alone; a path between guests or hosts
-has no such counterpart, only the same path measured natively.
+combined is compared with the native machine running alone; a path between guests or
+hosts has no such counterpart, only the same path measured natively.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ def place_of(native: CellConditions) -> tuple[object, ...]:
 
 
 def wanted_place(cell: CellConditions) -> tuple[object, ...]:
-    """The `place_of` the native cells that a cell may be set against."""
+    """The `place_of` the native cells that a cell may be compared with."""
     return (cell.host, cell.guest_bits, *_wanted_circumstances(cell))
 
 
@@ -301,7 +302,7 @@ def _gap(cell: CellConditions, other: CellConditions) -> timedelta | None:
 
 
 def other_os(guest: str, host: str) -> Sentence:
-    """Say that a guest is set against its machine under another operating system."""
+    """Say that a guest is compared with its machine under another operating system."""
     not_stated = Sentence("not stated")
     return Sentence(
         "Another operating system: guest {guest}, host {host}.",
@@ -337,7 +338,8 @@ def efficiency(
     if better == "neither":
         raise UndirectedMetricError(
             Sentence(
-                "More of this metric is neither better nor worse: it has no efficiency."
+                "More of this metric is neither better nor worse: it has no relative "
+                "performance."
             )
         )
     sides = ((Sentence("value"), value), (Sentence("baseline"), baseline))

@@ -341,7 +341,7 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Option]:
                 )
         else:
             none = Sentence('Tools have no option "{name}".', name=shorten(name))
-            known = Sentence("Known are: {known}.", known=", ".join(KNOWN))
+            known = Sentence("Known: {known}.", known=", ".join(KNOWN))
             hint = did_you_mean(closest(name, KNOWN))
             raise PlanError(joined([none, hint, known]))
     return dict(options)

@@ -67,8 +67,8 @@ NO_PAIR = Light()
 class ChosenSystem:
     """A system of a study that somebody chose to compare with.
 
-    Beside all others of that study; or of ``beside``, whose cells are then set against
-    what another study measured.
+    Beside all others of that study; or of ``beside``, whose cells are then compared
+    with what another study measured.
     """
 
     study: Study
@@ -139,8 +139,8 @@ class ChosenSystem:
 class Lights:
     """The lights of a study's pairs of systems, each made once.
 
-    ``systems`` are both sides of all pairs that may be seen. ``chosen``: all are set
-    against it; None: against their own baselines.
+    ``systems`` are both sides of all pairs that may be seen. ``chosen``: all are
+    compared with it; None: against their own baselines.
     """
 
     study: Study
@@ -151,7 +151,7 @@ class Lights:
     def of(
         self, system_id: int, baseline_id: int | None, state: str, reason: str
     ) -> Light:
-        """Return the light of a cell, given what it was set against and why not."""
+        """Return the light of a cell, given what it was compared with and why not."""
         if state in NEAR:
             return Light("red", reason)
         if baseline_id is None or baseline_id not in self.systems:
@@ -185,7 +185,7 @@ def beside_baseline(
     baseline: System,
     sent: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
 ) -> Comparability:
-    """Compare a system with the machine, or the reference system, it is set against.
+    """Compare a system with the machine, or the reference system, it is compared with.
 
     ``sent`` are further facts of both sides. An operating system that is not the
     host's is never what a study studies of a guest beside its machine.

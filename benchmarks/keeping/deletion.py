@@ -155,7 +155,7 @@ def versions_with(runs: Iterable[Run]) -> QuerySet[Version]:
 
 def _stated(reason: str) -> str:
     if not reason.strip():
-        raise DeletionError(Sentence("Say why: the audit log keeps it."))
+        raise DeletionError(Sentence("Give a reason: the audit log keeps it."))
     return reason.strip()
 
 

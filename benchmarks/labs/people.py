@@ -174,7 +174,9 @@ def invite_person(
     """Make an invitation and return it with the link's secret, shown only this once."""
     name = clean_text(collapse(name), what=Sentence("name"))
     if not name:
-        raise PlaceError(Sentence("Say whom you invite: a name or an e-mail address."))
+        raise PlaceError(
+            Sentence("Enter whom you invite: a name or an e-mail address.")
+        )
     _check_authority(lab=lab, by=by, roles=(role,))
     return new_invitation(lab=lab, by=by, name=name, role=role)
 

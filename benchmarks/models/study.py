@@ -48,7 +48,7 @@ class StudyQuerySet(models.QuerySet["Study"]):
 
 
 EFFICIENCY_RULES = 4
-"""Raised when cells are set against others by other rules: `manage.py prepare` then
+"""Raised when cells are compared with others by other rules: `manage.py prepare` then
 sets the cells of all studies against theirs once more."""
 
 
@@ -181,7 +181,7 @@ class System(models.Model):
     memory_bytes = models.PositiveBigIntegerField(null=True, blank=True)
     options = models.JSONField(default=dict, blank=True)
     fingerprint = models.CharField(max_length=64)
-    # A program imitates its processor: so it was stated, or an agent detected there.
+    # A program emulates its processor: so it was stated, or an agent detected there.
     is_emulated = models.BooleanField(default=False)
     # Its Windows ran above its own hypervisor (VBS or the Hyper-V role), as agents saw.
     is_above_hypervisor = models.BooleanField(default=False)

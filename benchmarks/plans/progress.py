@@ -322,7 +322,7 @@ def advance(plan: Plan, now: datetime) -> None:
         leave_undone(
             plan,
             Sentence(
-                "Not done: budget. The {budget:,} s of the plan are used up.",
+                "Skipped: the time budget of {budget:,} s is used up.",
                 budget=plan.budget_s,
             ),
         )
@@ -344,7 +344,7 @@ def _late_reason(plan: Plan, step: PlanStep, now: datetime) -> str:
     loads = parts.filter(role=LOAD, status=Part.STARTED)
     if silent := loads.filter(seen_at__lt=now - SILENT_AFTER):
         return Sentence(
-            "The load of {names} was not heard of for {wait:.0f} s.",
+            "No sign of the load of {names} for {wait:.0f} s.",
             names=joined([str(part.slot) for part in silent], ", "),
             wait=SILENT_AFTER.total_seconds(),
         )

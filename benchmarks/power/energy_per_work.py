@@ -60,7 +60,7 @@ RUN_MEANS = f"""
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The cell that a cell is set against, if any, and how that stands."""
+    """The cell that a cell is compared with, if any, and how that stands."""
 
     cell_id: int | None
     state: str
@@ -146,7 +146,7 @@ def _with_judgement(energy: CellEnergy, judgement: Judgement) -> CellEnergy:
 
 
 def _bases(study: Study, reference: System | None) -> dict[int, Base]:
-    """Return what each cell is set against: its own baseline, or a chosen system."""
+    """Return what each cell is compared with: its own baseline, or a chosen system."""
     if reference is None:
         own = Efficiency.objects.filter(cell__study=study, cell__n__gt=0)
         stored = own.values_list("cell_id", "baseline_id", "state")

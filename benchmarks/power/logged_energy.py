@@ -99,8 +99,7 @@ class MeteredWork:
             remarks.append(shared)
         if not energy.is_external:
             unchecked = Sentence(
-                "When it ran was told by its own clock, which nobody set against the "
-                "meter's."
+                "Its own clock says when it ran, and was not compared with the meter's."
             )
             remarks.append(unchecked)
         return joined(remarks) if remarks else ""
@@ -331,7 +330,7 @@ def metered_run(reading: MeterReading) -> MeteredRun:
     problem = ""
     if not spans or len(spans) < len(reading.work.runs):
         problem = Sentence(
-            "Of a run of work it is not known when it began or how long it took."
+            "For one piece of work it is not known when it began or how long it took."
         )
     return MeteredRun(
         run,
@@ -350,7 +349,7 @@ def _text(run: Run) -> str:
         raise ParseError(Sentence("Only figures were sent, not the meter's log."))
     if len(output) > LONGEST_TEXT:
         raise ParseError(
-            Sentence("The log is too long to be drawn; its summary stands above.")
+            Sentence("The log is too long to be drawn; its summary is above.")
         )
     # Ends lines where the reader does, or its line numbers would not fit.
     plain = output.replace("\r\n", "\n").replace("\r", "\n").split("\n")

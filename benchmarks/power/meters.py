@@ -64,8 +64,9 @@ class SystemEnergy:
     """What one system took for a workload: means over its runs, each computed first.
 
     ``printed_j`` is the meter's total, ``energy_j`` its mean power over the time of the
-    work, ``less_wait_j`` the total less the wait at a power that was asked for. Ratios
-    are set against the table's reference. ``reason`` says why there is no energy.
+    work, ``less_wait_j`` the total without idle power at a power that was asked for.
+    Ratios are compared with the table's reference. ``reason`` says why there is no
+    energy.
     """
 
     system: System
@@ -146,11 +147,11 @@ def study_energy(study: Study, waiting_w: float | None = None) -> Energy:
     for reading in readings:
         if not (reading.meter_j or 0) > 0:
             why = Sentence(
-                "The meter told power, but no energy: nobody knows over which time."
+                "The meter reported power, but no energy: over which time is not known."
             )
             not_assessed.append(NotAssessed(reading, why))
         elif not (reading.meter_s or 0) > 0:
-            why = Sentence("The meter told energy, but not how long it ran.")
+            why = Sentence("The meter reported energy, but not how long it ran.")
             not_assessed.append(NotAssessed(reading, why))
         else:
             run = reading.run

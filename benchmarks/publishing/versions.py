@@ -73,7 +73,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
         # Until the transaction ends: no other maker stores this version.
         locked = PublishingJob.objects.select_for_update().get(pk=job.pk)
         if not locked.is_unfinished or locked.attempts != job.attempts:
-            raise VersionError(Sentence("Another worker has taken it over meanwhile."))
+            raise VersionError(Sentence("Another worker has taken it over."))
         # A run that is stored refers to this row and waits for the commit.
         Study.objects.select_for_update().get(pk=job.study_id)
         _check_unchanged(job)
@@ -109,7 +109,9 @@ def withdraw_version(*, version: Version, who: str, reason: str) -> Version:
     """Withdraw a version with a reason; its page and its files stay where they are."""
     reason = _cleaned(reason, Sentence("reason"))
     if not reason:
-        raise VersionError(Sentence("Say why: whoever follows the link must find it."))
+        raise VersionError(
+            Sentence("Give a reason: whoever follows the link will see it.")
+        )
     locked = Version.objects.select_for_update().get(pk=version.pk)
     if locked.withdrawn_at:
         raise VersionError(
@@ -177,7 +179,7 @@ def sign_version(*, version: Version, lab: Lab, person: User, note: str) -> Sign
     """Stand for another lab's version, with a note what was looked at or repeated."""
     note = _cleaned(note, Sentence("note"))
     if not note:
-        raise VersionError(Sentence("Say what you looked at or repeated."))
+        raise VersionError(Sentence("Describe what you reviewed or repeated."))
     locked = Version.objects.select_for_update().get(pk=version.pk)
     if lab.pk == locked.lab_id:
         raise VersionError(
@@ -224,7 +226,7 @@ def _cleaned(text: str, what: str) -> str:
 def _check_unchanged(job: PublishingJob) -> None:
     if study_version(job.study) != job.data_version:
         raise VersionError(
-            Sentence("The study changed meanwhile. Look at it and publish it again.")
+            Sentence("The study has changed. Look at it and publish it again.")
         )
 
 

@@ -167,7 +167,7 @@ def _share(study: Study, named: Iterable[str] | None) -> None:
         )
     if is_shared and not wanted - {study.lab.slug}:
         raise SharingError(
-            Sentence("Say with which labs it is shared; or keep it private.")
+            Sentence("Name the labs it is shared with, or keep it private.")
         )
     labs = {lab.slug: lab for lab in Lab.objects.filter(slug__in=wanted)}
     for slug in sorted(wanted - labs.keys()):

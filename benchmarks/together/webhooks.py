@@ -82,7 +82,7 @@ def make_webhook(
 
 def _checked(url: str, kinds: Collection[str]) -> SplitResult:
     if not kinds:
-        raise WebhookError(Sentence("Choose what it is told."))
+        raise WebhookError(Sentence("Choose its events."))
     return checked_url(url)
 
 

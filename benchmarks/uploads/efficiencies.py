@@ -238,7 +238,7 @@ class _Natives:
                 self.at[place_of(cell.conditions)].append(cell)
 
     def seen_by(self, cell: PlacedCell) -> Sequence[CellConditions]:
-        """Those that a cell may be set against: who sees its study sees them, too."""
+        """Those that a cell may be compared with: who sees its study sees them, too."""
         place = wanted_place(cell.conditions)
         key = (cell.study_id, place)
         if key not in self.seen:
@@ -370,14 +370,14 @@ def _efficiency_of(
     if choice.state != "missing" or not reference:
         baseline = next((one for one in same_case if one.pk == choice.chosen), None)
         return _against(cell, baseline, choice.state, choice.reason)
-    # Without native runs a study is set against its reference system.
+    # Without native runs a study is compared with its reference system.
     if cell.system_id == reference:
         return _against(cell, None, State.REFERENCE, "")
     wanted = (cell.study_id, reference, *_circumstances(cell))
     for other in same_case:
         if wanted == (other.study_id, other.system_id, *_circumstances(other)):
             return _against(cell, other, State.RELATIVE, "")
-    nor = Sentence("Nor has the reference system this case.")
+    nor = Sentence("The reference system does not have this benchmark either.")
     return _against(cell, None, State.MISSING, joined([choice.reason, nor]))
 
 
@@ -424,8 +424,8 @@ def _nothing_alone(cell: PlacedCell, same_case: Sequence[PlacedCell]) -> Sentenc
     """
     parts = [
         Sentence(
-            "One of several VMs is set against the same system with one VM alone: "
-            "there is no such run of this case."
+            "One of several VMs is compared with the same system running alone: "
+            "there is no such run of this benchmark."
         )
     ]
     alike = {
@@ -453,7 +453,7 @@ def _nothing_alone(cell: PlacedCell, same_case: Sequence[PlacedCell]) -> Sentenc
     )
     if wanted in together:
         parts.append(
-            Sentence("The sum of all of them stands beside the native machine.")
+            Sentence("The sum of all of them is shown beside the native machine.")
         )
     return joined(parts)
 

@@ -293,7 +293,7 @@ def _store(agent: Agent, drafts: Sequence[RunDraft]) -> dict[UUID, int]:
             )
         )
     stored = store_uploads(lab_id=lab.pk, agent_id=agent.pk, runs=runs)
-    # Whatever a person calls the system: its agent saw what imitates the processor.
+    # Whatever a person calls the system: its agent saw what emulates the processor.
     emulated = {run.system_id for run in runs if shows_emulation(run.fields["facts"])}
     if emulated:
         System.objects.filter(pk__in=emulated).update(is_emulated=True)

@@ -178,7 +178,7 @@ def _key(request: HttpRequest) -> bytes | None:
 
 
 def _stranger(request: HttpRequest) -> HttpRequest:
-    """Return a request for the same address that says nothing of who asks."""
+    """Return a request for the same address that says nothing about who asks."""
     stranger = HttpRequest()
     stranger.method = "GET"
     stranger.path, stranger.path_info = request.path, request.path_info

@@ -33,7 +33,7 @@ ACTIONS: dict[str, Text] = {
     "declared_tool": gettext_lazy("declared the tool %(about)s"),
     "changed_tool": gettext_lazy("changed the tool %(about)s"),
     "retired_tool": gettext_lazy("retired the tool %(about)s"),
-    "revived_tool": gettext_lazy("took the tool %(about)s into use again"),
+    "revived_tool": gettext_lazy("reactivated the tool %(about)s"),
     "deleted_tool": gettext_lazy("deleted the tool %(about)s"),
     "changed_visibility": gettext_lazy("changed who sees a study: %(about)s"),
     "published": gettext_lazy("published %(about)s"),

@@ -22,7 +22,7 @@ def native_above_hypervisor(study: StudyFacts) -> Iterator[Doubt]:
 
     What to do: turn VBS off (and the role, or `bcdedit /set hypervisorlaunchtype off`),
     boot, and measure the baseline again; or dismiss the flag where a Windows as it is
-    delivered is what guests are to be set against.
+    delivered is what guests are to be compared with.
     """
     beneath: dict[Id, list[RunFact]] = defaultdict(list)
     for run in study.runs:

@@ -141,7 +141,7 @@ def show_card(request: HttpRequest, lab: str, slug: str) -> Content:
 def export_samples(
     request: HttpRequest, lab: str, slug: str, cell_id: int
 ) -> StreamingHttpResponse:
-    """Hand out every sample of a cell and of what it is set against."""
+    """Hand out every sample of a cell and of what it is compared with."""
     viewer, query = viewer_of(request), query_of(request)
     study = study_or_404(viewer, lab, slug)
     evidence = evidence_or_404(viewer, study, cell_id, query)

@@ -49,7 +49,7 @@ class WebhookForm(forms.Form):
         ),
     )
     kinds = forms.MultipleChoiceField(
-        label=gettext_lazy("What it is told"),
+        label=gettext_lazy("Events it receives"),
         choices=list(KINDS.items()),
         widget=forms.CheckboxSelectMultiple,
         initial=list(KINDS),

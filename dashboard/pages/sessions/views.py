@@ -52,7 +52,7 @@ def correct(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     page = reverse("dashboard:sessions", args=[study.lab.slug, study.slug])
     try:
         if is_put and not name:
-            raise SessionError(Sentence("Say what the session is to be called."))
+            raise SessionError(Sentence("Give the session a name."))
         session = correct_sessions(
             study=study,
             name=name,

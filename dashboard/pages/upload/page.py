@@ -72,7 +72,7 @@ class TimesForm(forms.Form):
         max_length=100,
     )
     dates = forms.BooleanField(
-        label=gettext_lazy("Take the files' dates"), required=False
+        label=gettext_lazy("Use the files' dates"), required=False
     )
 
     def clean_zone(self) -> str:

@@ -1,7 +1,7 @@
 """A Windows as wine makes it, and in it the agent as its bundle has it.
 
-wine is asked for by `make test-windows` alone (Debian: wine, wine64, gcc-mingw-w64-*-win32);
-what here is no test of wine runs everywhere.
+wine is asked for by `make test-windows` alone (Debian: wine, wine64,
+gcc-mingw-w64-*-win32); what here is no test of wine runs everywhere.
 """
 
 import os

@@ -66,7 +66,7 @@ def test_nothing_measured_is_a_draft():
 
 
 ROOT = Path(__file__).resolve().parents[3]
-# Facts of the run, of the agent and of the file, which say nothing of the machine.
+# Facts of the run, of the agent and of the file, which say nothing about the machine.
 OF_THE_UPLOAD = {"platform", "evidence", "agent", "file"}
 # `sent` looks at a Linux; tests/agents/detection/test_windows.py at a Windows.
 OF_WINDOWS = {"cpu nominal MHz", beneath.FACT}

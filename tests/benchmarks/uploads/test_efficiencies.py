@@ -291,21 +291,21 @@ def test_a_slot_without_its_system_alone_says_so(submit, run_document, xen):
 
     slot = cell_of(slot="2")
     assert (slot.state, slot.ratio) == ("missing", None)
-    assert "with one VM alone" in slot.reason
+    assert "running alone" in slot.reason
 
 
 def test_a_slot_without_a_ratio_says_what_has_one(submit, run_document, xen):
     total = run_document(60.0, system=xen, scenario="parallel", vms=2, slot="sum")
     other = {**xen, "options": {**xen.get("options", {}), "guest_tools": "installed"}}
     submit(run_document(100.0), *together(run_document, xen, 40.0, 20.0))
-    assert "stands beside the native machine" not in cell_of(slot="2").reason
+    assert "is shown beside the native machine" not in cell_of(slot="2").reason
 
     submit(total)
     submit(run_document(80.0, system=other))
 
     slot = cell_of(slot="2")
     assert (slot.state, slot.ratio) == ("missing", None)
-    assert "The sum of all of them stands beside the native machine." in slot.reason
+    assert "The sum of all of them is shown beside the native machine." in slot.reason
     assert "1 system of the same hypervisor and guest ran it alone" in slot.reason
 
 

@@ -73,7 +73,7 @@ def test_the_wait_is_taken_off_at_the_power_in_the_address(client, uoc):
     assert ssd[0] == "Storage HDD, Swap SSD"
     assert ssd[6:] == ("44,020\xa0J", "1.153", "0.842", "0.934", "reversed")
     assert [trace["name"] for trace in plotly.figure(sysbench.figure)["data"]][-1] == (
-        "total less the wait at 110 W"
+        "total without idle power at 110 W"
     )
 
 

@@ -239,8 +239,8 @@ def test_what_stood_before_each_line_is_told(member):
 
     page = words(send(member, upload(marked)))
 
-    assert "taken off before each line: [pod/bench-0/run]" in page
-    assert "taken off" not in words(send(member, upload(HDPARM)))
+    assert "removed from the start of each line: [pod/bench-0/run]" in page
+    assert "removed from" not in words(send(member, upload(HDPARM)))
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-16-le"])
