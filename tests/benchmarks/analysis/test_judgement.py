@@ -381,7 +381,7 @@ def test_many_are_corrected_together():
     together = energy_judgements(pairs + noise, MARGIN)[0]
 
     assert (alone.verdict, together.verdict) == ("more", "undetermined")
-    assert "201 cells" in together.sentences[0]
+    assert "201 results" in together.sentences[0]
 
 
 def test_two_meters_of_unknown_accuracy_are_not_judged():

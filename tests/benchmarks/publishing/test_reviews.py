@@ -191,7 +191,7 @@ def test_asked_for_twice_it_is_one(review, lab):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"title": "  "}, "called"),
+        ({"title": "  "}, "title"),
         ({"authors": ""}, "authors"),
         ({"title": "x" * 301}, "300"),
         ({"questions": []}, "at least one"),

@@ -216,7 +216,7 @@ def test_a_signature_that_means_nothing_is_refused(
             sign_version(version=version, **given)
 
     refused("its own", lab=lab)
-    refused("Say what", note=" ")
+    refused("Describe what", note=" ")
     sign_version(version=version, lab=other_lab, person=reviewer, note="Read it.")
     refused("already")
     withdraw_version(version=version, who="carol", reason="Wrong disk.")

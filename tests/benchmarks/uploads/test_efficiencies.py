@@ -291,7 +291,7 @@ def test_a_slot_without_its_system_alone_says_so(submit, run_document, xen):
 
     slot = cell_of(slot="2")
     assert (slot.state, slot.ratio) == ("missing", None)
-    assert "with one VM alone" in slot.reason
+    assert "running alone" in slot.reason
 
 
 def test_a_slot_without_a_ratio_says_what_has_one(submit, run_document, xen):
