@@ -49,7 +49,9 @@ def test_an_unknown_hypervisor_is_taken_and_said_to_be_unknown(api, host):
     answer = api.post("systems/", {**GUEST, "hypervisor": "Foovisor"})
 
     assert (answer.status_code, answer.json()["hypervisor"]) == (201, "Foovisor")
-    assert answer.json()["platform_note"].startswith('"Foovisor" is not a platform known')
+    assert answer.json()["platform_note"].startswith(
+        '"Foovisor" is not a platform known'
+    )
 
 
 def test_qemu_without_kvm_is_emulation_however_it_is_written(api, host):

@@ -137,6 +137,7 @@ def test_all_numbers_of_a_file_have_a_point_whoever_reads(
         drawing = page.locator(".drawing").first
         drawing.locator("[data-chart]").scroll_into_view_if_needed()
         expect(drawing.locator("[data-drawn]")).to_have_count(1)
+        drawing.locator(".chart-menu > summary").click()
         drawing.locator("td").first.evaluate("""cell => {
             const [point, between] = document.documentElement.dataset.separators;
             const range = `0${point}96 to 1${between}050${point}5`;

@@ -41,7 +41,7 @@ def test_it_says_which_conclusion_is_reversed_and_what_it_hangs_on(text, uoc):
     assert "2.1\xa0% longer to 40\xa0% longer" in page
     assert "15.3\xa0% more" in page
     assert "15.8\xa0% less: the conclusion is reversed" in page
-    assert "less than 77.1 W" in page
+    assert "below 77.1 W" in page
 
 
 def test_work_of_unknown_length_is_said(text, uoc):

@@ -124,7 +124,7 @@ def machines(*ratios, sd=0.01, obstacle=""):
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ([], ("Not measured",)),
+        ([], ("not measured",)),
         (machines(0.8), ("One machine: 0.800", "is not known")),
         (machines(0.8, 0.9), ("Two machines: 0.800 and 0.900", "too few")),
         (machines(0.8, 0.9, 0.85), ("another lab will see", "indicative")),
