@@ -79,19 +79,22 @@ def django_db_setup(
     owner = session.settings_dict
     with django_db_blocker.unblock():
         row_security.secure()
-        empty = session.ops.execute_sql_flush
+        operations = type(session.ops)
+        empty = operations.execute_sql_flush
         product: Any = settings.DATABASES["default"]
         own = {name: product[name] for name in ROLE}
         connection.close()
         session.settings_dict = {**owner, **own}
 
-    def empty_as_owner(statements: list[str]) -> None:
+    def empty_as_owner(self: Any, statements: list[str]) -> None:
         """End a test that commits: nobody but the owner empties tables."""
         with row_security.as_owner():
-            empty(statements)
+            empty(self, statements)
 
-    session.ops.execute_sql_flush = empty_as_owner
+    # Of the class: a test that drives a browser has a connection of its own.
+    operations.execute_sql_flush = empty_as_owner
     yield
+    operations.execute_sql_flush = empty
     pytest_runtest_setup()
     with django_db_blocker.unblock():
         connection.close()
