@@ -49,8 +49,7 @@ def test_an_unknown_hypervisor_is_taken_and_said_to_be_unknown(api, host):
     answer = api.post("systems/", {**GUEST, "hypervisor": "Foovisor"})
 
     assert (answer.status_code, answer.json()["hypervisor"]) == (201, "Foovisor")
-    note = answer.json()["platform_note"]
-    assert note.startswith('"Foovisor" is not a platform known')
+    assert answer.json()["platform_note"].startswith(
         '"Foovisor" is not a platform known'
     )
 
