@@ -17,6 +17,7 @@ from api.kit.queries import ListQuery, study_parameter
 from api.kit.schema import ErrorSerializer
 from api.kit.shapes import ListOf, StrictSerializer, checked
 from api.kit.views import AddressedRow, ApiView
+from benchmarks import sight
 from benchmarks.models import Delivery, Event, Membership, Study, Token, Webhook
 from benchmarks.studies.lists import find_study
 from benchmarks.together.webhooks import (
@@ -119,7 +120,11 @@ class WebhookView(ApiView):
         """The labs whose webhooks may be seen: some addresses hold a secret."""
         token, user = self.request.auth, self.request.user
         if isinstance(token, Token):
-            return [token.lab_id] if token.can_upload else []
+            if not token.can_upload:
+                return []
+            # A token that may but upload sees nothing else of its lab.
+            sight.see_labs(token.lab_id)
+            return [token.lab_id]
         if not user.is_authenticated:
             return []
         kept = Membership.objects.filter(user=user, role__in=Membership.KEEPERS)

@@ -108,24 +108,24 @@ def dataset_script(citation: Citation, study: Study) -> SafeString:
 
 
 def version_script(request: HttpRequest, version: Version) -> SafeString:
-    """Return a public version as JSON-LD: with its DOI, if it has one."""
+    """Return a public version as JSON-LD: with its DOI, if it has one.
+
+    Of its study nothing that may change later: its BibTeX has who wrote it then.
+    """
     page = f"{site_of(request)}{reverse('dashboard:version', args=[version.pk])}"
-    study = citation_of(request, version.study)
     doi = f"https://doi.org/{version.doi}" if version.doi else ""
     stated = {
         "@context": "https://schema.org/",
         "@type": "Dataset",
         "name": version.title,
-        "description": version.study.note or version.title,
         "url": page,
         "identifier": [doi, page] if doi else page,
         "sameAs": doi,
         "version": str(version.number),
-        "creator": [{"@type": "Person", "name": name} for name in study.authors],
         "publisher": {"@type": "Organization", "name": version.lab.name},
         "datePublished": version.published_at.date().isoformat(),
         "license": version.study.data_licence,
-        "isPartOf": study.address,
+        "isPartOf": citation_of(request, version.study).address,
         "distribution": [
             {
                 "@type": "DataDownload",

@@ -30,6 +30,7 @@ def test_it_registers_a_system(api, host):
         "label": system.label,
         "host_id": host.pk,
         "is_emulated": False,
+        "is_above_hypervisor": False,
         "platform_note": "",
         "created_at": answer.json()["created_at"],
     }

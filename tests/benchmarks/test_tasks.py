@@ -27,9 +27,10 @@ def quiet_redis(valkey):
 def sent(monkeypatch):
     """The hints that were sent instead of being sent."""
     hints = []
-    monkeypatch.setattr(
-        tasks.drain, "apply_async", lambda *what, **how: hints.append(what)
-    )
+    for task in (tasks.drain, tasks.drain_bulk):
+        monkeypatch.setattr(
+            task, "apply_async", lambda *what, **how: hints.append(what)
+        )
     return hints
 
 
@@ -81,7 +82,7 @@ def test_the_sweeper_sees_whether_a_worker_was_woken(sent, monkeypatch):
 
 def test_many_runs_at_once_are_not_waited_with(sent, agent, submit, run_document):
     tasks.wake(1)
-    broker.connection().delete(tasks.HINT_SENT)
+    broker.connection().delete(*tasks.HINT_SENT)
     tasks.wake(tasks.TOGETHER)
 
     assert sent == [((True,),), ((False,),)]

@@ -18,10 +18,13 @@ TAKERS = {
     "mark": slice(1, 2),
     "refused": slice(0, 1),
 }
+# And for who runs an installation, in a shell or a log.
 FOR_PROGRAMMERS = {
     "AssertionError",
     "CommandError",
+    "DistributionError",
     "KeyError",
+    "OAuth2Error",
     "TypeError",
     "ValueError",
 }

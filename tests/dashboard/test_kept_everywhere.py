@@ -81,7 +81,7 @@ def submit(agent, *documents):
 # By these readers, or not at all: kept pages may live on or not.
 UNSEEN = (
     *("shared with a lab", "a tool declared", "a host of another lab", "a new host"),
-    *("a plan", "run means by SQL"),
+    *("a plan", "run means by SQL", "a tool retired", "an account deleted"),
 )
 
 

@@ -101,7 +101,7 @@ def _key(run: dict[str, Any]) -> str:
 def test_a_single_upload_does_not_wait_behind_what_came_in_bulk(start_product):
     product = start_product("lanes")
     product.wait_until_ready()
-    client = product.client()
+    client, reader = product.client(), product.client("read-token")
     for slug in ("bulk", "single"):
         client.create_study({"slug": slug, "title": slug})
     [first, *_] = STUDY.runs
@@ -124,12 +124,12 @@ def test_a_single_upload_does_not_wait_behind_what_came_in_bulk(start_product):
         for _ in client.upload([single]):
             pass
 
-        wait_for(lambda: _statuses(client, "single") == {"parsed"})
-        assert _statuses(client, "bulk") == {"received"}
+        wait_for(lambda: _statuses(reader, "single") == {"parsed"})
+        assert _statuses(reader, "bulk") == {"received"}
     for process in product.named("manage.py", "sweep"):
         process.resume()
     settle(client)
-    assert _statuses(client, "bulk") == {"parsed"}
+    assert _statuses(reader, "bulk") == {"parsed"}
 
 
 def _statuses(client: Client, study: str) -> set[str]:

@@ -27,12 +27,15 @@ class Command(BaseCommand):
     help = __doc__
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # Machines that start at once prepare their database one after the other.
+        # Machines that start at once prepare their database one after the other. Each
+        # role has a session of its own, and a lock goes with its session.
+        with as_owner(), held("prepare", wait=True):
+            self._migrate()
+            secure()
         with held("prepare", wait=True):
-            self._prepare()
+            self._furnish()
 
-    def _prepare(self) -> None:
-        self._migrate()
+    def _furnish(self) -> None:
         self._collect_static()
         # Secrets that could not be written down are secrets nobody knows: the files
         # come before the commit.
@@ -45,11 +48,6 @@ class Command(BaseCommand):
         attempts.retry_after_upgrade()
 
     def _migrate(self) -> None:
-        with as_owner():
-            self._migrate_as_owner()
-            secure()
-
-    def _migrate_as_owner(self) -> None:
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             call_command("migrate", interactive=False, verbosity=0)

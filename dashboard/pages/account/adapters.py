@@ -235,7 +235,8 @@ def _sure_addresses(told: dict[str, Any]) -> list[EmailAddress]:
     Some providers write true as a text; every other text is a false.
     """
     email = told.get("email")
-    is_sure = told.get("email_verified") in (True, "true")
+    said = told.get("email_verified")
+    is_sure = said is True or said == "true"  # 1 equals True and says nothing
     if not is_sure or not isinstance(email, str) or "@" not in email:
         return []
     return [EmailAddress(email=email.casefold(), verified=True, primary=True)]

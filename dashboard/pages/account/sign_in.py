@@ -253,7 +253,7 @@ class Discovery(OpenIDConnectOAuth2Adapter):
         if key not in _discovered:
             found = super().openid_config
             if str(found.get("issuer", "")).rstrip("/") != key:
-                raise OAuth2Error("The issuer calls itself otherwise.")
+                raise OAuth2Error("the issuer calls itself otherwise")
             _discovered[key] = found
         return _discovered[key]
 

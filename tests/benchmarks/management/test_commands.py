@@ -153,7 +153,8 @@ def test_it_stays_the_sweeper_however_often_it_asks(db, other_session):
 
     [left] = other_session.execute(
         "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
-        " AND pid <> pg_backend_pid()"
+        " AND pid <> pg_backend_pid() AND database ="
+        " (SELECT oid FROM pg_database WHERE datname = current_database())"
     ).fetchone()
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_unlock_all()")
@@ -184,7 +185,9 @@ def test_one_duty_that_fails_does_not_keep_the_sweeper_from_the_others(
     assert record.exc_info[0] is KeyError
 
 
-def test_preparing_makes_the_first_lab_and_its_secrets_once(db, tmp_path, settings):
+def test_preparing_makes_the_first_lab_and_its_secrets_once(
+    transactional_db, tmp_path, settings
+):
     settings.VAR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
 
     call_command("prepare")
@@ -202,7 +205,7 @@ def test_preparing_makes_the_first_lab_and_its_secrets_once(db, tmp_path, settin
 
 
 def test_static_files_are_collected_again_only_when_one_changed(
-    db, tmp_path, settings, monkeypatch
+    transactional_db, tmp_path, settings, monkeypatch
 ):
     settings.VAR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
     call_command("prepare")

@@ -171,8 +171,8 @@ def test_a_run_in_hand_while_postgresql_stopped_is_blamed_for_nothing(
     for _ in range(2 * processing.QUARANTINE_AFTER):
         make_due()
         now = timezone.now()
-        with processing._free_shares(now) as shares:
-            assert processing._next_batch(1, now, shares)
+        with processing._free_shares(now, False) as shares:
+            assert processing._next_batch(1, now, shares, False)
         # As if another server answered next time.
         OutboxItem.objects.update(server_started_at=timezone.now() - timedelta(days=1))
 
@@ -267,12 +267,15 @@ def test_two_workers_do_not_share_what_a_lab_measured_with_one_tool(
         finally:
             connection.close()
 
-    with ThreadPoolExecutor(1) as thread, processing._free_shares(begun) as shares:
+    with (
+        ThreadPoolExecutor(1) as thread,
+        processing._free_shares(begun, False) as shares,
+    ):
         assert len(shares) == 1
         assert thread.submit(look_meanwhile).result() == 0
-        assert processing.is_left(begun)
+        assert processing.is_left(begun, False)
     assert processing.drain() == 1
-    assert not processing.is_left(timezone.now())
+    assert not processing.is_left(timezone.now(), False)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -17,6 +17,7 @@ from django.test import Client, RequestFactory
 
 from bench.routes import counted
 from benchmarks.models import Cell, Flag, Host, Membership, Study, System
+from benchmarks.row_security import as_owner
 from benchmarks.studies import data_versions
 from dashboard.kit import kept
 from dashboard.kit.kept import Content, kept_page
@@ -326,7 +327,7 @@ def test_an_upload_elsewhere_leaves_a_study_alone(
 def test_what_is_read_from_other_tables_is_kept_until_anything_changes(
     titles, study, texts
 ):
-    with connection.cursor() as cursor:
+    with as_owner(), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE benchmarks_study DISABLE TRIGGER USER")
     data_versions.telling_tables.cache_clear()
     try:
@@ -336,7 +337,7 @@ def test_what_is_read_from_other_tables_is_kept_until_anything_changes(
         assert "By somebody" in titles()
     finally:
         data_versions.telling_tables.cache_clear()
-        with connection.cursor() as cursor:
+        with as_owner(), connection.cursor() as cursor:
             cursor.execute("ALTER TABLE benchmarks_study ENABLE TRIGGER USER")
             cursor.execute("""
                 SELECT format('ALTER TABLE benchmarks_study ENABLE ALWAYS TRIGGER %I',

@@ -150,5 +150,5 @@ def test_the_tab_stands_only_where_a_meter_was_read(text, pair, uoc):
 
 
 def test_its_queries_are_fixed(client, metered, django_assert_num_queries):
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         client.get(PAGE)

@@ -617,9 +617,9 @@ def test_queries_do_not_grow_with_systems_studies_and_results(
         lab.studies.create(slug=f"study-{n}", title="Another")
     room = in_zip(**{f"n{n}": HDPARM for n in range(5)})
 
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         member.get(PAGE)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         send(member, room)
 
 
