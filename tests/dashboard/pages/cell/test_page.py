@@ -483,7 +483,7 @@ def test_queries_are_fixed(
     submit(*(run_document(system=xen) for _ in range(6)))
     with django_assert_num_queries(QUERIES):
         client.get(place)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         client.get(f"{place}runs/{Run.objects.last().pk}/")
 
 
