@@ -31,7 +31,8 @@ LONGEST_WAIT: Final = timedelta(minutes=5)
 def visible_events(viewer: Viewer, **filters: Any) -> QuerySet[Event]:
     """Return the events somebody may see, oldest first."""
     events = Event.objects.visible_to(viewer).filter(**filters)
-    return events.filter(study__deleted_at=None).select_related("study__lab")
+    told = events.filter(study__deleted_at=None).select_related("study__lab")
+    return told.order_by("pk")
 
 
 def note_news(study: Study) -> None:
