@@ -58,6 +58,7 @@ def test_everything_works_without_scripts(chromium, site):
         page.get_by_label("Component").select_option("network")
         page.get_by_role("button", name="Compare").click()
 
+        page.wait_for_load_state()  # the address is there before the table
         assert "component=network" in page.url
         assert "0.247" in cell_texts(page)
         assert page.locator("[data-chart] .chart-picture").is_visible()
