@@ -21,7 +21,10 @@ def answering(*answers, pause_s=0.0):
 
     def serve():
         for answer in answers:
-            line, _ = listener.accept()
+            try:
+                line, _ = listener.accept()
+            except OSError:
+                return  # closed: nobody came for this answer
             with line:
                 text = line.recv(65_536)
                 while b"\r\n\r\n" in text and text.count(b"}") == 0:
@@ -40,6 +43,9 @@ def answering(*answers, pause_s=0.0):
     thread.start()
     with listener:
         yield listener.getsockname()[1], heard
+        # Wakes who still waits; to close alone does not.
+        listener.shutdown(socket.SHUT_RDWR)
+    thread.join(10)
 
 
 @pytest.fixture
