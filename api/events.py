@@ -43,5 +43,5 @@ class EventsView(ApiView):
     )
     def get(self, request: Request) -> Response:
         filters = self.looked_up_in_study({"kind": "kind"})
-        events = visible_events(self.viewer, **filters).order_by("pk")
+        events = visible_events(self.viewer, **filters)
         return self.page_of(events, EventSerializer)

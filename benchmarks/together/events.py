@@ -31,8 +31,8 @@ LONGEST_WAIT: Final = timedelta(minutes=5)
 def visible_events(viewer: Viewer, **filters: Any) -> QuerySet[Event]:
     """Return the events somebody may see, oldest first."""
     events = Event.objects.visible_to(viewer).filter(**filters)
-    told = events.filter(study__deleted_at=None).select_related("study__lab")
-    return told.order_by("pk")
+    events = events.filter(study__deleted_at=None).select_related("study__lab")
+    return events.order_by("pk")
 
 
 def note_news(study: Study) -> None:
