@@ -103,6 +103,12 @@ test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on eve
 test-probe: dev ## run the probe over a real ssh server, and that for Windows where there are wine and mingw
 	$(PYTEST) -m proof tests/agents $(ARGS)
 
+# Debian: apt-get install --no-install-recommends wine wine64 gcc-mingw-w64-x86-64-win32 \
+#         gcc-mingw-w64-i686-win32
+.PHONY: test-windows
+test-windows: dev ## run the agent for Windows in wine
+	$(PYTEST) -n0 -m wine tests/agents/windows $(ARGS)
+
 .PHONY: test-faults
 test-faults: dev ## run the agent's fault tables at full length: kills, 100,000 spooled, floods, strangers
 	VIRTLAB_KILLS=30 VIRTLAB_RUNS=2000 VIRTLAB_SPOOLED=100000 VIRTLAB_FLOOD_S=60 \
@@ -127,6 +133,14 @@ test-prometheus: dev ## load monitoring/ into a real Prometheus that scrapes a p
 test-compose: dev ## start docker-compose.yml in containers, kill each, restore its backup (STORE=folder keeps its Debian)
 	@$(IN) -m tests.podman
 	STORE=$(STORE) $(PYTEST) -n0 -m compose tests/product $(ARGS)
+
+# Debian: apt-get install --no-install-recommends gcc make libssl-dev libxml2-dev \
+#         libreadline-dev
+.PHONY: test-citus
+test-citus: dev browser ## run the whole product on a Citus cluster of three servers (CITUS=folder with the source of Citus 14)
+	@$(IN) -m tests.citus "$(CITUS)"
+	PYTHONPATH=.citus $(PYTEST) -n0 -p tests.citus -m "product and not tex and not prometheus and not compose" \
+		tests/product $(ARGS)
 
 .PHONY: check
 check: dev lint types migrations test docs-check ## run all checks and all tests
@@ -194,6 +208,10 @@ fuzz: dev ## send odd requests to API and pages; none may be answered 500 (REQUE
 overload: dev ## 50 readers, 10 uploaders, 200 slow and 500 idle clients (SECONDS=60 SEED=1)
 	@$(IN) -m bench.overload --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) $(ARGS)
 
+.PHONY: soak
+soak: dev ## half an hour of bounded load: no process may grow (MINUTES=30 SEED=1)
+	@$(IN) -m bench.soak --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1) $(ARGS)
+
 .PHONY: leaks
 leaks: dev ## crawl as nobody, strangers and other labs for what is private (SEED=1 MOST=3000)
 	@$(IN) -m bench.leaks --seed $(or $(SEED),1) --most $(or $(MOST),3000) $(ARGS)
@@ -232,19 +250,27 @@ agent: ## pack the agent into dist/virtlab-agent.pyz, with its checksum
 probe: ## compile our kernels into one static program for each platform, in dist/
 	@$(PYTHON) -m agents.kernels.probe dist
 
+# Debian: apt-get install --no-install-recommends gcc-mingw-w64-x86-64-win32 \
+#         gcc-mingw-w64-i686-win32
+.PHONY: agent-windows
+agent-windows: venv ## pack the agent for Windows with a Python and our kernels, in dist/
+	@$(IN) -m agents.windows.bundle dist
+
 .PHONY: client
 client: ## pack the Python client into a wheel in dist/ (pip install dist/*.whl)
 	@$(PYTHON) -m client.build dist
 
 .PHONY: lab
-lab: venv ## measure real guests, a container and this machine (REPETITIONS=, SERVER=)
+lab: venv ## measure real guests, a container and this machine (SESSIONS=, REPETITIONS=, SERVER=)
 	@$(IN) -m lab $(if $(REPETITIONS),--repetitions $(REPETITIONS)) \
+		$(if $(SESSIONS),--sessions $(SESSIONS)) $(if $(SEED),--seed "$(SEED)") \
 		$(if $(ONLY),--only "$(ONLY)") \
 		$(if $(STUDY),--study "$(STUDY)") $(if $(RECORD),--record "$(RECORD)")
 
 .PHONY: lab-short
 lab-short: venv ## the same with one guest, one container and a clock that lies
-	@$(IN) -m lab --short $(if $(REPETITIONS),--repetitions $(REPETITIONS))
+	@$(IN) -m lab --short $(if $(REPETITIONS),--repetitions $(REPETITIONS)) \
+		$(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: sizes
 sizes: ## print the longest functions, modules and templates
@@ -261,7 +287,7 @@ lock: dev ## pin the newest packages in requirements*.txt
 
 .PHONY: clean
 clean: ## remove what can be made again; var/ and its data stay
-	rm -rf .venv .pythons .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .pythons .citus .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: help
@@ -286,7 +312,7 @@ browser: dev
 
 # Nothing secret has a default: the first `make up` draws the secrets.
 .env:
-	@umask 077; for name in SECRET_KEY POSTGRES_PASSWORD DATABASE_PASSWORD; do \
+	@umask 077; for name in SECRET_KEY POSTGRES_PASSWORD DATABASE_PASSWORD OWNER_DATABASE_PASSWORD; do \
 		echo "$$name=$$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')"; \
 	done > $@; echo 'ALLOWED_HOSTS=localhost' >> $@
 	@echo "written: .env (keep it; the database's passwords are in it)"

@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 import sys
 from typing import List, Optional
 
@@ -20,6 +21,7 @@ COMMANDS = (
     ("plan", "follow a plan of the server: take a slot, run its steps, meet others"),
     ("push", "keep what tools printed, and send it"),
     ("power", "read a power meter of this machine, and send what it says"),
+    ("telemetry", "record what a Hyper-V host counts, and send it"),
     ("spool", "look at what waits to be sent; send, retry"),
     ("bundle", "carry what waits to a server this machine cannot reach, signed"),
     ("watch", "send the spool whenever the server can be reached"),
@@ -44,6 +46,9 @@ EXAMPLES = """examples:
 def main(arguments: Optional[List[str]] = None) -> int:
     """Run one command and return its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
+    if os.name == "nt" and hasattr(sys.stdout, "reconfigure"):
+        # A file's code page may lack a letter of what is said: better \\u than an end.
+        sys.stdout.reconfigure(errors="backslashreplace")
     name = words[0] if words else "--help"
     if name not in dict(COMMANDS):
         _top_parser().parse_args([name])  # prints the help, or what is wrong, and ends

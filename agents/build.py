@@ -32,7 +32,10 @@ from agents.__main__ import main
 
 sys.exit(main())
 """
-_LEFT_OUT = ("agents/build.py", "agents/kernels/probe.py", "agents/kernels/probe.c")
+_LEFT_OUT = (
+    *("agents/build.py", "agents/windows/bundle.py"),
+    *("agents/kernels/probe.py", "agents/kernels/probe.c"),
+)
 _ENDINGS = (".py", ".c", ".h")
 
 

@@ -62,7 +62,9 @@ class RefusedError(Exception):
         )
         self.status = status
         self.code = str(answer.get("code", "unknown"))
-        unsaid = "A proxy or another server answers there: it says nothing of Virtlab."
+        unsaid = (
+            "A proxy or another server answers there: it says nothing about Virtlab."
+        )
         self.detail = str(answer.get("detail", unsaid))
         self.fields = answer.get("fields", {})
         super().__init__("%s (HTTP %d): %s" % (self.code, status, self.detail))
@@ -152,6 +154,10 @@ class Client:
             self._send("POST", "runs/bulk/", b"\n".join(lines), "application/x-ndjson")
             stored += len(lines)
             yield stored
+
+    def send_form(self, path: str, body: bytes, content_type: str) -> Document:
+        """Send a form that is encoded already."""
+        return self._send("POST", path, body, content_type)
 
     def get(self, path: str, **query: Any) -> Document:
         """Read one answer, for example ``get("runs/", study="my-study")``."""

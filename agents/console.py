@@ -103,6 +103,6 @@ def _within(text: str, number: float, least: float, most: float) -> float:
 
 
 def _named(read: Callable[[str], Number], name: str) -> Callable[[str], Number]:
-    """Let argparse say what is expected where a text is no number."""
+    """Let argparse say what is expected where a text is not a number."""
     read.__name__ = name
     return read

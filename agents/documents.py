@@ -114,9 +114,14 @@ def described_system(
             "Name the machine: --host SLUG. No guest can know it. "
             "(`enroll --host SLUG` registers it and remembers it.)"
         )
+    return system_of(facts, slug, stated_system(options))
+
+
+def stated_system(options: argparse.Namespace) -> Dict[str, Any]:
+    """Return what was said of the system, with None for what was not."""
     given = {name: getattr(options, name) for name in _SYSTEM + _NUMBERS}
     given["options"] = options_of(options.option)
-    return system_of(facts, slug, given)
+    return given
 
 
 def described_run(options: argparse.Namespace) -> Dict[str, Any]:

@@ -99,7 +99,7 @@ def _usable(token: str, place: str) -> str:
 
 def _checked(stored: Any) -> Enrolment:
     if not isinstance(stored, dict):
-        raise ValueError("it is no object")
+        raise ValueError("it is not an object")
     known = {name: stored.get(name, "") for name in Enrolment._fields}
     wrong = [name for name, value in known.items() if not isinstance(value, str)]
     if wrong or not known["server"]:
@@ -113,7 +113,7 @@ def is_address(server: str) -> bool:
     """Whether this can be the address of a Virtlab server."""
     parts = urlsplit(server)
     try:
-        # urlsplit looks at the port only here, and raises if it is no number.
+        # urlsplit looks at the port only here, and raises if it is not a number.
         is_port = parts.port is None or parts.port > 0
     except ValueError:
         return False

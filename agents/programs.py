@@ -58,7 +58,7 @@ def ended(argv: List[str], patience_s: float, is_joined: bool = False) -> Ended:
     except subprocess.TimeoutExpired:
         program.kill()
         # Without this it stays a zombie as long as we live.
-        program.communicate()
+        program.wait()
         raise
     printed, complaint = ((text or b"").decode("utf-8", "replace") for text in streams)
     return Ended(int(program.returncode), printed, complaint)

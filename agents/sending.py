@@ -18,6 +18,7 @@ sending them one by one.
 
 import json
 import random
+import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from agents import exits
@@ -39,6 +40,9 @@ MOST_AT_ONCE = 200
 MOST_BYTES_AT_ONCE = 512 * 1024
 _GROWTH = 4
 _MOST_ANSWER_BYTES = 1024 * 1024
+# Uploads are read within a second or two; a busy server takes longer.
+READ_WITHIN_S = 15.0
+_ASK_AGAIN_S = 0.3
 MEASURED = "somebody measures on this machine now; it is sent afterwards"
 
 Report = Callable[[str], None]
@@ -305,6 +309,48 @@ def ask_token(client: Client) -> None:
             raise ServerRefusedError(refused.detail) from None
         if not refused.is_ours:
             raise ServerAwayError("%s: %s" % (client.url, refused)) from None
+
+
+def say_what_was_read(
+    enrolment: Enrolment, pushed: Dict[str, Dict[str, Any]], console: Console
+) -> int:
+    """Say which of these texts (by what they are called here) the server could not
+    read; return the exit code.
+
+    It keeps whatever it is sent, and reads it a moment later.
+    """
+    client = Client(enrolment.server, enrolment.token)
+    left, refused = dict(pushed), 0
+    deadline_s = time.monotonic() + READ_WITHIN_S
+    try:
+        with client:
+            while left and time.monotonic() < deadline_s and not is_quiet():
+                time.sleep(_ASK_AGAIN_S)
+                for name in list(left):
+                    states = _states_of(client, left[name])
+                    if not states or "received" in states:
+                        continue
+                    del left[name]
+                    if "rejected" in states:
+                        refused += 1
+                        console.say("%s: %s" % (name, states["rejected"]))
+    except (PassingError, RefusedError):
+        pass  # everything was sent: this was only a question
+    if left:
+        console.say("%s not been read yet" % counted(len(left), "text", "has", "have"))
+    return exits.REFUSED if refused else exits.DONE
+
+
+def _states_of(client: Client, document: Dict[str, Any]) -> Dict[str, str]:
+    """Return the states of an upload's runs, each with its reason."""
+    page = client.attempt("GET", "runs/?key=" + document["key"])
+    runs = page.get("results")
+    if not runs:
+        # This token may not read. The same run sent twice is one: its state is told.
+        body = json.dumps(document).encode()
+        run = client.attempt("POST", "runs/", body, most_bytes=_MOST_ANSWER_BYTES)
+        runs = [dict(run, reason="The server cannot read it: %s" % run.get("url", ""))]
+    return {str(run.get("status")): str(run.get("reason")) for run in runs}
 
 
 class Watch:

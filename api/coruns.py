@@ -25,7 +25,7 @@ class SlotSerializer(FigureSerializer):
     """The mean of one VM over ``n`` runs; ``cell_id`` is where it stands.
 
     ``value`` is null where no single figure describes the runs: ``doubts`` and
-    ``reason`` then say why, and nothing is made of it.
+    ``reason`` then say why, and nothing is derived from it.
     """
 
     slot = serializers.CharField()

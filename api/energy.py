@@ -19,10 +19,10 @@ class SystemEnergySerializer(serializers.Serializer[Any]):
     """What one system took for a workload: means over ``run_ids``, each computed first.
 
     ``printed_j`` is the meter's total, ``energy_j`` its mean power over the time of the
-    work: where the machine waited meanwhile, the truth lies between the two.
-    ``less_wait_j`` is the total less the wait at ``waiting_w``. Ratios are set against
-    the table's reference; ``is_reversed`` if they lie on different sides of 1. What is
-    not known is null, and ``reason`` says why.
+    work: where the machine was idle meanwhile, the truth lies between the two.
+    ``less_wait_j`` is the total without idle power at ``waiting_w``. Ratios are
+    compared with the table's reference; ``is_reversed`` if they lie on different sides
+    of 1. What is not known is null, and ``reason`` says why.
     """
 
     system = serializers.CharField(source="system.label")

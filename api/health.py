@@ -41,6 +41,14 @@ class DueSerializer(serializers.Serializer[Any]):
     is_late = serializers.BooleanField()
 
 
+class StandbySerializer(serializers.Serializer[Any]):
+    """The standby that pages and exports are read from, where there is one."""
+
+    is_read = serializers.BooleanField()
+    lag_s = serializers.FloatField(allow_null=True)
+    lag_bytes = serializers.IntegerField(allow_null=True)
+
+
 class HealthSerializer(serializers.Serializer[Any]):
     """Without Redis work waits a little; without PostgreSQL all stops.
 
@@ -55,6 +63,7 @@ class HealthSerializer(serializers.Serializer[Any]):
     outbox = OutboxSerializer(allow_null=True)
     stuck = StuckSerializer(many=True)
     due = DueSerializer(many=True)
+    replica = StandbySerializer(allow_null=True)
 
 
 class HealthView(ApiView):

@@ -71,7 +71,7 @@ class WorkInput(StrictSerializer):
     options = SmallMap(
         required=False,
         help_text="seconds, threads, file_mib, budget_s, bits, folder, peer, device, "
-        "sizes: what `run` takes.",
+        "sizes, blocks_kib, array_mib, iterations: what `run` takes.",
     )
 
 

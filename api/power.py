@@ -84,7 +84,7 @@ def _problem(sample: Any, before_us: int) -> str:
         return "send a list of a moment and one number for each channel."
     moment_us, *amounts = sample
     if not isinstance(moment_us, int) or isinstance(moment_us, bool):
-        return "its moment is no whole number of microseconds."
+        return "its moment is not a whole number of microseconds."
     if not before_us < moment_us < LATEST_US:
         return "its moment is not after that of the sample before."
     if not all(map(_is_amount, amounts)):

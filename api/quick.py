@@ -8,15 +8,16 @@ full, so that there is one set of rules and one set of sentences.
 
 import io
 from collections.abc import Callable
-from functools import lru_cache, wraps
+from functools import cache, lru_cache, wraps
 from typing import Annotated, Any, Final
 
 import msgspec
 import orjson
+from django.core.exceptions import DisallowedHost
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from rest_framework.reverse import reverse
+from django.urls import ResolverMatch, resolve
 from rest_framework.serializers import ValidationError
 
 from api.kit.authentication import SCHEMES
@@ -37,11 +38,18 @@ CONTEXTS_REMEMBERED: Final = 1024
 KINDS_REMEMBERED: Final = 8192
 # What msgspec reads as a float may have been a whole number that is refused.
 LARGEST: Final = 2.0**63
-ACCEPTED: Final = ("", "*/*", "application/json")
+ACCEPTABLE: Final = ("", "*/*", "application/json")
+ACCEPTED: Final = 202
 ENCODINGS: Final = ("", "identity", "gzip", "x-gzip")
 # What nearly every upload says anew; all else is its context.
 VARYING: Final = ("key", "samples", "started_at", "note", "facts")
 MOMENT = Timestamp()
+
+NO_PARAMETERS = msgspec.Raw(b"{}")
+PARAMETERS = msgspec.json.Decoder(dict[str, str | bool | int | float])
+RUNS: Final = "/api/v1/runs/"
+# What an answer says of its own run; all else is the same in each.
+ITS_OWN: Final = ("Location", "Content-Length")
 
 View = Callable[..., HttpResponseBase]
 
@@ -52,7 +60,7 @@ class QuickSample(msgspec.Struct, forbid_unknown_fields=True):
     metric: str
     value: float
     unit: str
-    parameters: dict[str, str | bool | int | float] = {}
+    parameters: msgspec.Raw = NO_PARAMETERS
     repetition: Annotated[int, msgspec.Meta(ge=1, le=MAX_REPETITION)] = 1
 
 
@@ -117,11 +125,10 @@ def _is_right(run: QuickRun, document: dict[str, Any]) -> bool:
     context = {name: document[name] for name in document if name not in VARYING}
     if not _is_right_context(orjson.dumps(context)):
         return False
-    for sample, sent in zip(run.samples, document["samples"], strict=True):
-        parameters = orjson.dumps(sent.get("parameters", {}))
+    for sample in run.samples:
         if not (
             -LARGEST < sample.value < LARGEST
-            and _is_right_kind(sample.metric, sample.unit, parameters)
+            and _is_right_kind(sample.metric, sample.unit, bytes(sample.parameters))
         ):
             return False
     if run.started_at is not None:
@@ -166,9 +173,12 @@ def _is_right_context(text: bytes) -> bool:
 def _is_right_kind(metric: str, unit: str, parameters: bytes) -> bool:
     """Return whether a sample's texts are as they should be.
 
-    Parameters come as JSON: as keys 1, 1.0 and true would be one.
+    Parameters are as they were sent: as keys 1, 1.0 and true would be one.
     """
-    stated = orjson.loads(parameters)
+    try:
+        stated = PARAMETERS.decode(parameters)
+    except msgspec.MsgspecError:
+        return False
     sample = {"metric": metric, "unit": unit, "parameters": stated, "value": 1.0}
     return _passes(SampleInput(), sample) and not _has_huge_number(stated)
 
@@ -181,27 +191,71 @@ def _passes(shape: RunInput | SampleInput, document: dict[str, Any]) -> bool:
     return True
 
 
+def uploads(
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Take uploads that are right before all other middleware; leave all else to it.
+
+    What that adds to an answer is seen on the first one that went all the way.
+    """
+    headers: dict[bool, dict[str, str]] = {}
+
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        is_upload = request.method == "POST" and request.path_info == RUNS
+        # An answer may be in the language that is asked for, or set a cookie anew.
+        if (
+            not is_upload
+            or {"HTTP_ACCEPT_LANGUAGE", "HTTP_COOKIE"} & request.META.keys()
+        ):
+            return get_response(request)
+        common = headers.get(request.is_secure())
+        if common and (taken := _taken(request)):
+            for name, value in common.items():
+                taken.headers.setdefault(name, value)
+            taken.headers["Content-Length"] = str(len(taken.content))
+            request.resolver_match = _match()
+            return taken
+        vars(request)["is_to_be_looked_at"] = common is not None
+        response = get_response(request)
+        if response.status_code == ACCEPTED and "Content-Encoding" not in response:
+            headers[request.is_secure()] = {
+                name: value
+                for name, value in response.headers.items()
+                if name not in ITS_OWN
+            }
+        return response
+
+    return answer
+
+
+@cache
+def _match() -> ResolverMatch:
+    return resolve(RUNS)
+
+
 def quickly(view: View) -> View:
     """Take uploads that are right at once; all other requests are the view's."""
 
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        response = _taken(request) if request.method == "POST" else None
-        return response or view(request, *args, **kwargs)
+        is_new = request.method == "POST" and not vars(request).get(
+            "is_to_be_looked_at"
+        )
+        return (_taken(request) if is_new else None) or view(request, *args, **kwargs)
 
     return answer
 
 
 def _taken(request: HttpRequest) -> HttpResponse | None:
     """Answer an upload that was stored; None: it was not, and can still be read."""
-    headers = request.headers
-    words = headers.get("Authorization", "").split()
-    encoding = headers.get("Content-Encoding", "").strip().lower()
-    length = request.META.get("CONTENT_LENGTH") or ""
+    headers = request.META
+    words = headers.get("HTTP_AUTHORIZATION", "").split()
+    encoding = headers.get("HTTP_CONTENT_ENCODING", "").strip().lower()
+    length = headers.get("CONTENT_LENGTH") or ""
     if not (
-        request.META.get("CONTENT_TYPE") == "application/json"
-        and not request.META.get("QUERY_STRING")
-        and headers.get("Accept", "") in ACCEPTED
+        headers.get("CONTENT_TYPE") == "application/json"
+        and not headers.get("QUERY_STRING")
+        and headers.get("HTTP_ACCEPT", "") in ACCEPTABLE
         and len(words) == 2
         and words[0].lower().encode() in SCHEMES
         and encoding in ENCODINGS
@@ -212,8 +266,9 @@ def _taken(request: HttpRequest) -> HttpResponse | None:
     ):
         return None
     try:
+        place = f"{request.scheme}://{request.get_host()}{request.path}"
         raw = request.read()
-    except OSError:
+    except (OSError, DisallowedHost):
         return None
     # Whoever looks at it in full reads it once more.
     request._stream = io.BytesIO(raw)
@@ -235,11 +290,11 @@ def _taken(request: HttpRequest) -> HttpResponse | None:
             raise
         connection.close()
         return None
-    return _answer(request, submission) if submission else None
+    return _answer(place, submission) if submission else None
 
 
-def _answer(request: HttpRequest, submission: Submission) -> HttpResponse:
-    url = reverse("api:run", kwargs={"pk": submission.run_id}, request=request)
+def _answer(place: str, submission: Submission) -> HttpResponse:
+    url = f"{place}{submission.run_id}/"
     body = {
         "id": submission.run_id,
         "key": str(submission.key),
@@ -248,7 +303,7 @@ def _answer(request: HttpRequest, submission: Submission) -> HttpResponse:
     }
     return HttpResponse(
         orjson.dumps(body),
-        status=200 if submission.repeated else 202,
+        status=200 if submission.repeated else ACCEPTED,
         content_type="application/json",
         headers={"Location": url, "Allow": "GET, POST, HEAD"},
     )

@@ -48,7 +48,7 @@ class SampleSerializer(serializers.Serializer[Any]):
     repetition = serializers.IntegerField()
     derived = serializers.BooleanField(
         source="is_derived",
-        help_text="Made of the run's other samples: nobody uploaded it.",
+        help_text="Derived from the run's other samples, not uploaded.",
     )
 
 

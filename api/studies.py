@@ -111,7 +111,7 @@ class StudyChanges(StudyFields):
     reference_system = WholeNumber(
         required=False,
         allow_null=True,
-        help_text="The system others are set against where no native run exists.",
+        help_text="The system others are compared with where no native run exists.",
     )
     archived = TrueOrFalse(
         required=False, help_text="Whether it is closed: nothing is added to it."

@@ -97,7 +97,11 @@ class SystemSerializer(AddressedRow):
     memory_bytes = serializers.IntegerField(allow_null=True)
     options = serializers.DictField()
     is_emulated = serializers.BooleanField(
-        help_text="A program imitates its processor: so it was stated or detected."
+        help_text="A program emulates its processor: so it was stated or detected."
+    )
+    is_above_hypervisor = serializers.BooleanField(
+        help_text="Its Windows ran above its own hypervisor (VBS or the Hyper-V role), "
+        "as its agent detected."
     )
     platform_note = serializers.CharField(
         help_text="What is unclear about its hypervisor; empty if it is a known one."

@@ -3,6 +3,7 @@
 from django.urls import path, re_path, register_converter
 
 from api.agents import AgentsView
+from api.archives import ArchivesView
 from api.bulk import BulkView
 from api.bundles import BundlesView
 from api.cases import CasesView, CaseView
@@ -37,7 +38,7 @@ from api.quick import quickly
 from api.reviews import ReviewFileView, ReviewsView, ReviewView
 from api.runs import RunsView, RunView
 from api.samples import SamplesView
-from api.saved_views import SavedViewsView
+from api.saved_views import SavedViewsView, SavedViewView
 from api.sessions import SessionsView
 from api.studies import StudiesView, StudyView
 from api.sweeps import SweepsView
@@ -45,6 +46,12 @@ from api.systems import SystemsView, SystemView
 from api.time import TimeView
 from api.trend import TrendView
 from api.versions import VersionFileView, VersionsView, VersionView
+from api.webhooks import (
+    DeliveriesView,
+    WebhooksView,
+    WebhookTestView,
+    WebhookView,
+)
 
 
 class StudyName:
@@ -64,6 +71,7 @@ register_converter(StudyName, "study")
 app_name = "api"
 urlpatterns = [
     path("agents/", AgentsView.as_view(), name="agents"),
+    path("archives/", ArchivesView.as_view(), name="archives"),
     path("studies/", StudiesView.as_view(), name="studies"),
     path("studies/<study:slug>/", StudyView.as_view(), name="study"),
     path("cases/", CasesView.as_view(), name="cases"),
@@ -86,6 +94,7 @@ urlpatterns = [
     path("runs/<int:pk>/", RunView.as_view(), name="run"),
     path("runs/<int:pk>/samples/", SamplesView.as_view(), name="samples"),
     path("saved-views/", SavedViewsView.as_view(), name="saved-views"),
+    path("saved-views/<int:pk>/", SavedViewView.as_view(), name="saved-view"),
     path("sessions/", SessionsView.as_view(), name="sessions"),
     path("parse/", PreviewView.as_view(), name="parse"),
     path("parse/machine/", MachineView.as_view(), name="parse-machine"),
@@ -114,6 +123,14 @@ urlpatterns = [
         "versions/<int:pk>/<slug:form>/",
         VersionFileView.as_view(),
         name="version-file",
+    ),
+    path("webhooks/", WebhooksView.as_view(), name="webhooks"),
+    path("webhooks/<int:pk>/", WebhookView.as_view(), name="webhook"),
+    path("webhooks/<int:pk>/test/", WebhookTestView.as_view(), name="webhook-test"),
+    path(
+        "webhooks/<int:pk>/deliveries/",
+        DeliveriesView.as_view(),
+        name="webhook-deliveries",
     ),
     path("reviews/", ReviewsView.as_view(), name="reviews"),
     path("reviews/<int:pk>/", ReviewView.as_view(), name="review"),

@@ -4,19 +4,35 @@ from typing import Any
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import (
+    OpenApiExample,
+    OpenApiParameter,
+    extend_schema,
+    extend_schema_field,
+)
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from api.kit.fields import Text
 from api.kit.queries import ListQuery, study_parameter
+from api.kit.shapes import StrictSerializer, checked
 from api.kit.views import AddressedRow, ApiView
 from api.publishing import LEVELS
 from benchmarks.models import Version, VersionFile
-from benchmarks.publishing.versions import find_file, find_version, visible_versions
+from benchmarks.publishing.versions import (
+    find_file,
+    find_version,
+    set_doi,
+    visible_versions,
+)
+from benchmarks.sentences import Sentence
 
 FORMS = ["csv", "json", "tex", "pdf", "bib"]
+EXAMPLE_DOI = OpenApiExample(
+    "Registered at Zenodo", value={"doi": "10.5281/zenodo.1234567"}, request_only=True
+)
 FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=FORMS)
 
 
@@ -73,6 +89,9 @@ class VersionSerializer(AddressedRow):
     licence = serializers.ChoiceField(choices=Version.Licence.values)
     licence_note = serializers.CharField()
     sha256 = serializers.CharField(source="digest")
+    doi = serializers.CharField(
+        allow_blank=True, help_text="Where it was registered elsewhere, if it was."
+    )
     files = VersionFileSerializer(many=True)
     signatures = SignatureSerializer(many=True)
     withdrawn_at = serializers.DateTimeField(allow_null=True)
@@ -104,12 +123,32 @@ class VersionsView(ApiView):
         return self.page_of(rows, VersionSerializer)
 
 
+class VersionChange(StrictSerializer):
+    """Under which DOI it was registered elsewhere; "" takes it away."""
+
+    doi = Text(max_length=250, allow_blank=True, help_text="10.5281/zenodo.1234567")
+
+
 class VersionView(ApiView):
-    """One version."""
+    """One version; all that is ever changed of it is where it was registered."""
 
     @extend_schema(summary="Read a version", responses=VersionSerializer)
     def get(self, request: Request, pk: int) -> Response:
         version = find_version(self.viewer, pk)
+        return Response(self.shown(VersionSerializer, version))
+
+    @extend_schema(
+        summary="Enter the DOI of a version of the token's lab",
+        request=VersionChange,
+        responses=VersionSerializer,
+        examples=[EXAMPLE_DOI],
+    )
+    def patch(self, request: Request, pk: int) -> Response:
+        given = checked(VersionChange, request.data)
+        version = find_version(self.lab_viewer, pk)
+        self.require_own(version, Sentence("version"), pk)
+        set_doi(version=version, doi=given["doi"], person=None, agent=self.agent.name)
+        version = find_version(self.lab_viewer, pk)
         return Response(self.shown(VersionSerializer, version))
 
 

@@ -29,6 +29,7 @@ from bench.judging import bench_judging
 from bench.pages import EMPTY_PAGE, bench_pages
 from bench.parsers import bench_parsers
 from running import embedded
+from running.postgres import OWNER
 from running.product import Product, start, wait_until_processed
 
 ROW_BYTES = 700  # about what one upload of a few samples weighs
@@ -111,7 +112,7 @@ def _uploads(product: Product, folder: Path) -> Iterator[tuple[str, ...]]:
     client.create_study({"slug": "bench", "title": "Bench"})
     client.register_host({"slug": "bench-host"})
     with embedded.services(folder) as services:
-        url = services.environment()["DATABASE_URL"]
+        url = services.postgres.url(OWNER)
         commits, rows = commits_per_s(url), copied_rows_per_s(url)
     runs = [_run(number) for number in range(BULK_RUNS)]
     begun = time.perf_counter()

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from running.embedded import Services
 from running.folders import VarFolder
-from running.postgres import DATABASE, PORT, USER
+from running.postgres import DATABASE, OWNER, PORT
 from running.product import Product, start
 
 RUN_SAMPLES = 1_000
@@ -71,8 +71,8 @@ def _fill(var: Path, samples: int) -> None:
     with psycopg.connect(
         host=str(postgres.socket_folder),
         port=PORT,
-        user=USER,
-        password=postgres.password(USER),
+        user=OWNER,
+        password=postgres.password(OWNER),
         dbname=DATABASE,
     ) as connection:
         connection.execute(RUNS, asked)

@@ -262,7 +262,7 @@ def upload(
 def told_of(client: Client, study: str) -> Told:
     """Return what is said of the cells of a study that can be judged by their runs.
 
-    A seat of several VMs is set against the same system alone: that is no efficiency.
+    A seat of several VMs is compared with the same system alone: that is no efficiency.
     """
     rows = client.get_all("comparisons/", study=study)
     paired = [row for row in rows if min(row["n"], row["baseline_n"] or 0) > 1]

@@ -126,28 +126,35 @@ def _links(text: str) -> list[str]:
 
 
 def addresses() -> list[str]:
-    """Return where to begin: every address there is, with ids that may be private."""
-    return [*_of_the_api(), *_of_pages()]
+    """Return where to begin: every address there is, with ids that may be private.
+
+    Each with its first id before any with another one, so that a short crawl has been
+    everywhere and has met each marker.
+    """
+    each = [*_of_pages(), *_of_the_api()]
+    turns = range(max(map(len, each)))
+    found = [ways[turn] for turn in turns for ways in each if turn < len(ways)]
+    return list(dict.fromkeys(found))
 
 
-def _of_the_api() -> list[str]:
+def _of_the_api() -> list[list[str]]:
     schema = yaml.safe_load((ROOT / "tests/api/openapi.yaml").read_text())
     found = []
     for path, methods in schema["paths"].items():
         if "get" not in methods:
             continue
         if "{" not in path:
-            found += [path + query for query in QUERIES]
+            found.append([path + query for query in QUERIES])
             continue
-        for pk in (*IDS, PRIVATE):
-            filled = re.sub(r"\{format\}", "csv", path)
-            found.append(re.sub(r"\{\w+\}", str(pk), filled))
+        filled = re.sub(r"\{format\}", "csv", path)
+        ids = (*IDS, PRIVATE)
+        found.append([re.sub(r"\{\w+\}", str(pk), filled) for pk in ids])
     return found
 
 
-def _of_pages() -> list[str]:
+def _of_pages() -> list[list[str]]:
     """Fill the addresses of `bench.routes` with the private study and first ids."""
-    found = []
+    found = [["/", "/labs/", "/evidence/"]]
     for route in ROUTES.values():
         for address in (*route.walked, *route.counted):
             path = re.sub(r"^/studies/[^/]+/[^/]+/", "", address)
@@ -155,10 +162,12 @@ def _of_pages() -> list[str]:
             path = path.replace("lmu-athlon64-x2-4800", HOST)
             if not path.startswith("/"):
                 path = f"/studies/first-lab/{PRIVATE}/{path}"
-            for pk in IDS if "{" in path else IDS[:1]:
-                found.append(re.sub(r"\{\w+\}", str(pk), path))
-    found += [f"/studies/first-lab/{PRIVATE}/compare.{kind}" for kind in FILES]
-    return list(dict.fromkeys(["/", "/labs/", "/evidence/", *found]))
+            ids = IDS if "{" in path else IDS[:1]
+            found.append([re.sub(r"\{\w+\}", str(pk), path) for pk in ids])
+    return [
+        *found,
+        *([f"/studies/first-lab/{PRIVATE}/compare.{kind}"] for kind in FILES),
+    ]
 
 
 def _fill(running: Product, chance: random.Random) -> dict[str, bytes]:

@@ -23,6 +23,7 @@ from typing import Final
 
 from bench import attacked
 from bench.attacked import ask, document, own_folder, percentile, running_product
+from bench.ingest.load import CpuTime
 from running.product import Product, wait_until_processed
 
 READERS, UPLOADERS, SLOW, IDLE = 50, 10, 200, 500
@@ -154,10 +155,14 @@ def overload(running: Product, seed: int, seconds: float) -> Figures:
     for number, log in enumerate(uploaders):
         sent = (running, f"{seed} uploader {number}", end, log)
         threads.append(threading.Thread(target=_upload, args=sent, daemon=True))
+    cpu = CpuTime(running.process.pid)
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(seconds + 2 * attacked.ANSWERED_S)
+    # Of a machine that others use, too, this is what speaks of us.
+    taken = sorted(cpu.taken().items(), key=lambda part: -part[1])
+    print("CPU time:", ", ".join(f"{part} {used:.1f} s" for part, used in taken))
     slow.close()
     wait_until_processed(client)
     stored = Counter(run["key"] for run in client.get_all("runs/", study=STUDY))

@@ -63,6 +63,9 @@ def action(own: Answers) -> Route:
     return Route(kind="action", own=own, nobody=302)
 
 
+PUBLIC_ALONE: Final[Answers] = (404, 404)
+PROVED: Final = Route(kind="part", nobody=302, is_of_no_lab=True)
+
 ROUTES: Final[dict[str, Route]] = {
     "overview": Route(walked=("/",), counted=("/",), is_kept=True, is_of_no_lab=True),
     "evidence": Route(
@@ -211,6 +214,27 @@ ROUTES: Final[dict[str, Route]] = {
     "labs": Route(walked=("/labs/",), is_of_no_lab=True),
     "new-lab": Route(walked=("/new-lab/",), nobody=302, is_of_no_lab=True),
     "login": Route(walked=("/login/",), is_of_no_lab=True),
+    "confirm": Route(walked=("/account/confirm/",), nobody=302, is_of_no_lab=True),
+    "factors": Route(
+        walked=("/account/second-factor/",), nobody=302, is_of_no_lab=True
+    ),
+    # Shown to who proved a moment ago that it is them; looked at in
+    # tests/dashboard/pages/account/test_second_factor_browser.py.
+    "add-app": PROVED,
+    "add-passkey": PROVED,
+    "second-step": Route(kind="part", nobody=302, is_of_no_lab=True),
+    "come-back": Route(kind="part", is_of_no_lab=True),
+    # There where mail is sent: tests/dashboard/pages/account/test_mail.py.
+    "forgotten": Route(kind="part", is_of_no_lab=True),
+    "new-password": Route(kind="part", is_of_no_lab=True),
+    "confirm-address": Route(kind="part", nobody=302, is_of_no_lab=True),
+    "unsubscribe": Route(kind="part", is_of_no_lab=True),
+    # For frames of other sites: what everybody sees, whoever asks.
+    "embed-cell": Route(kind="part", own=PUBLIC_ALONE),
+    "cell-badge": Route(kind="file", own=PUBLIC_ALONE),
+    "embed-compare": Route(kind="part", own=PUBLIC_ALONE),
+    "embed-forest": Route(kind="part", is_of_no_lab=True),
+    "forest-badge": Route(kind="file", is_of_no_lab=True),
     "invitation": Route(walked=("/invitation/",), is_of_no_lab=True),
     "account": Route(walked=("/account/",), nobody=302, is_of_no_lab=True),
     "password": Route(walked=("/account/password/",), nobody=302, is_of_no_lab=True),
@@ -277,17 +301,28 @@ ROUTES: Final[dict[str, Route]] = {
     "upload-system": action(DO_UPLOAD),
     "give-role": action(DO_AND_BE_TOLD),
     "remove-member": action(DO_AND_BE_TOLD),
+    "demand-second-factor": action(DO_AND_BE_TOLD),
     "withdraw-invitation": action(DO_AND_BE_TOLD),
     "revoke-token": action(DO_KEEP),
     "retire-tool": action(DO_KEEP),
     "delete-tool": action(DO_KEEP),
     "withdraw-version": action(DO_KEEP),
+    "enter-doi": action(DO_KEEP),
     "withdraw-review": action(DO_KEEP),
     # A signer belongs to another lab, and says to which.
     "sign-version": action((404, 404)),
     "stop-plan": action(DO_KEEP),
     "new-feed-address": Route(kind="action", is_of_no_lab=True),
     "revoke-feed-address": Route(kind="action", is_of_no_lab=True),
+    "choose-digest": Route(kind="action", is_of_no_lab=True),
+    "follow-study": Route(kind="action", is_of_no_lab=True),
+    "unfollow-study": Route(kind="action", is_of_no_lab=True),
+    "recovery-codes": Route(kind="action", is_of_no_lab=True),
+    "remove-factor": Route(kind="action", is_of_no_lab=True),
+    "leave-for-provider": Route(kind="action", is_of_no_lab=True),
+    "unlink": Route(kind="action", is_of_no_lab=True),
+    "give-address": Route(kind="action", is_of_no_lab=True),
+    "forget-address": Route(kind="action", is_of_no_lab=True),
     "logout": Route(kind="action", is_of_no_lab=True),
     "sign-out-everywhere": Route(kind="action", is_of_no_lab=True),
 }

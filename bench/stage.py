@@ -115,10 +115,16 @@ class KeepingServer(ThreadingHTTPServer):
         self.requests: list[tuple[str, dict[str, str], bytes]] = []
         self.faults: list[Any] = []
         self.refused_keys: dict[str, tuple[int, Any]] = {}
+        self.shows_runs = False
+        self.studies: dict[str, Any] = {"study": {"slug": "study", "archived_at": None}}
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
+
+    def is_unreadable(self, key: str) -> bool:
+        """Whether no tool printed what was uploaded: it is a letter."""
+        return str(self.stored.get(key, {}).get("output", "")).startswith("Dear ")
 
     def handle_error(self, *_: Any) -> None:
         """Clients that were killed are no news."""
@@ -135,7 +141,15 @@ class KeepingHandler(BaseHTTPRequestHandler):
         self.server.connections += 1
 
     def do_GET(self) -> None:
-        self.reply(200, {"status": "ok", "version": "1.0", "database": True})
+        if "/runs/?key=" in self.path:
+            run = {
+                "status": "rejected",
+                "reason": "No tool that is known printed this.",
+            }
+            key = self.path.partition("key=")[2]
+            is_seen = self.server.shows_runs and self.server.is_unreadable(key)
+            return self.reply(200, {"results": [run] if is_seen else [], "next": None})
+        return self.reply(200, {"status": "ok", "version": "1.0", "database": True})
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers["Content-Length"]))
@@ -152,6 +166,14 @@ class KeepingHandler(BaseHTTPRequestHandler):
             if self.path.endswith("/bulk/"):
                 return self.fail_or_store_all(body)
             return self.fail_or_store(json.loads(body))
+
+    def do_PATCH(self) -> None:
+        """Show a study of those that are there, whatever was to be changed."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        slug = self.path.rstrip("/").rpartition("/")[2]
+        if slug not in self.server.studies:
+            return self.reply(404, problem("not_found", f"There is no study {slug}."))
+        return self.reply(200, self.server.studies[slug])
 
     def fail_or_store(self, document: Any) -> None:
         fault = self.server.faults.pop(0) if self.server.faults else None
@@ -200,7 +222,10 @@ class KeepingHandler(BaseHTTPRequestHandler):
         if known and self.server.stored[key] != document:
             return 409, problem("key_reused", "Used for another run.")
         self.server.stored[key] = document
-        return 200 if known else 202, {"id": 1, "key": key, "status": "received"}
+        if not known:
+            return 202, {"id": 1, "key": key, "status": "received"}
+        state = "rejected" if self.server.is_unreadable(key) else "parsed"
+        return 200, {"id": 1, "key": key, "status": state, "url": "/runs/1/"}
 
     def reply(
         self, status: int, answer: Any, headers: dict[str, str] | None = None

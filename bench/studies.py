@@ -273,7 +273,7 @@ def _with_days(rng: Generator, cells: Iterable[CellFact]) -> Iterator[CellFact]:
 
 
 def with_baselines(cells: Iterable[CellFact]) -> Iterator[CellFact]:
-    """The cells, each set against the native one of its case."""
+    """The cells, each compared with the native one of its case."""
     native = {cell.case: cell for cell in cells if cell.is_native}
     for cell in cells:
         own = native.get(cell.case)

@@ -11,6 +11,7 @@ from django.db import (
     connection,
     transaction,
 )
+from django.db.backends.signals import connection_created
 from django.db.models.expressions import RawSQL
 
 
@@ -28,6 +29,34 @@ def one_moment() -> Iterator[None]:
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         yield
+
+
+# Whether Citus keeps samples and texts on other machines; asked again over each new
+# connection, which may lead elsewhere.
+_known: dict[str, bool] = {}
+
+
+def is_distributed() -> bool:
+    """Return whether the large tables lie on the machines of a Citus cluster."""
+    if "distributed" not in _known:
+        connection.ensure_connection()
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
+            )
+            [has_citus] = cursor.fetchone()
+            if has_citus:
+                cursor.execute("SELECT EXISTS (SELECT FROM pg_dist_partition)")
+                [has_citus] = cursor.fetchone()
+        _known["distributed"] = has_citus
+    return _known["distributed"]
+
+
+def _forget(**_signal: object) -> None:
+    _known.clear()
+
+
+connection_created.connect(_forget, dispatch_uid="what is known of the database")
 
 
 def was_away(error: BaseException | None) -> bool:

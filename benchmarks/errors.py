@@ -247,8 +247,8 @@ class UncheckedStudyError(BenchmarksError):
     def __init__(self, slug: str) -> None:
         super().__init__(
             Sentence(
-                'The check of study "{slug}" fails, so it stays private: nobody shall '
-                "see numbers that were not checked. The page of the study says what "
+                'The check of study "{slug}" fails, so it stays private: unchecked '
+                "numbers are not shown to others. The page of the study says what "
                 "failed once the check was tried again.",
                 slug=slug,
             )
@@ -336,7 +336,7 @@ class RetiredToolError(BenchmarksError):
         super().__init__(
             Sentence(
                 'Your lab has retired the tool "{name}": its results stay, new ones are'
-                " not taken. Take it into use again on its page, or declare another.",
+                " not taken. Reactivate it on its page, or declare another.",
                 name=name,
             )
         )
@@ -357,7 +357,7 @@ class BatchRefusedError(BenchmarksError):
         self.status = statuses.pop() if len(statuses) == 1 else self.status
         super().__init__(
             Sentence(
-                "{n} of the runs cannot be taken, so none was stored: {first}",
+                "{n} of the runs cannot be accepted, so none was stored: {first}",
                 n=len(problems),
                 first=next(iter(problems.values())).sentence,
             )
@@ -410,6 +410,12 @@ class TokenRefusedError(BenchmarksError):
     """A token that would be good for nothing, or for nobody."""
 
     code = "token_refused"
+
+
+class SealError(BenchmarksError):
+    """Something that was sealed with another key: nobody can read it any more."""
+
+    code = "sealed"
 
 
 class TooManyAttemptsError(BenchmarksError):

@@ -176,7 +176,7 @@ def _text_of(key: str, value: object) -> str:
         if not number.is_finite():
             raise ParameterError(
                 Sentence(
-                    "The {named} is {value}, which is no number.",
+                    "The {named} is {value}, which is not a number.",
                     named=named,
                     value=str(value),
                 )

@@ -13,11 +13,12 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Count, Min, Model, Q
 from django.utils import timezone
 
-from benchmarks import broker
+from benchmarks import broker, replica, sight
 from benchmarks.models import (
     DueCheck,
     DueEnergy,
     Job,
+    Letter,
     OutboxItem,
     PublishingJob,
     Report,
@@ -66,11 +67,20 @@ class DueWork:
 
 
 @dataclass(frozen=True)
+class Standby:
+    """Whether pages are read from the standby, and how far it is behind."""
+
+    is_read: bool
+    lag_s: float | None
+    lag_bytes: int | None
+
+
+@dataclass(frozen=True)
 class Health:
     """``ok``; ``down`` without PostgreSQL.
 
-    ``degraded`` without Redis (slower, nothing lost), where work was set aside, and
-    where work waits longer than it ever should.
+    ``degraded`` without Redis or a standby that there should be (slower, nothing lost),
+    where work was set aside, and where work waits longer than it ever should.
     """
 
     status: str
@@ -80,6 +90,7 @@ class Health:
     outbox: Outbox | None
     stuck: tuple[StuckWork, ...] = ()
     due: tuple[DueWork, ...] = ()
+    replica: Standby | None = None
 
 
 # What waits so long is done by nobody: a worker or the sweeper is away, or hangs.
@@ -90,12 +101,14 @@ DUE: Final[tuple[tuple[str, type[Model], str, dict[str, Any]], ...]] = (
     ("energy", DueEnergy, "noted_at", {}),
     ("reread", Reread, "created_at", {"finished_at": None}),
     ("news", StudyNews, "due_since", {"due_since__isnull": False}),
+    ("letter", Letter, "created_at", {"state": Letter.State.WAITING}),
     ("report", Report, "requested_at", UNFINISHED),
     ("publishing", PublishingJob, "requested_at", UNFINISHED),
     ("review", Review, "requested_at", UNFINISHED),
 )
 
 
+@sight.everything()
 def due_work() -> tuple[DueWork, ...]:
     """Return how much work of each kind waits, whatever it is."""
     due = []
@@ -108,11 +121,13 @@ def due_work() -> tuple[DueWork, ...]:
     return tuple(due)
 
 
+@sight.everything()
 def health() -> Health:
     """Ask PostgreSQL and Redis now."""
     outbox: Outbox | None = None
     stuck: tuple[StuckWork, ...] = ()
     due: tuple[DueWork, ...] = ()
+    standby: Standby | None = None
     waiting = Q(quarantined_at=None)
     try:
         row = OutboxItem.objects.aggregate(
@@ -122,6 +137,9 @@ def health() -> Health:
         )
         failed = (*stuck_work(), *stuck_reviews())
         due = due_work()
+        if replica.is_configured():
+            lag = replica.lag()
+            standby = Standby(not lag.problem, lag.seconds, lag.bytes)
     except DatabaseError:
         connection.close()  # a broken one would fail every later request too
     else:
@@ -138,7 +156,8 @@ def health() -> Health:
         is_redis_up = False
     is_stuck = any(each.quarantined for each in stuck)
     is_late = any(each.is_late for each in due) or (outbox and outbox.oldest_s > LATE_S)
-    up = "ok" if is_redis_up and not is_stuck and not is_late else "degraded"
+    is_well = is_redis_up and (standby is None or standby.is_read)
+    up = "ok" if is_well and not is_stuck and not is_late else "degraded"
     return Health(
         status=up if outbox else "down",
         version=settings.VERSION,
@@ -147,6 +166,7 @@ def health() -> Health:
         outbox=outbox,
         stuck=stuck,
         due=due,
+        replica=standby,
     )
 
 

@@ -5,7 +5,7 @@ vocabulary is closed, and what is not in it stays as it was given and is said to
 unknown. Only spellings that mean one thing are listed: "VMware" alone could be a
 Workstation, "QEMU" alone have KVM's help or not.
 
-QEMU without help imitates the processor (TCG), 3 to 1000 times slower than a real one.
+QEMU without help emulates the processor (TCG), 3 to 1000 times slower than a real one.
 That is known by whatever words it is stated with, in whichever field.
 """
 
@@ -62,7 +62,7 @@ PLATFORMS: Final[Mapping[str, tuple[str, ...]]] = {
     "z/VM": ("ibm z vm", "zvm"),
     "ACRN": ("project acrn",),
     "Jailhouse": (),
-    # What imitates the processor.
+    # What emulates the processor.
     EMULATOR: ("tcg",),
     "Bochs": (),
     # What shares the kernel.
@@ -232,20 +232,20 @@ def unknown(hypervisor: str) -> str:
     words = set(_words(hypervisor))
     if "qemu" in words:
         return Sentence(
-            '"{name}" may have KVM\'s help or imitate the processor: name it "KVM" or '
+            '"{name}" may use KVM or emulate the processor: name it "KVM" or '
             '"{emulator}".',
             name=hypervisor,
             emulator=EMULATOR,
         )
     if near := get_close_matches(_folded(hypervisor), HYPERVISORS, n=1, cutoff=0.8):
         return Sentence(
-            '"{name}" is no platform known here; "{near}" is.',
+            '"{name}" is not a platform known here; "{near}" is.',
             name=hypervisor,
             near=HYPERVISORS[near[0]],
         )
     return Sentence(
-        '"{name}" is no platform known here: it is kept as it is, and systems of other '
-        "spellings are others.",
+        '"{name}" is not a platform known here: it is kept as it is, and systems of '
+        "other spellings are others.",
         name=hypervisor,
     )
 
@@ -256,7 +256,7 @@ def is_emulation(
     virtualization: str = "",
     options: Mapping[str, object] | None = None,
 ) -> bool:
-    """Whether a program imitates the processor, by all that is stated of a system.
+    """Whether a program emulates the processor, by all that is stated of a system.
 
     That is its name or version (``QEMU/TCG``, ``qemu (no kvm)``, ``QEMU`` with the
     version ``TCG, no KVM``), its type, the layers that its agent detected, or an option
@@ -295,10 +295,20 @@ def _is_emulation(
 
 
 def shows_emulation(facts: Mapping[str, object]) -> bool:
-    """Whether the facts of a run say that its agent detected an imitated processor."""
+    """Whether the facts of a run say that its agent detected an emulated processor."""
     detected = facts.get("platform")
     layers = detected.get("layers") if isinstance(detected, dict) else None
     return isinstance(layers, list) and EMULATED_LAYER in layers
+
+
+# What agents state of a Windows (docs/agents.md): whether its own hypervisor ran below.
+BENEATH: Final = "virtualization-based security"
+RUNNING: Final = "running"
+
+
+def shows_hypervisor_beneath(facts: Mapping[str, object]) -> bool:
+    """Whether the facts of a run say that Windows ran above its own hypervisor."""
+    return str(facts.get(BENEATH, "")).startswith(RUNNING)
 
 
 def _words(text: str) -> list[str]:
@@ -306,7 +316,7 @@ def _words(text: str) -> list[str]:
 
 
 def _is_without_help(name: Sequence[str], version: Sequence[str]) -> bool:
-    """Whether these words say that QEMU imitates the processor.
+    """Whether these words say that QEMU emulates the processor.
 
     "QEMU emulator version 8.2" does not: so it calls itself, whatever helps it.
     """

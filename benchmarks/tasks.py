@@ -3,55 +3,120 @@
 import logging
 import time
 from functools import partial
+from socket import gethostname
 
 from celery import current_app, shared_task
+from django.conf import settings
+from django.utils import timezone
 from kombu.exceptions import OperationalError
 from redis import RedisError
 
 from benchmarks import broker
 from benchmarks.publishing import jobs, reviews
+from benchmarks.together import digests, letters
 from benchmarks.together.webhooks import (
     HINT_IS_LOST_AFTER,
     deliver_due,
     due_webhooks,
 )
 from benchmarks.unattended.attempts import Kind, Unit, attempt
+from benchmarks.unattended.holding import held
 from benchmarks.uploads import processing
+from benchmarks.uploads.storing import is_bulk
 
 logger = logging.getLogger(__name__)
 
 # Set while a hint is on its way. The worker clears it before it looks: whatever was
 # committed until then it sees, and what comes later sends a hint of its own. So a
 # thousand uploads in a second need a few messages, and each finishes a whole batch.
-HINT_SENT = "virtlab:hint-sent"
+# One for what came alone, one for what came in bulk.
+HINT_SENT = ("virtlab:hint-sent", "virtlab:bulk-hint-sent")
 # A message may get lost while this key stays: then no other hint would be sent.
 HINT_IS_LOST_AFTER_S = 5
-# What comes in so short a time is processed together: most of what processing costs is
-# the same for one run and for a hundred.
+# What comes together is processed together, for most of what processing costs is the
+# same for one run and for a hundred: a worker waits until nothing came for a moment,
+# but no longer than this where it comes all the time.
 LINGER_S = 0.3
+LINGER_AT_MOST_S = 2.0
+# So many runs at once are together already.
+TOGETHER = 50
+
+
+class _Hint:
+    """The last hint of a lane that this process sent: who it wakes looks after that."""
+
+    seen_until = 0.0
+
+
+_hints = (_Hint(), _Hint())
 
 
 @shared_task
-def drain() -> int:
-    """Do the work that waits in the outbox, and what comes in a moment."""
-    time.sleep(LINGER_S)
-    broker.connection().delete(HINT_SENT)
-    finished = processing.drain()
-    while processing.flooded_labs():
+def drain(lingers: bool = True) -> int:
+    """Process uploads that came alone or few at once, and what comes in a moment."""
+    return _drain_lane(is_bulk=False, lingers=lingers)
+
+
+@shared_task
+def drain_bulk(lingers: bool = True) -> int:
+    """Process what came in bulk, with some of a machine's processes and not with all.
+
+    So one is free for uploads that come alone, whatever bulk has left to do. Whoever
+    works goes on until nothing is left; what comes at its last moment the sweeper sees.
+    """
+    for place in range(settings.BULK_PROCESSES):
+        with held(f"bulk {gethostname()} {place}") as is_mine:
+            if is_mine:
+                return _drain_lane(is_bulk=True, lingers=lingers)
+    broker.connection().delete(HINT_SENT[True])
+    return 0
+
+
+def _drain_lane(*, is_bulk: bool, lingers: bool) -> int:
+    if lingers:
+        _linger()
+    broker.connection().delete(HINT_SENT[is_bulk])
+    begun = timezone.now()
+    finished = processing.drain(is_bulk=is_bulk)
+    # Of a study that comes piece by piece; or another worker has the same in hand.
+    while processing.flooded_labs(is_bulk) or processing.is_left(begun, is_bulk):
         time.sleep(LINGER_S)
-        finished += processing.drain()
+        finished += processing.drain(is_bulk=is_bulk)
     return finished
 
 
-def wake() -> None:
-    """Hint at new work; without Redis the sweeper finds it a second later."""
+def _linger() -> None:
+    end = time.monotonic() + LINGER_AT_MOST_S
+    time.sleep(LINGER_S)
+    while time.monotonic() < end and processing.is_still_coming(LINGER_S):
+        time.sleep(LINGER_S)
+
+
+def wake(runs: int = 1) -> None:
+    """Hint at new work; without Redis the sweeper finds it some seconds later."""
+    begun = time.monotonic()
+    lingers, in_bulk = runs < TOGETHER, is_bulk(runs)
+    hint = _hints[in_bulk]
+    if lingers and begun < hint.seen_until:
+        return
     try:
         key = broker.connection()
-        if key.set(HINT_SENT, 1, nx=True, ex=HINT_IS_LOST_AFTER_S):
+        if key.set(HINT_SENT[in_bulk], 1, nx=True, ex=HINT_IS_LOST_AFTER_S):
             # Not tried again: the upload would wait, and the sweeper comes anyway.
-            drain.apply_async(retry=False)
+            task = drain_bulk if in_bulk else drain
+            task.apply_async((lingers,), retry=False)
+            if lingers:
+                hint.seen_until = begun + LINGER_S
     except (OperationalError, RedisError, OSError) as error:
         logger.warning("Redis took no hint (%s); the sweeper will do the work.", error)
+
+
+def is_worker_woken() -> bool:
+    """Return whether a hint is on its way, or a worker waits for what else comes."""
+    try:
+        return bool(broker.connection().exists(*HINT_SENT))
+    except (RedisError, OSError):
+        return False
 
 
 def send_forgotten_publishing_jobs() -> None:
@@ -82,6 +147,31 @@ def send_to_webhooks() -> None:
             tell_webhook.apply_async((pk, lab_id), expires=expires_s, retry=False)
         except (OperationalError, OSError) as error:
             logger.warning("Redis took no webhook (%s).", error)
+
+
+LETTERS_SENT = "virtlab:letters-sent"
+
+
+@shared_task
+def send_letters() -> int:
+    """Send the letters that wait."""
+    broker.connection().delete(LETTERS_SENT)
+    return letters.send_due()
+
+
+def send_to_letters() -> None:
+    """Send a worker to the letters that wait, or to digests that are due.
+
+    Not the sweeper itself: a server for mail may take long to say nothing.
+    """
+    if settings.EMAIL is None or not (letters.are_due() or digests.are_due()):
+        return
+    try:
+        # A message may get lost, or wait behind others.
+        if broker.connection().set(LETTERS_SENT, 1, nx=True, ex=60):
+            send_letters.apply_async(expires=60, retry=False)
+    except (OperationalError, RedisError, OSError) as error:
+        logger.warning("Redis took no letters (%s).", error)
 
 
 def send_by_name(task: str, pk: int) -> None:

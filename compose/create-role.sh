@@ -1,9 +1,23 @@
 #!/bin/sh
-# Run once, by the PostgreSQL image, on an empty data folder: the product's own role,
-# which is no superuser, and its database.
+# Run by the PostgreSQL image on an empty data folder, and once by hand where an older
+# version made one role alone (docs/operations.md): the role that owns the database, the
+# product's own, which row-level security binds, the one it sees all rows as, and the
+# database. None is a superuser.
 set -eu
 psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --username=postgres --dbname=postgres <<'SQL'
+\getenv owner OWNER_DATABASE_PASSWORD
 \getenv password DATABASE_PASSWORD
-create role virtlab login password :'password';
-create database virtlab owner virtlab;
+select format('create role %I login', name)
+from unnest(array['virtlab_owner', 'virtlab']) as name
+where not exists (select from pg_roles where rolname = name) \gexec
+alter role virtlab_owner login nosuperuser nocreatedb nobypassrls password :'owner';
+alter role virtlab login nosuperuser nocreatedb nobypassrls password :'password';
+select 'create role virtlab_all nologin'
+where not exists (select from pg_roles where rolname = 'virtlab_all') \gexec
+alter role virtlab_all nologin nosuperuser nocreatedb bypassrls;
+grant virtlab_all to virtlab;
+select 'create database virtlab owner virtlab_owner'
+where not exists (select from pg_database where datname = 'virtlab') \gexec
+\connect virtlab
+reassign owned by virtlab to virtlab_owner;
 SQL

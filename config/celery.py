@@ -1,5 +1,6 @@
 """The Celery application: `celery -A config worker`."""
 
+import gc
 import os
 import time
 from typing import Any
@@ -10,6 +11,8 @@ from benchmarks.memory import Memory
 from benchmarks.monitoring import tracing
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+NICENESS = 5
 
 memory = Memory()
 app = Celery("virtlab")
@@ -22,6 +25,12 @@ def _keep_ours(**_: Any) -> None:
     """Leave the logs as Django set them up: a listener keeps Celery from its own."""
 
 
+@signals.celeryd_init.connect
+def _step_back(**_: Any) -> None:
+    """Let web processes come first: an agent waits for these, and for no worker."""
+    os.nice(NICENESS)
+
+
 @signals.celeryd_after_setup.connect
 def _serve_counters(**_: Any) -> None:
     """Serve the worker's counters where METRICS_PORT says so."""
@@ -31,6 +40,13 @@ def _serve_counters(**_: Any) -> None:
 
     if settings.METRICS_PORT:
         exposition.serve(settings.METRICS_PORT)
+
+
+@signals.worker_before_create_process.connect
+def _share(**_: Any) -> None:
+    """Let a child share what is loaded: the collector would write into all of it."""
+    gc.collect()
+    gc.freeze()
 
 
 @signals.before_task_publish.connect

@@ -2,7 +2,11 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
+from email.utils import parseaddr
+from hashlib import sha256
 from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -75,3 +79,119 @@ def broker_url(redis_url: str) -> str:
         f"REDIS_URL begins with {parts.scheme!r}; use redis://host:6379/0, "
         "rediss:// or redis+socket:///path/to/socket."
     )
+
+
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+
+@dataclass(frozen=True)
+class Oidc:
+    """The provider at which people sign in, and what becomes of whom it sends."""
+
+    issuer: str
+    client_id: str
+    secret: str
+    name: str
+    accounts: str
+    """Who gets an account: `invited` people only, or `everybody` it lets in."""
+    lab: str
+    """The slug of the lab that new people of `everybody` read; empty: none."""
+
+    @property
+    def app(self) -> dict[str, Any]:
+        """The provider, as allauth has it configured.
+
+        People are known by what their issuer calls them: another issuer is another
+        provider, whatever name it has.
+        """
+        return {
+            "provider_id": f"oidc-{sha256(self.issuer.encode()).hexdigest()[:12]}",
+            "name": self.name,
+            "client_id": self.client_id,
+            "secret": self.secret,
+            "settings": {"server_url": self.issuer, "oauth_pkce_enabled": True},
+        }
+
+
+def oidc() -> Oidc | None:
+    """Return the provider of OIDC_*; None where no issuer is named."""
+    issuer = text("OIDC_ISSUER", "").rstrip("/")
+    if not issuer:
+        return None
+    site_of("OIDC_ISSUER", issuer)
+    accounts = one_of("OIDC_ACCOUNTS", ("invited", "everybody"))
+    lab = text("OIDC_LAB", "")
+    if lab and accounts != "everybody":
+        raise ImproperlyConfigured(
+            "OIDC_LAB is for OIDC_ACCOUNTS=everybody: an invitation names its own lab."
+        )
+    return Oidc(
+        issuer=issuer,
+        client_id=_needed_by("OIDC_ISSUER", "OIDC_CLIENT_ID"),
+        secret=_needed_by("OIDC_ISSUER", "OIDC_CLIENT_SECRET"),
+        name=_needed_by("OIDC_ISSUER", "OIDC_NAME"),
+        accounts=accounts,
+        lab=lab,
+    )
+
+
+@dataclass(frozen=True)
+class Email:
+    """The server that takes mail, and where its readers find this installation."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+    security: str
+    sender: str
+    site: str
+
+
+def email() -> Email | None:
+    """Return the server of EMAIL_*; None where none is named: no mail is sent."""
+    host = text("EMAIL_HOST", "")
+    if not host:
+        return None
+    security = one_of("EMAIL_SECURITY", ("starttls", "tls", "none"))
+    ports = {"starttls": 587, "tls": 465, "none": 25}
+    sender = _needed_by("EMAIL_HOST", "EMAIL_FROM")
+    if "@" not in parseaddr(sender)[1] or "\n" in sender or "\r" in sender:
+        raise ImproperlyConfigured(f"EMAIL_FROM={sender!r} is no e-mail address.")
+    user = text("EMAIL_USER", "")
+    if user and security == "none" and host not in LOOPBACK:
+        raise ImproperlyConfigured(
+            "EMAIL_SECURITY=none would send EMAIL_PASSWORD in clear: "
+            "choose starttls or tls."
+        )
+    site = _needed_by("EMAIL_HOST", "SITE_URL").rstrip("/")
+    return Email(
+        host=host,
+        port=whole_number("EMAIL_PORT", ports[security]),
+        user=user,
+        password=text("EMAIL_PASSWORD", ""),
+        security=security,
+        sender=sender,
+        site=site_of("SITE_URL", site),
+    )
+
+
+def _needed_by(other: str, name: str) -> str:
+    value = text(name, "").strip()
+    if not value:
+        raise ImproperlyConfigured(f"{name} is not set: {other} needs it.")
+    return value
+
+
+def site_of(name: str, url: str) -> str:
+    """Return an address of a site that may be trusted: HTTPS, or of this machine."""
+    parts = urlsplit(url)
+    is_safe = parts.scheme == "https" or (
+        parts.scheme == "http" and parts.hostname in LOOPBACK
+    )
+    if not is_safe or not parts.hostname or parts.query or parts.fragment:
+        raise ImproperlyConfigured(
+            f"{name}={url!r} is no address such as https://lab.example.org "
+            "(http:// is for this machine alone)."
+        )
+    return url

@@ -1,14 +1,19 @@
-"""Every request is counted, and has an id that its log lines and its answer carry."""
+"""Every request is counted, has an id that its log lines and its answer carry, and sees
+no more of the database than whoever sent it.
+"""
 
 import logging
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
+from django.contrib.auth import get_user
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.functional import SimpleLazyObject
 
+from benchmarks import sight
 from benchmarks.monitoring.counters import REQUEST_SECONDS, REQUESTS, SERVER_ERRORS
 from benchmarks.monitoring.tracing import HEADER, given_id, traced
 
@@ -37,6 +42,27 @@ def requests(
         except OSError as error:  # no room for a new process's counters: a full disk
             logger.warning("A request is not counted: %s", error)
         return response
+
+    return answer
+
+
+def persons(
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Let a request see as whoever has signed in, once somebody asks who that is.
+
+    The one place for pages and API: both know of nobody but `request.user`.
+    """
+
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        def known() -> Any:
+            user = get_user(request)
+            if user.is_authenticated:
+                sight.see_as(user.pk)
+            return user
+
+        request.user = SimpleLazyObject(known)  # type: ignore[assignment]
+        return get_response(request)
 
     return answer
 

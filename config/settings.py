@@ -4,6 +4,7 @@ from pathlib import Path
 
 import dj_database_url
 from csp.constants import NONE, SELF
+from kombu import Queue
 
 from config import env, logs
 
@@ -33,6 +34,11 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "django_htmx",
     "csp",
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.mfa",
     "benchmarks",
     "api",
     "dashboard",
@@ -41,6 +47,9 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.requests.requests",
     "config.bounds.bounds",
+    # Most of what is sent: nothing of what follows changes what becomes of it.
+    "config.replicas.noting",
+    "api.quick.uploads",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.compression.compression",
@@ -50,9 +59,13 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "config.requests.persons",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "dashboard.kit.hooks.SecondFactorMiddleware",
+    "config.replicas.reading",
     "dashboard.kit.hooks.ButtonAddressMiddleware",
     "dashboard.kit.hooks.BusyMiddleware",
 ]
@@ -82,9 +95,27 @@ TEMPLATES = [
 # checked before use, so that a restarted server costs one reconnect and no error.
 DATABASES = {
     "default": dj_database_url.parse(
-        env.text("DATABASE_URL"), conn_max_age=600, conn_health_checks=True
+        env.text("DATABASE_URL"),
+        engine="config.postgresql",
+        conn_max_age=600,
+        conn_health_checks=True,
     )
 }
+# Who owns the tables, where the role of DATABASE_URL does not: for `prepare` alone.
+OWNER_DATABASE_URL = env.text("OWNER_DATABASE_URL", "")
+
+# A standby of the same PostgreSQL, from which pages and exports are read, and how old
+# it may be. Without one all is read where it is written.
+REPLICA_LAG_S = env.whole_number("REPLICA_LAG_S", 10)
+if _replica := env.text("REPLICA_DATABASE_URL", ""):
+    DATABASES["replica"] = dj_database_url.parse(
+        _replica,
+        engine="config.postgresql",
+        conn_max_age=600,
+        conn_health_checks=True,
+    )
+    # A reader does not wait for a machine that is away: the primary has it all.
+    DATABASES["replica"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 2)
 
 # How long PostgreSQL works for a request, and waits for a lock: then 503.
 WEB_STATEMENT_TIMEOUT_S = env.whole_number("WEB_STATEMENT_TIMEOUT_S", 30)
@@ -100,6 +131,21 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": 5,
     "socket_connect_timeout": 2,
 }
+# A worker without -Q takes both. What nobody waits for, or may take long, is bulk.
+CELERY_TASK_QUEUES = [Queue("interactive"), Queue("bulk")]
+CELERY_TASK_DEFAULT_QUEUE = "interactive"
+CELERY_TASK_ROUTES = {
+    task: {"queue": "bulk"}
+    for task in (
+        "benchmarks.tasks.drain_bulk",
+        "benchmarks.tasks.tell_webhook",
+        "virtlab.publish_version",
+        "virtlab.write_review",
+    )
+}
+# How many processes of a machine's workers take uploads in bulk at once: fewer than
+# there are, so that one is free for those that come alone.
+BULK_PROCESSES = env.whole_number("BULK_PROCESSES", 1)
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True
@@ -143,7 +189,10 @@ STATICFILES_FINDERS = [
     "dashboard.kit.hooks.PlotlyFinder",
 ]
 # Of the packages we serve files from, what no page of ours uses.
-STATICFILES_LEFT_OUT = ["redoc", "rest_framework", "ext", "*es-bundle*"]
+STATICFILES_LEFT_OUT = [
+    *("redoc", "rest_framework", "ext", "*es-bundle*"),
+    *("account/js", "mfa"),  # of allauth
+]
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -163,6 +212,24 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+
+# Sign-in: of allauth its tables, its one way in and its talk with a provider are used;
+# pages, throttle (`labs/throttle`) and what is logged are ours.
+ACCOUNT_ADAPTER = "dashboard.pages.account.adapters.OneWayIn"
+SOCIALACCOUNT_ADAPTER = "dashboard.pages.account.adapters.Provider"
+MFA_ADAPTER = "dashboard.pages.account.adapters.Factors"
+ACCOUNT_RATE_LIMITS = False
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_SIGNUP_FIELDS = ["username*"]
+ACCOUNT_LOGIN_TIMEOUT = 600
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_TOTP_TOLERANCE = 1
+MFA_TOTP_ISSUER = "Virtlab"
+
+# A provider of OpenID Connect, beside passwords; without an issuer there is none.
+OIDC = env.oidc()
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 10
+SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [OIDC.app] if OIDC else []}}
 
 # HTTPS is the reverse proxy's work; behind one, say so with HTTPS=on.
 HTTPS = env.flag("HTTPS", default=False)
@@ -187,6 +254,18 @@ CONTENT_SECURITY_POLICY = {
         "form-action": [SELF],
     }
 }
+
+# Mail goes out where there is a server for it; without one people are given links.
+EMAIL = env.email()
+SITE_URL = EMAIL.site if EMAIL else ""
+EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+EMAIL_TIMEOUT = 20
+if EMAIL:
+    EMAIL_HOST, EMAIL_PORT = EMAIL.host, EMAIL.port
+    EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = EMAIL.user, EMAIL.password
+    EMAIL_USE_TLS, EMAIL_USE_SSL = EMAIL.security == "starttls", EMAIL.security == "tls"
+    DEFAULT_FROM_EMAIL = EMAIL.sender
+PASSWORD_RESET_TIMEOUT = 4 * 3600
 
 # Who makes labs, beside `manage.py create_lab`: nobody else, admins of a lab, or
 # everybody who has an account or a token that may upload.

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 
 from agents import build
 from benchmarks.monitoring import exposition, gauges
+from dashboard.pages.account import sign_in
 
 
 @cache
@@ -55,5 +56,8 @@ urlpatterns = [
     path(f"agent/{build.NAME}", download_agent, name="agent"),
     path(f"agent/{build.NAME}.sha256", show_checksum, name="agent-checksum"),
     path("", include("dashboard.urls")),
+    # What allauth calls them.
+    path("login/", sign_in.SignIn.as_view(), name="account_login"),
+    path("login/second-factor/", sign_in.second_step, name="mfa_authenticate"),
     path("", include("dashboard.moved")),
 ]

@@ -4,6 +4,7 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
+from benchmarks.sight import blind_outside_requests
 from config.bounds import bound_statements, charsets
 from config.celery import app as celery_app
 
@@ -12,4 +13,5 @@ __all__ = ["application", "celery_app"]  # tasks find their broker through the l
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 bound_statements()
+blind_outside_requests()
 application = charsets(get_wsgi_application())

@@ -2,40 +2,52 @@
 
 import argparse
 import os
+import shlex
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 from agents.client import Client, RefusedError, UnreachableError
 from lab import needs
-from lab.boots import KINDS, Visit, chosen, itinerary
+from lab.boots import KINDS, SESSIONS, Visit, chosen, itinerary
 from lab.desk import Desk, write_record
 from lab.errors import LabError
-from lab.images import GUEST, TOWER, image_of, own_sources, pack_agent
+from lab.images import GUEST, TOWER, binary_of, image_of, own_sources, pack_agent
 from lab.laboratory import Laboratory
 from lab.processes import Program
-from lab.results import await_read, found_of, problems, table
+from lab.results import await_read, found_of, problems, said_of, table
 from lab.servers import (
+    ORDER,
     create_study,
     facts_of_machine,
     free_port,
     lab_folder,
+    machine_name,
     server_of,
     versions_here,
 )
 
-REPETITIONS: Final = 3
+REPETITIONS: Final = 10
+REPETITIONS_SHORT: Final = 3
+# Of a network that is kept for measuring (RFC 2544): nobody's machines are in it.
+OURS: Final = "198.18.0.1"
+PEERS: Final = "198.18.0.2"
+PEERS_PORT: Final = 5099
 
 
 def main() -> int:
     """Run the lab; return 1 if a system failed."""
     parser = argparse.ArgumentParser(prog="lab", description=__doc__)
     parser.add_argument("--short", action="store_true", help="the least that tells")
-    parser.add_argument("--repetitions", type=int, default=REPETITIONS)
+    parser.add_argument("--repetitions", type=int, default=0)
+    parser.add_argument("--sessions", type=int, default=0)
+    parser.add_argument("--seed", help="for the order of another lab")
     parser.add_argument("--only", default="", help=f"of {','.join(KINDS)}")
     parser.add_argument("--study", default=time.strftime("lab-%Y%m%d-%H%M%S"))
     parser.add_argument("--record", type=Path, help="keep all uploads in this file")
@@ -75,45 +87,24 @@ def say(text: str) -> None:
 
 def _lab(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     folder, begun_s = lab_folder(environment), time.monotonic()
-    visits = itinerary(options.repetitions, is_short=options.short)
+    seed = options.seed or options.study
+    sessions = options.sessions or (1 if options.short else SESSIONS)
+    visits = itinerary(
+        sessions,
+        options.repetitions or (REPETITIONS_SHORT if options.short else REPETITIONS),
+        Random(seed),
+        is_short=options.short,
+    )
     if options.only:
         visits = chosen(visits, options.only.split(","))
+    order = ORDER.format(sessions=sessions, seed=seed)
     with ExitStack() as stack:
-        given = environment.get("APT_SOURCES")
-        sources = Path(given) if given else own_sources()
-        guest = image_of(GUEST, folder / "images", sources, say)
-        tower = None
-        if not options.short:
-            tower = image_of(TOWER, folder / "images", sources, say)
-        agent = pack_agent(folder)
-        say("asking Virtlab" if "SERVER" in environment else "starting Virtlab")
-        server = stack.enter_context(server_of(environment, folder))
-        desk = Desk(server.url)
-        desk_port = stack.enter_context(desk.opened())
-        time_port = stack.enter_context(_time_server(agent, folder))
-        machine = environment.get("MACHINE", "lab-machine")
-        facts = facts_of_machine(agent, guest.root, folder)
-        laboratory = Laboratory(
-            folder=folder,
-            agent=agent,
-            guest=guest,
-            tower=tower,
-            client=Client(server.url, server.token, patience_s=30),
-            reader=Client(server.url, server.read_token, patience_s=30),
-            token=server.token,
-            study=options.study,
-            machine=machine,
-            session=options.study,
-            desk_port=desk_port,
-            time_port=time_port,
-            beneath=create_study(server, facts, options.study, machine),
-            versions=versions_here(),
-            say=say,
-        )
+        laboratory, desk = _furnished(stack, options, environment, order)
+        say(f"the order is that of SEED={seed}")
         try:
             for visit in visits:
                 names = ", ".join(system.name for system in visit.systems)
-                say(f"{names}: {visit.repetitions} repetitions")
+                say(f"{visit.session_name}, {names}: {visit.repetitions} repetitions")
                 laboratory.visit(visit)
             failures = _judged(laboratory, visits)
         finally:
@@ -123,11 +114,50 @@ def _lab(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
                 write_record(options.record, laboratory.reader, options.study, uploads)
                 say(f"written: {options.record}, {len(uploads)} uploads")
     if "SERVER" in environment:
-        say(f"the results are on {server.url}, study {options.study}")
+        say(f"the results are on {desk.server}, study {options.study}")
     else:
         say(f"to look at the results: VAR={folder / 'product'} make run")
     say(f"{time.monotonic() - begun_s:.0f} s, {len(failures)} failures")
     return 1 if failures else 0
+
+
+def _furnished(
+    stack: ExitStack,
+    options: argparse.Namespace,
+    environment: Mapping[str, str],
+    order: str,
+) -> tuple[Laboratory, Desk]:
+    """Build what is missing, and start what guests and runs speak to."""
+    folder = lab_folder(environment)
+    given = environment.get("APT_SOURCES")
+    sources = Path(given) if given else own_sources()
+    guest = image_of(GUEST, folder / "images", sources, say)
+    tower = None
+    if not options.short:
+        tower = image_of(TOWER, folder / "images", sources, say)
+    agent = pack_agent(folder)
+    say("asking Virtlab" if "SERVER" in environment else "starting Virtlab")
+    server = stack.enter_context(server_of(environment, folder))
+    desk, machine = Desk(server.url), machine_name(environment)
+    facts = facts_of_machine(agent, guest.root, folder)
+    laboratory = Laboratory(
+        folder=folder,
+        agent=agent,
+        guest=guest,
+        tower=tower,
+        client=Client(server.url, server.token, patience_s=30),
+        reader=Client(server.url, server.read_token, patience_s=30),
+        token=server.token,
+        study=options.study,
+        machine=machine,
+        desk_port=stack.enter_context(desk.opened()),
+        time_port=stack.enter_context(_time_server(agent, folder)),
+        peer=stack.enter_context(_network_peer(folder)),
+        beneath=create_study(server, facts, options.study, machine, order),
+        versions=versions_here(),
+        say=say,
+    )
+    return laboratory, desk
 
 
 @contextmanager
@@ -141,6 +171,36 @@ def _time_server(agent: Path, folder: Path) -> Iterator[int]:
         program.stop()
 
 
+@contextmanager
+def _network_peer(folder: Path) -> Iterator[str]:
+    """Give the address of whom the network's rows talk to: our kernel behind a wire of
+    its own, so that this machine reaches it through its network, too."""
+    name = f"vlab{os.getpid()}"[:15]
+    steps = [
+        f"until ip addr add {PEERS}/30 dev peer 2> /dev/null; do sleep 0.05; done",
+        "ip link set lo up",
+        "ip link set peer up",
+        f"exec {shlex.quote(str(binary_of('system', folder)))} serve "
+        f"{PEERS}:{PEERS_PORT}",
+    ]
+    argv = ["unshare", "--net", "sh", "-c", "; ".join(steps)]
+    program = Program(argv, folder / "log/peer.log")
+    try:
+        # The wire goes with the other end's name space.
+        for words in (
+            f"link add {name} type veth peer name peer netns {program.pid}",
+            f"addr add {OURS}/30 dev {name}",
+            f"link set {name} up",
+        ):
+            argv = ["ip", *words.split()]
+            done = subprocess.run(argv, capture_output=True, text=True)
+            if done.returncode != 0:
+                raise LabError(f"ip {words}: {done.stderr.strip()}")
+        yield f"{PEERS}:{PEERS_PORT}"
+    finally:
+        program.stop()
+
+
 def _judged(laboratory: Laboratory, visits: list[Visit]) -> list[str]:
     """Print the table and what is wrong; return the latter."""
     await_read(laboratory.reader, laboratory.study)
@@ -148,7 +208,9 @@ def _judged(laboratory: Laboratory, visits: list[Visit]) -> list[str]:
     named = {system.name: system for visit in visits for system in visit.systems}
     systems = list(named.values())
     reports = laboratory.reports
-    print("\n".join(["", *table(systems, found, reports, laboratory.seconds), ""]))
+    said = said_of(laboratory.reader, laboratory.study).lines()
+    lines = table(systems, found, reports, laboratory.seconds)
+    print("\n".join(["", *lines, "", *said, ""]))
     wrong = problems(systems, found, reports, laboratory.beneath)
     failures = [*laboratory.failures, *wrong]
     for failure in failures:

@@ -1,26 +1,35 @@
-"""The systems of a lab, the processes they run in, and what their agent is told. PURE.
+"""The systems of a lab, the processes they run in, the plan of its visits, and what
+their agent is told. PURE.
 
-Sizes are small: an emulated processor computes twenty times slower than a real one.
+Work is small: an emulated processor is ten to twenty times slower than a real one.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Any, Final
 
 from lab.errors import LabError
 
 CONTAINER: Final = "systemd-nspawn"
-TOOLS: Final = ("virtlab-linpack", "virtlab-memory", "sysbench")
-STEPS: Final = {"virtlab-linpack": 1, "virtlab-memory": 1, "sysbench": 3}
-LIARS_TOOLS: Final = ("virtlab-linpack", "sysbench")
-SIZES: Final = "100,200"
+KERNELS: Final = ("virtlab-linpack", "virtlab-memory", "virtlab-system")
+SYSBENCH: Final = ("cpu", "memory")
+LIARS_KERNELS: Final = ("virtlab-linpack",)
+SIZES: Final = "500"
+FOLDER: Final = "disk"
+# How often a kernel measures each of its rows. What is not emulated is so fast that a
+# single solution would be over before the clock ticked twice.
+ITERATIONS: Final = 1
+ITERATIONS_HERE: Final = 3
 # Nothing of a warm-up round is sent, and each boot would pay for one: our kernels warm
 # up by themselves, and the guests' script has sysbench read from the disk before.
 WORDS: Final = (
-    *("--warm-up", "0"),
+    *("--warm-up", "0", "--order", "random"),
     *("--seconds", "1", "--sizes", SIZES),
-    *("--blocks-kib", "16,1024", "--array-mib", "4"),
+    *("--blocks-kib", "16,256", "--array-mib", "2"),
+    *("--folder", FOLDER, "--file-mib", "8"),
 )
+SESSIONS: Final = 3  # so many let days be told from chance (docs/method.md)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,30 +48,30 @@ class System:
 
 @dataclass(frozen=True, kw_only=True)
 class Boot:
-    """One process (three of the trio) with its systems and how long it may take."""
+    """One process (three of the trio) with its systems.
+
+    ``quiet_s`` is what each system takes to be up where nobody else is at work; the
+    limits of time follow from it and from what boots really took.
+    """
 
     kind: str
     systems: tuple[System, ...]
-    start_s: int
+    quiet_s: float
     is_plan: bool = False
 
-    def turned(self) -> "Boot":
-        """Return it with its systems in the other order."""
-        return replace(self, systems=self.systems[::-1])
 
-
-NATIVE: Final = Boot(kind="native", systems=(System(name="native"),), start_s=60)
+NATIVE: Final = Boot(kind="native", systems=(System(name="native"),), quiet_s=2)
 NSPAWN: Final = Boot(
     kind="container",
     systems=(System(name="container", layers=(CONTAINER,), seen=(CONTAINER,)),),
-    start_s=60,
+    quiet_s=2,
 )
 EMULATED: Final = System(name="qemu", layers=("qemu-tcg",), seen=("qemu-tcg",))
-QEMU: Final = Boot(kind="qemu", systems=(EMULATED,), start_s=120)
+QEMU: Final = Boot(kind="qemu", systems=(EMULATED,), quiet_s=12)
 KVM: Final = Boot(
     kind="kvm",
     systems=(System(name="kvm", layers=("qemu-tcg", "kvm"), seen=("kvm",)),),
-    start_s=300,
+    quiet_s=35,
 )
 XEN: Final = Boot(
     kind="xen",
@@ -72,7 +81,7 @@ XEN: Final = Boot(
         ),
         System(name="xen-pvh", layers=("qemu-tcg", "xen-pvh"), seen=("xen-pvh",)),
     ),
-    start_s=420,
+    quiet_s=50,
 )
 LIAR: Final = Boot(
     kind="liar",
@@ -84,7 +93,7 @@ LIAR: Final = Boot(
             options=("clock=counts instructions",),
         ),
     ),
-    start_s=180,
+    quiet_s=20,
 )
 TRIO: Final = Boot(
     kind="trio",
@@ -92,46 +101,64 @@ TRIO: Final = Boot(
         System(name=f"slot-{slot}", layers=("qemu-tcg",), seen=("qemu-tcg",))
         for slot in (1, 2, 3)
     ),
-    start_s=240,
+    quiet_s=20,
     is_plan=True,
 )
 
 MEASURED: Final = (NATIVE, NSPAWN, QEMU, KVM, XEN)
 SHORT: Final = (NATIVE, NSPAWN, QEMU)
+HERE: Final = frozenset(boot.kind for boot in (NATIVE, NSPAWN))
 KINDS: Final = tuple(boot.kind for boot in (*MEASURED, TRIO, LIAR))
-TWO_PASSES: Final = 4
-"""From so many repetitions on, half of them are done there and half back again."""
+LIARS_REPETITIONS: Final = 2
 
 
 @dataclass(frozen=True)
 class Visit:
-    """A boot in its place of the order, with the repetitions that are run in it."""
+    """A boot in its place of the plan, with the repetitions that are run in it."""
 
     boot: Boot
     repetitions: int
+    session: int = 1
 
     @property
     def systems(self) -> tuple[System, ...]:
         return self.boot.systems
 
+    @property
+    def session_name(self) -> str:
+        return f"session {self.session}"
 
-def itinerary(repetitions: int, *, is_short: bool) -> list[Visit]:
-    """Return all boots in order: there, those that come once, and back again.
 
-    A machine that slowly gets warmer or busier meets all systems alike that way.
+def itinerary(
+    sessions: int, repetitions: int, chance: Random, *, is_short: bool
+) -> list[Visit]:
+    """Return the lab's plan: in each session every boot anew, in an order of its own.
+
+    What costs no boot is visited twice in a session, with half of its repetitions, so
+    that a machine that gets warmer or busier meets native and container alike. Guests
+    that run together and the liar come once, behind the system they are set beside.
     """
-    boots = SHORT if is_short else MEASURED
-    once = [] if is_short else [Visit(TRIO, repetitions)]
-    once.append(Visit(LIAR, 1 if is_short else 2))
-    if repetitions < TWO_PASSES:
-        return [*(Visit(boot, repetitions) for boot in boots), *once]
-    there = repetitions // 2
-    back = [boot.turned() for boot in reversed(boots)]
-    return [
-        *(Visit(boot, there) for boot in boots),
-        *once,
-        *(Visit(boot, repetitions - there) for boot in back),
-    ]
+    visits: list[Visit] = []
+    for session in range(1, sessions + 1):
+        boots = [
+            _in_any_order(boot, chance) for boot in (SHORT if is_short else MEASURED)
+        ]
+        pieces = []
+        for boot in boots:
+            half = repetitions // 2 if boot.kind in HERE else 0
+            parts = (half, repetitions - half)
+            pieces += [Visit(boot, part, session) for part in parts if part]
+        chance.shuffle(pieces)
+        visits += pieces
+        if session == 1:
+            visits += [] if is_short else [Visit(TRIO, repetitions, session)]
+            visits.append(Visit(LIAR, 1 if is_short else LIARS_REPETITIONS, session))
+    return visits
+
+
+def _in_any_order(boot: Boot, chance: Random) -> Boot:
+    systems = tuple(chance.sample(boot.systems, len(boot.systems)))
+    return replace(boot, systems=systems)
 
 
 def chosen(visits: Iterable[Visit], kinds: Sequence[str]) -> list[Visit]:
@@ -144,13 +171,13 @@ def chosen(visits: Iterable[Visit], kinds: Sequence[str]) -> list[Visit]:
     return [visit for visit in visits if visit.boot.kind in kinds]
 
 
-def tools_of(system: System) -> tuple[str, ...]:
-    return LIARS_TOOLS if system.name == "liar" else TOOLS
-
-
 def runs_of(system: System, repetitions: int) -> int:
     """Return how many runs a visit is to upload: each start of a program is one."""
-    return repetitions * sum(STEPS[tool] for tool in tools_of(system))
+    return repetitions * (len(_kernels_of(system)) + len(SYSBENCH))
+
+
+def _kernels_of(system: System) -> tuple[str, ...]:
+    return LIARS_KERNELS if system.name == "liar" else KERNELS
 
 
 def note_of(system: System) -> str:
@@ -159,16 +186,23 @@ def note_of(system: System) -> str:
 
 
 def measure_words(
+    visit: Visit,
     system: System,
-    repetitions: int,
     *,
-    session: str,
+    peer: str,
     beneath: tuple[str, ...],
     versions: dict[str, str],
 ) -> list[str]:
-    """Return the words of `run`. ``beneath``: what this machine itself stands on."""
-    words = ["run", *tools_of(system), "--repetitions", str(repetitions), *WORDS]
-    words += ["--session", session, "--note", note_of(system)]
+    """Return the words of `run`.
+
+    ``peer``: whom the network's rows talk to; ``beneath``: what this machine itself
+    stands on.
+    """
+    words = ["run", *_kernels_of(system), f"sysbench:{','.join(SYSBENCH)}"]
+    words += ["--repetitions", str(visit.repetitions), *WORDS, "--peer", peer]
+    iterations = ITERATIONS_HERE if visit.boot.kind in HERE else ITERATIONS
+    words += ["--iterations", str(iterations)]
+    words += ["--session", visit.session_name, "--note", note_of(system)]
     return words + system_words(system, beneath, versions)
 
 
@@ -187,15 +221,19 @@ def system_words(
 
 
 def plan_document(
-    study: str, system: int, slots: int, repetitions: int
+    study: str, system: int, slots: int, repetitions: int, pace: float
 ) -> dict[str, Any]:
-    """Return the plan by which guests run LINPACK together."""
+    """Return the plan by which guests run LINPACK together.
+
+    ``pace``: how much longer than on a quiet machine everything takes.
+    """
+    linpack = {"sizes": SIZES, "iterations": ITERATIONS}
     return {
         "study": study,
         "title": f"LINPACK in {slots} guests at once",
         "systems": [{"system": system, "slots": slots}],
-        "tools": [{"tool": "virtlab-linpack", "options": {"sizes": SIZES}}],
+        "tools": [{"tool": "virtlab-linpack", "options": linpack}],
         "scenarios": [{"kind": "parallel", "vms": slots}],
         "repetitions": repetitions,
-        "budget_s": 60 + 60 * (repetitions + 1),
+        "budget_s": round(pace * (120 + 60 * (repetitions + 1))),
     }

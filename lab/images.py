@@ -23,7 +23,8 @@ from lab.errors import LabError
 ROOT: Final = Path(__file__).resolve().parent.parent
 FILES: Final = ROOT / "lab" / "files"
 BUILD_S: Final = 1800
-KERNELS: Final = ("linpack", "memory")
+KERNELS: Final = ("linpack", "memory", "system")
+RAW_MIB: Final = 64
 FLAGS: Final = ("-O2", "-std=c99", "-static")
 COMMON: Final = ("python3", "iproute2", "kmod", "procps")
 
@@ -180,9 +181,29 @@ def write_disk(folder: Path) -> Path:
     return path
 
 
+def write_raw(path: Path) -> Path:
+    """Write a new file system that a machine has as its raw disk, all of it there:
+    no block shall be looked for when it is written first."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        for _ in range(RAW_MIB):
+            file.write(bytes(1024 * 1024))
+        os.fsync(file.fileno())
+    # Without `nodiscard` the zeros were given back to the disk of this machine.
+    how = "nodiscard,lazy_itable_init=0,lazy_journal_init=0"
+    argv = ["mke2fs", "-q", "-F", "-t", "ext4", "-E", how, str(path)]
+    _run(argv, path.with_suffix(".log"), {})
+    return path
+
+
 def agents_files(agent: Path) -> dict[str, Path]:
     """Return what every system that measures is given."""
     return {"virtlab-agent.pyz": agent, "clock.py": FILES / "clock.py"}
+
+
+def binary_of(kernel: str, folder: Path) -> Path:
+    """Return where `pack_agent` lays a kernel's program."""
+    return folder / "binaries" / f"{kernel}-linux-x86_64"
 
 
 def pack_agent(folder: Path) -> Path:
@@ -197,7 +218,7 @@ def pack_agent(folder: Path) -> Path:
     commands = [
         [
             *("gcc", *FLAGS, "-s", f'-DVIRTLAB_FLAGS="{words}"'),
-            *("-o", str(binaries / f"{kernel}-linux-x86_64")),
+            *("-o", str(binary_of(kernel, folder))),
             str(ROOT / "agents" / "kernels" / f"{kernel}.c"),
         ]
         for kernel in KERNELS

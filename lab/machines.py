@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lab.boots import FOLDER
+
 # Scripts name eth0 (net.ifnames=0); with -no-reboot a kernel that panics ends QEMU.
 INIT: Final = "rw init=/virtlab/init net.ifnames=0 quiet panic=-1"
 SVM: Final = "qemu64,+svm,+npt"  # `max` crashes Xen's dom0
@@ -35,11 +37,16 @@ xenstore-write "$XENBUS_PATH/physical-device" "$(stat -L -c %t:%T "$device")" \\
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """A QEMU machine: disks in order, of which the first is its root."""
+    """A QEMU machine: disks in order, of which the first is its root.
+
+    Nothing is written to them; what is to be measured is the ``raw`` disk behind them,
+    past all that this machine keeps in its memory.
+    """
 
     kernel: str
     initrd: str
     disks: tuple[str, ...]
+    raw: str = ""
     memory_mib: int = 512
     accel: str = "tcg"
     cpu: str = "qemu64"
@@ -64,6 +71,8 @@ def qemu(machine: Machine) -> list[str]:
         argv += ["-append", f"console=ttyS0 {root}"]
     for disk in machine.disks:
         argv += ["-drive", f"file={disk},if=virtio,format=raw,snapshot=on"]
+    if machine.raw:
+        argv += ["-drive", f"file={machine.raw},if=virtio,format=raw,cache=none"]
     argv += ["-nic", f"user,model=virtio-net-pci,net={machine.network}"]
     return [*argv, *machine.more]
 
@@ -78,7 +87,8 @@ extra = "console=hvc0 root=/dev/xvda {INIT}"
 memory = 384
 vcpus = 1
 disk = [ "{_xen_disk("xvda", "rw", "/dev/vdc")}",
-         "{_xen_disk("xvdb", "ro", "/dev/loop0")}" ]
+         "{_xen_disk("xvdb", "ro", "/dev/loop0")}",
+         "{_xen_disk("xvdc", "rw", "/dev/vdd")}" ]
 vif = [ "bridge=xenbr0,script=/run/job/vif" ]
 on_poweroff = "destroy"
 on_reboot = "destroy"
@@ -120,10 +130,12 @@ def bare(root: str, job: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a guest stands in its network; nothing for who shares the machine's."""
+    """Where a guest stands in its network, and its raw disk; nothing for who shares
+    the machine's."""
 
     address: str = ""
     gateway: str = ""
+    disk: str = ""
 
 
 @dataclass(frozen=True)
@@ -144,7 +156,9 @@ def measuring(
     enroll += ["--study", enrolment.study, "--host", enrolment.machine]
     enroll += ["--time-server", enrolment.time_server]
     clock = f"python3 clock.py check {enrolment.time_server} {CLOCK_S}"
-    done = [f"{AGENT} {shlex.join(enroll)} < token", clock, WARM_UP]
+    done = [f"mkdir -p {FOLDER}"]
+    done += [f"mount {place.disk} {FOLDER}"] if place.disk else []
+    done += [f"{AGENT} {shlex.join(enroll)} < token", clock, WARM_UP]
     done += [f"{AGENT} {shlex.join(command)}" for command in commands]
     network = []
     if place.address:

@@ -15,6 +15,7 @@ PACKAGES: Final = {
     "systemd-nspawn": "systemd-container",
     "gcc": "gcc libc6-dev",
     "unshare": "util-linux",
+    "ip": "iproute2",
 }
 
 Which = Callable[[str], str | None]

@@ -3,6 +3,7 @@
 `read_console` is PURE: what systems said on their consoles.
 """
 
+import math
 import os
 import queue
 import re
@@ -17,6 +18,7 @@ from typing import Final, NamedTuple
 
 END_S: Final = 20
 LAST_LINES: Final = 15
+_LONGEST_WAIT_S: Final = 60.0
 _UP: Final = re.compile(r"lab: (\S+) is up$")
 _DONE: Final = re.compile(r"lab: (\S+) is done$")
 _MOMENT: Final = re.compile(r"lab: clock (opens|begins|ends|closes)$")
@@ -42,6 +44,7 @@ class Program:
         log.parent.mkdir(parents=True, exist_ok=True)
         self.log = log
         self.begun_s = time.monotonic()
+        self.deadline_s = math.inf
         self.lines: list[Line] = []
         self.new: queue.SimpleQueue[Line | None] = queue.SimpleQueue()
         self._process = subprocess.Popen(
@@ -72,12 +75,16 @@ class Program:
                 self.new.put(line)
         self.new.put(None)
 
-    def lines_until(self, deadline_s: float) -> Iterator[Line]:
-        """Give its lines as they come, to its end; raise TimeoutError at the limit."""
+    def follow(self) -> Iterator[Line]:
+        """Give its lines as they come, to its end; raise TimeoutError at the deadline,
+        which whoever reads them may put off."""
         while True:
+            left_s = self.deadline_s - time.monotonic()
             try:
-                line = self.new.get(timeout=max(0.0, deadline_s - time.monotonic()))
+                line = self.new.get(timeout=min(max(0.0, left_s), _LONGEST_WAIT_S))
             except queue.Empty:
+                if time.monotonic() < self.deadline_s:
+                    continue
                 raise TimeoutError from None
             if line is None:
                 self._process.wait()
@@ -88,6 +95,10 @@ class Program:
         """The end of what it said, and where all of it stands."""
         last = [line.text for line in self.lines[-count:]]
         return [f"  the end of {self.log}:", *(f"    {text}" for text in last)]
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     @property
     def exit_code(self) -> int | None:

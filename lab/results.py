@@ -15,6 +15,7 @@ READ_S: Final = 180
 # So wrong the liar has to be at least, and so right the time server (docs/lab.md).
 LIE: Final = 0.1
 TRUE: Final = 0.02
+VERDICTS: Final = ("slower", "faster", "equivalent")
 HEAD: Final = (
     "system",
     "layers detected",
@@ -42,14 +43,24 @@ class Found:
 
 
 def await_read(client: Client, study: str) -> None:
-    """Wait until the server has read all that was uploaded, and judged the clocks."""
-    end_s = time.monotonic() + READ_S
-    while client.get("health/")["outbox"]["waiting"] or not all(
-        cell["clock_trust"] for cell in client.get_all("cells/", study=study)
-    ):
+    """Wait until the server has read all that was uploaded, and judged the clocks.
+
+    As long as it goes on with them it has time.
+    """
+    least, end_s = None, 0.0
+    while left := _unread(client, study):
+        if least is None or left < least:
+            least, end_s = left, time.monotonic() + READ_S
         if time.monotonic() > end_s:
-            raise LabError(f"The server did not read everything within {READ_S} s.")
+            raise LabError(f"The server read nothing more within {READ_S} s.")
         time.sleep(0.5)
+
+
+def _unread(client: Client, study: str) -> int:
+    """Return how many uploads and clocks the server has not looked at."""
+    waiting = int(client.get("health/")["outbox"]["waiting"])
+    cells = client.get_all("cells/", study=study)
+    return waiting + sum(not cell["clock_trust"] for cell in cells)
 
 
 def found_of(client: Client, study: str, visits: Iterable[Visit]) -> dict[str, Found]:
@@ -86,6 +97,44 @@ def _is_of(cell: dict[str, Any], name: str) -> bool:
     slot = name.partition("slot-")[2]
     is_alone = cell["scenario"] == "single"
     return is_alone if not slot else not is_alone and cell["slot"] == slot
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the server says of a lab's comparison."""
+
+    single: int
+    native: int
+    """Of so many native cells so many have one figure (no two speeds)."""
+    verdicts: Mapping[str, tuple[int, int]]
+    """Of each component: how many ratios have a verdict, and how many there are."""
+
+    def lines(self) -> list[str]:
+        share = self.single / self.native if self.native else 0.0
+        parts = [f"{name} {n} of {all_}" for name, (n, all_) in self.verdicts.items()]
+        return [
+            f"native: {self.single} of {self.native} cells have a single figure "
+            f"({share:.0%})",
+            f"verdicts: {', '.join(parts) or 'none'}",
+        ]
+
+
+def said_of(client: Client, study: str) -> Said:
+    """Return how many single figures and verdicts there are, once flags are found."""
+    rows = list(client.get_all("comparisons/", study=study))
+    native = [row for row in rows if row["state"] == "native"]
+    paired = [row for row in rows if row["state"] == "paired"]
+    of_component: dict[str, list[bool]] = {}
+    for row in paired:
+        is_system = row["tool"] == "virtlab-system" and row["component"] == "CPU"
+        component = "system" if is_system else row["component"]
+        has_verdict = row["verdict"] in VERDICTS
+        of_component.setdefault(component, []).append(has_verdict)
+    return Said(
+        sum(row["value"] is not None for row in native),
+        len(native),
+        {name: (sum(all_), len(all_)) for name, all_ in sorted(of_component.items())},
+    )
 
 
 def problems(

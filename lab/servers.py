@@ -5,6 +5,8 @@ Study and machine are written to it before anything runs.
 
 import json
 import os
+import platform
+import re
 import shutil
 import socket
 import subprocess
@@ -34,7 +36,11 @@ NOTE: Final = (
     "KVM's and Xen's on an emulated one that has AMD-V, so that their figures show "
     "that the chain works, not which hypervisor is faster. Native and container "
     "share this machine's kernel, and all share one user space (Debian {codename}) and "
-    "the same static programs. {beneath}"
+    "the same static programs. {order} {beneath}"
+)
+ORDER: Final = (
+    "In each of {sessions} sessions the guests were booted anew, systems and programs "
+    "in orders drawn by chance (seed {seed}); the machine was not booted in between."
 )
 
 
@@ -60,7 +66,9 @@ def server_of(environment: Mapping[str, str], folder: Path) -> Iterator[Server]:
     program = Program(
         [sys.executable, "-m", "running.supervisor"],
         folder / "product.log",
-        {**environment, "PORT": str(port), "VAR": str(var)},
+        # Without the published studies: the recorded lab among them is of a machine
+        # that may be called as this one.
+        {**environment, "PORT": str(port), "VAR": str(var), "REFERENCE": "off"},
     )
     try:
         _await_ready(program, var)
@@ -73,8 +81,9 @@ def server_of(environment: Mapping[str, str], folder: Path) -> Iterator[Server]:
 
 
 def _await_ready(program: Program, var: Path) -> None:
+    program.deadline_s = program.begun_s + READY_S
     try:
-        for line in program.lines_until(time.monotonic() + READY_S):
+        for line in program.follow():
             if line.text.startswith("ready: "):
                 return
         what = f"ended with exit code {program.exit_code} before it was ready."
@@ -100,6 +109,15 @@ def lab_folder(environment: Mapping[str, str] = os.environ) -> Path:
     return (ROOT / (environment.get("LAB") or "var/lab")).absolute()
 
 
+def machine_name(environment: Mapping[str, str] = os.environ) -> str:
+    """Return what this machine is called on the server: $MACHINE, or after its name.
+
+    Two machines of one name would be taken for one, and its baselines for doubtful.
+    """
+    own = re.sub(r"[^a-z0-9]+", "-", platform.node().lower()).strip("-")
+    return environment.get("MACHINE") or f"lab-{own or 'machine'}"[:50].rstrip("-")
+
+
 def facts_of_machine(agent: Path, root: Path, folder: Path) -> dict[str, Any]:
     """Return what the agent finds out about this machine in the guests' own root."""
     start = "cd /mnt && exec python3 virtlab-agent.pyz detect --json\n"
@@ -114,7 +132,7 @@ def facts_of_machine(agent: Path, root: Path, folder: Path) -> dict[str, Any]:
 
 
 def create_study(
-    server: Server, facts: dict[str, Any], slug: str, machine: str
+    server: Server, facts: dict[str, Any], slug: str, machine: str, order: str
 ) -> tuple[str, ...]:
     """Write study and machine to the server; return what this machine stands on."""
     layers = tuple(facts["platform"]["layers"])
@@ -134,7 +152,7 @@ def create_study(
             "slug": slug,
             "title": TITLE,
             "published": time.strftime("%Y-%m-%d"),
-            "note": NOTE.format(codename=codename(), beneath=beneath),
+            "note": NOTE.format(codename=codename(), order=order, beneath=beneath),
             "visibility": "public",
         }
     )

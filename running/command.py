@@ -21,7 +21,7 @@ from running.embedded import Services
 from running.errors import ServiceError
 from running.folders import HeldLock, VarFolder
 from running.options import Options, child_environment
-from running.postgres import DATABASE, PORT, USER
+from running.postgres import DATABASE, OWNER, PORT
 from running.processes import ROOT
 
 ALONE = "--alone"
@@ -51,16 +51,19 @@ def environment(options: Options, alone: bool) -> Iterator[dict[str, str]]:
 def _surroundings(options: Options, services: Services) -> dict[str, str]:
     """Return what the product's, PostgreSQL's and Python's commands need."""
     postgres = services.postgres
-    surroundings = child_environment(options, services.environment(), os.environ)
+    surroundings = child_environment(
+        options, services.environment() | services.owner(), os.environ
+    )
     programs = [str(postgres.bin), str(Path(sys.executable).parent)]
     return {
         **surroundings,
         "PATH": os.pathsep.join([*programs, surroundings.get("PATH", os.defpath)]),
         "PGHOST": str(postgres.socket_folder),
         "PGPORT": str(PORT),
-        "PGUSER": USER,
+        # Shown all, as a backup has to be.
+        "PGUSER": OWNER,
         "PGDATABASE": DATABASE,
-        "PGPASSWORD": postgres.password(USER),
+        "PGPASSWORD": postgres.password(OWNER),
     }
 
 

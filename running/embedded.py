@@ -13,7 +13,7 @@ from pathlib import Path
 
 from running.errors import ServiceError
 from running.folders import VarFolder
-from running.postgres import Postgres
+from running.postgres import OWNER, Postgres
 from running.servers import step
 from running.valkey import Valkey
 
@@ -48,6 +48,10 @@ class Services:
         """Stop the broker, then the database."""
         self.valkey.stop(hurried)
         self.postgres.stop(hurried)
+
+    def owner(self) -> dict[str, str]:
+        """Return the variable for what makes and changes tables, and nothing else."""
+        return {"OWNER_DATABASE_URL": self.postgres.url(OWNER)}
 
     def environment(self) -> dict[str, str]:
         """Return the variables with which the product finds these servers."""

@@ -30,6 +30,10 @@ from running.servers import Server, step, wheel_folder
 
 PORT = 5432  # names the socket only; nothing listens on a port
 USER = DATABASE = "virtlab"
+OWNER = "virtlab_owner"
+"""Owns the tables, and makes and changes them."""
+ALL_SEEING = "virtlab_all"
+"""Who sees all rows and owns nothing: `USER`, while it works for no request."""
 VERSION = "18"
 SUPERUSER = "postgres"
 
@@ -40,7 +44,7 @@ SETTINGS = {
     "synchronous_commit": "on",
     "full_page_writes": "on",
     "max_connections": "100",
-    "shared_buffers": "256MB",
+    "shared_buffers": "128MB",
     "work_mem": "16MB",
     "maintenance_work_mem": "128MB",
     "effective_cache_size": "1GB",
@@ -141,34 +145,62 @@ class Postgres(Server):
         return PGconn.ping(host.encode()) == Ping.OK
 
     def check(self) -> None:
-        """Make the application's role and database, then refuse unsafe settings."""
-        self._make_role_and_database()
+        """Make the roles and the database, then refuse unsafe settings."""
+        self._make_roles_and_database()
         # As the application: settings can be made for one role alone.
-        with self.connect() as connection:
+        with self.connect(USER) as connection:
             durability.require_durable_database(connection, checksums=True)
 
-    def _make_role_and_database(self) -> None:
-        role, database = sql.Identifier(USER), sql.Identifier(DATABASE)
+    def _make_roles_and_database(self) -> None:
         with self.connect(user=SUPERUSER, database="postgres") as connection:
-            is_known = _is_there(
-                connection, "select from pg_roles where rolname = %s", USER
-            )
-            connection.execute(
-                sql.SQL("{} role {} with login createdb password {}").format(
-                    sql.SQL("alter" if is_known else "create"),
-                    role,
-                    sql.Literal(self.password(USER)),
+            for name in (OWNER, USER):
+                is_known = _is_there(
+                    connection, "select from pg_roles where rolname = %s", name
                 )
-            )
+                connection.execute(
+                    sql.SQL(
+                        "{} role {} with login nosuperuser nocreaterole nocreatedb"
+                        " nobypassrls password {}"
+                    ).format(
+                        sql.SQL("alter" if is_known else "create"),
+                        sql.Identifier(name),
+                        sql.Literal(self.password(name)),
+                    )
+                )
+            if not _is_there(
+                connection, "select from pg_roles where rolname = %s", ALL_SEEING
+            ):
+                connection.execute(
+                    sql.SQL(
+                        "create role {0} with nologin bypassrls; grant {0} to {1}"
+                    ).format(sql.Identifier(ALL_SEEING), sql.Identifier(USER))
+                )
             if not _is_there(
                 connection, "select from pg_database where datname = %s", DATABASE
             ):
                 connection.execute(
-                    sql.SQL("create database {} owner {}").format(database, role)
+                    sql.SQL("create database {} owner {}").format(
+                        sql.Identifier(DATABASE), sql.Identifier(OWNER)
+                    )
+                )
+        with self.connect(user=SUPERUSER) as connection:
+            # Of an older version, under which one role was all; `prepare` grants it
+            # what it needs.
+            if _is_there(
+                connection,
+                "select from pg_shdepend where deptype = 'o'"
+                " and refclassid = 'pg_authid'::regclass"
+                " and refobjid = (select oid from pg_roles where rolname = %s)",
+                USER,
+            ):
+                connection.execute(
+                    sql.SQL("reassign owned by {} to {}").format(
+                        sql.Identifier(USER), sql.Identifier(OWNER)
+                    )
                 )
 
     def connect(
-        self, user: str = USER, database: str = DATABASE
+        self, user: str = OWNER, database: str = DATABASE
     ) -> "psycopg.Connection[tuple[object, ...]]":
         """Open a session; each statement is a transaction of its own."""
         try:
@@ -191,10 +223,10 @@ class Postgres(Server):
         """Return the password of a role, made at the first request."""
         return self.folder.secret(f"{user}-password")
 
-    def url(self) -> str:
-        password = quote(self.password(USER), safe="")
+    def url(self, user: str = USER) -> str:
+        password = quote(self.password(user), safe="")
         host = quote(str(self.socket_folder), safe="")
-        return f"postgresql://{USER}:{password}@/{DATABASE}?host={host}"
+        return f"postgresql://{user}:{password}@/{DATABASE}?host={host}"
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ GONE_S = 60  # a killed supervisor's servers stop by themselves; a busy machine 
 # Of the starter's environment: it would lead to the starter's own servers.
 NOT_ITS = {
     "DATABASE_URL",
+    "OWNER_DATABASE_URL",
     "REDIS_URL",
     "SECRET_KEY",
     "VIRTLAB_VAR",

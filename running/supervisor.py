@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ class Supervisor:
         self.supervision = supervision
         self.folder = VarFolder(options.var)
         self.environment: dict[str, str] = {}
+        self.owner: dict[str, str] = {}
         self.servers: list[Server] = []
         self.upload_token = options.var / "upload-token"
         self.begun = time.monotonic()
@@ -91,6 +93,7 @@ class Supervisor:
         }
         if services:
             own |= services.environment()
+            self.owner = services.owner()
             self.servers = [services.valkey, services.postgres]
         else:
             for advice in durability.check(
@@ -98,6 +101,9 @@ class Supervisor:
             ):
                 say(advice)
         self.environment = child_environment(self.options, own, os.environ)
+        # For `prepare` alone: whoever owns the tables sees all rows.
+        if url := self.environment.pop("OWNER_DATABASE_URL", ""):
+            self.owner = self.owner or {"OWNER_DATABASE_URL": url}
 
     def _secret_key(self) -> str:
         return os.environ.get("SECRET_KEY") or self.folder.secret("secret-key")
@@ -105,7 +111,8 @@ class Supervisor:
     def _prepare(self) -> None:
         """Migrate, collect static files, make the first lab: idempotent and quick."""
         say("preparing the database")
-        child = Child(self._program("prepare", *manage("prepare")))
+        program = self._program("prepare", *manage("prepare"))
+        child = Child(replace(program, environment=self.environment | self.owner))
         self.supervision.begin(child)
         if self.supervision.finish(PREPARE_S) != 0:
             raise ServiceError(

@@ -1,6 +1,6 @@
 """A small cast for every test: two labs, their agents and tokens, one study."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from math import inf
@@ -10,18 +10,23 @@ from typing import Any
 import hypothesis
 import pytest
 import redis
+from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.db import connection
 
-from benchmarks import broker
+from benchmarks import broker, row_security, sight
 from benchmarks.labs import tokens
 from benchmarks.models import Agent, Host, Lab, Membership, Study, Version
-from benchmarks.studies import checking
+from benchmarks.studies import checking, data_versions
 from benchmarks.uploads import intake, processing
 from tests import documents, publishing, reference
 
 # How long an example takes tells how busy a machine is, not whether the code is right.
 hypothesis.settings.register_profile("virtlab", deadline=None)
 hypothesis.settings.load_profile("virtlab")
+
+
+ROLE = ("USER", "PASSWORD")
 
 
 @pytest.hookimpl(trylast=True)  # when what is not wanted is left out
@@ -45,6 +50,64 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return browsers[item.path] // 2 + 0.5 if item.path in browsers else inf
 
     items.sort(key=turn)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Let no request that a test began, and did not end, be the next test's.
+
+    Tests see all outside of requests: a test that imports `config.wsgi` makes its
+    process one that does not.
+    """
+    sight.forget()
+    sight._outside = sight.EVERYTHING
+
+
+@pytest.fixture(scope="session")
+def _owner(django_db_blocker: Any) -> Iterator[None]:
+    """Make and remove the database as the owner of its tables, as `prepare` does."""
+    with django_db_blocker.unblock(), row_security.as_owner():
+        yield
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    _owner: None, django_db_setup: None, django_db_blocker: Any
+) -> Iterator[None]:
+    """Run every test as the role that the product runs as."""
+    session: Any = connection
+    owner = session.settings_dict
+    with django_db_blocker.unblock():
+        row_security.secure()
+        # Some tests empty tables, or let PostgreSQL forget what is in them.
+        with session.cursor() as cursor:
+            cursor.execute(
+                "GRANT TRUNCATE, MAINTAIN ON ALL TABLES IN SCHEMA public"
+                f" TO {settings.DATABASES['default']['USER']}, {sight.ALL_SEEING}"
+            )
+        operations = type(session.ops)
+        empty = operations.execute_sql_flush
+        product: Any = settings.DATABASES["default"]
+        own = {name: product[name] for name in ROLE}
+        connection.close()
+        session.settings_dict = {**owner, **own}
+        # Asked once a process: whichever test comes first would have a query more.
+        data_versions._relations()
+        data_versions.telling_tables()
+
+    def empty_as_owner(self: Any, statements: list[str]) -> None:
+        """End a test that commits: nobody but the owner empties tables."""
+        with row_security.as_owner():
+            empty(self, statements)
+
+    # Of the class: a test that drives a browser has a connection of its own.
+    operations.execute_sql_flush = empty_as_owner
+    yield
+    operations.execute_sql_flush = empty
+    pytest_runtest_setup()
+    with django_db_blocker.unblock():
+        connection.close()
+        session.settings_dict = owner
 
 
 @pytest.fixture

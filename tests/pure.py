@@ -11,10 +11,12 @@ MARKS = (
     "django_db",
     "product",
     "browser",
+    "citus",
     "compose",
     "prometheus",
     "proof",
     "tex",
+    "wine",
 )
 
 

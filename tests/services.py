@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from running import embedded
+from running.postgres import OWNER, SUPERUSER
 
 _stack = ExitStack()
 
@@ -21,7 +22,10 @@ def _start() -> None:
         return
     folder = _stack.enter_context(tempfile.TemporaryDirectory(prefix="virtlab-tests-"))
     running = _stack.enter_context(embedded.services(Path(folder) / "var"))
-    os.environ.update(running.environment())
+    os.environ.update(running.environment() | running.owner())
+    with running.postgres.connect(SUPERUSER) as connection:
+        # For the tests' own databases.
+        connection.execute(f"alter role {OWNER} createdb")
     atexit.register(_stack.close)
 
 

@@ -81,7 +81,6 @@ PURE = (
     "dashboard.charts.sketch",
     "dashboard.exports.escaping",
     "dashboard.exports.records",
-    "dashboard.pages.upload.archives",
     "dashboard.kit.upload_text",
 )
 # Pure as well, but for the language of the page, which is Django's to know.

@@ -8,6 +8,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from running.postgres import ALL_SEEING, DATABASE, OWNER, USER
 from running.processes import ROOT
 
 FOLDER = ROOT / "deploy/kubernetes"
@@ -27,8 +28,8 @@ def documents() -> Iterator[Document]:
 ALL = list(documents())
 WORKLOADS = [it for it in ALL if it["kind"] in ("Deployment", "StatefulSet", "Job")]
 PODS = {it["metadata"]["name"]: it["spec"]["template"] for it in WORKLOADS}
-DATABASE = {"cnpg.io/cluster": "database"}
-LABELS = [*(pod["metadata"]["labels"] for pod in PODS.values()), DATABASE]
+SERVERS = {"cnpg.io/cluster": "database"}
+LABELS = [*(pod["metadata"]["labels"] for pod in PODS.values()), SERVERS]
 
 
 def named(kind: str, name: str) -> Document:
@@ -141,10 +142,33 @@ def test_settings_and_secrets_are_named_and_never_written_down():
                 {"configMapRef": {"name": settings["name"]}},
                 {"secretRef": {"name": "secrets"}},
             ]
-            for variable in container["env"]:
-                # The operator names it so: of the cluster, for the application.
-                assert variable["valueFrom"]["secretKeyRef"]["name"] == "database-app"
+            taken = {
+                variable["name"]: variable["valueFrom"]["secretKeyRef"]["name"]
+                for variable in container["env"]
+                if "valueFrom" in variable
+            }
+            # The operator names it so: of the cluster, for who owns the tables.
+            owner = {"OWNER_DATABASE_URL": "database-app"} if name == "prepare" else {}
+            assert taken == {"DATABASE_PASSWORD": "database-product", **owner}
     assert "create secret generic secrets" in operations
+    assert "create secret generic database-product" in operations
+
+
+def test_the_product_owns_no_table_and_is_led_to_the_database_as_its_own_role():
+    spec = named("Cluster", "database")["spec"]
+    roles = {role["name"]: role for role in spec["managed"]["roles"]}
+
+    assert spec["bootstrap"]["initdb"]["owner"] == OWNER
+    assert roles[USER]["inRoles"] == [ALL_SEEING]
+    assert not roles[USER].get("bypassrls")
+    assert roles[ALL_SEEING]["bypassrls"]
+    assert not roles[ALL_SEEING]["login"]
+    for name in PRODUCT:
+        for container in containers(PODS[name]):
+            given = {it["name"]: it.get("value") for it in container["env"]}
+            assert given["DATABASE_URL"] == (
+                f"postgresql://{USER}:$(DATABASE_PASSWORD)@database-rw:5432/{DATABASE}"
+            )
 
 
 def test_every_selector_means_a_pod():

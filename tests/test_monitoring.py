@@ -7,6 +7,7 @@ import pytest
 import yaml
 from prometheus_client.metrics import MetricWrapperBase
 
+from benchmarks.health import Standby
 from benchmarks.keeping.doctor import BACKUP_STAMP
 from benchmarks.monitoring import counters, gauges
 from running.processes import ROOT
@@ -32,6 +33,8 @@ def names(db, settings, tmp_path) -> set[str]:
     settings.VAR = tmp_path
     (tmp_path / BACKUP_STAMP).touch()
     told = {family.name for family in gauges.State().collect()}
+    standby = Standby(is_read=True, lag_s=0.1, lag_bytes=1)
+    told |= {family.name for family in gauges.of_standby(standby)}
     metrics = [
         it for it in vars(counters).values() if isinstance(it, MetricWrapperBase)
     ]

@@ -5,7 +5,8 @@ read from standard input, so that it stands in no list of processes:
 
   virtlab-agent.pyz enroll --server https://virtlab.example.org --token - < token
 
-`--study` and `--host` are then taken for every push that names none. `--host` also
+`--study` and `--host` are then taken for every push that names none. A study that is
+not there is made if you say so (`--make-study`, or when asked). `--host` also
 registers the machine; on a machine without a hypervisor its facts go with it.
 
 `--offline` asks nobody: for a machine that reaches no server, whose runs are carried
@@ -14,6 +15,7 @@ there (`bundle`). The server is then the one that will take them.
 
 import argparse
 import sys
+from typing import Any
 
 from agents import exits
 from agents.console import Console
@@ -27,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--server", required=True, help="https://virtlab.example.org")
     parser.add_argument("--token", required=True, help="vl_..., or - to read it")
     parser.add_argument("--study", default="", help="the slug of a study")
+    parser.add_argument(
+        "--make-study", action="store_true", help="make it, if it is not there"
+    )
     parser.add_argument("--host", default="", help="the slug of this machine")
     parser.add_argument(
         "--time-server", default="", help="tcp://host:port; the server unless told"
@@ -63,6 +68,8 @@ def run(options: argparse.Namespace) -> int:
     client = Client(enrolment.server, enrolment.token, patience_s=10)
     console.say("Virtlab %s answers." % ask_health(client)["version"])
     ask_token(client)
+    if enrolment.study:
+        _await_study(client, enrolment.study, options.make_study, console)
     # Nothing is written before all of it is known to work.
     if enrolment.time_server:
         from agents.timing.asking import NoTimeError, open_asking, take_stamp
@@ -89,6 +96,46 @@ def run(options: argparse.Namespace) -> int:
             )
     console.say("The token may upload. Written: %s" % save_enrolment(enrolment))
     return exits.DONE
+
+
+def _await_study(client: Any, slug: str, is_made: bool, console: Console) -> None:
+    """See that a study of the token's lab takes runs; make one that is not there.
+
+    Changing nothing of it asks for it: a token that may but upload may do so.
+    """
+    from agents.client import RefusedError, UnreachableError
+
+    try:
+        try:
+            study = client.update_study(slug, {})
+        except RefusedError as refused:
+            if refused.code != "not_found":
+                raise
+            if not (is_made or _agreed("There is no study %s. Make it?" % slug)):
+                raise ServerRefusedError(
+                    "There is no study %s in the lab of this token. Say --make-study, "
+                    "or name another one; nothing was written." % slug
+                ) from None
+            study = client.create_study({"slug": slug, "title": slug})
+            console.say("Made: the study %s (%s)." % (slug, study.get("visibility")))
+    except RefusedError as refused:
+        raise ServerRefusedError(str(refused)) from None
+    except UnreachableError as away:
+        raise ServerAwayError(str(away)) from None
+    if study.get("archived_at"):
+        console.say(
+            "The study %s is in the archive and takes no runs. Take it out: "
+            "study reopen %s" % (slug, slug)
+        )
+
+
+def _agreed(question: str) -> bool:
+    """Ask a person, if there is one: standard input may hold the token."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    sys.stderr.write(question + " [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _read_token() -> str:

@@ -37,6 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="wait so long for a server that is away (300)",
     )
+    parser.add_argument(
+        "--session", default="", help="the sitting its runs belong to (the plan)"
+    )
     add_system_arguments(parser)
 
 
@@ -73,6 +76,7 @@ def run(options: argparse.Namespace) -> int:
         path=TimePath(time_server or enrolment.server),
         clock=own_clock(facts),
         time_server=time_server,
+        session=options.session,
     )
     failed = Follower(server, joined["id"], slot, spool).follow()
     sent = deliver_and_say(enrolment, spool, console)

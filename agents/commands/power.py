@@ -14,7 +14,9 @@ minutes: kill -9 loses nothing, and what was not measured stays a gap.
 """
 
 import argparse
+import json
 import os
+import uuid
 
 from agents import exits
 from agents.client import Client
@@ -194,9 +196,11 @@ def send_csv(
     spool, log = open_spool(), log_of_text(source, host, text)
     pieces = list(pieces_of(rows))
     for number, samples in enumerate(pieces, start=1):
+        # Sent again it is the same piece; with other moments it takes its place.
+        key = uuid.uuid5(uuid.UUID(piece_key(log.log, number)), json.dumps(samples))
         document = dict(
             log._asdict(),
-            key=piece_key(log.log, number),
+            key=str(key),
             number=number,
             stamps=[stamp.with_steps()],
             samples=samples,

@@ -2,7 +2,8 @@
 
 Each file is one upload; one that holds the results of several commands becomes several
 runs. It is kept in the spool first, so a server that is away loses nothing: `watch` or
-the next `push` sends it.
+the next `push` sends it. A text that no tool printed is said (exit code 4); the server
+keeps it, too, as something that nobody could read.
 
 The system is described from what was detected here; say it yourself where that is not
 certain or where the output comes from elsewhere:
@@ -11,12 +12,20 @@ certain or where the output comes from elsewhere:
   virtlab-agent.pyz push --study my-study --host athlon --hypervisor Xen \\
       --hypervisor-version 4.17 --option hw_virt=on results/*.txt
   virtlab-agent.pyz push --study my-study --system 17 old.txt
+
+A folder is sent as a whole: each folder in it that names a platform (native, kvm-8.2)
+becomes a system. First it is only looked at; --yes stores it. Twice is once.
+
+  virtlab-agent.pyz push --study my-study --host ws1 --file-dates results/
+  virtlab-agent.pyz push --study my-study --host ws1 --file-dates results/ \\
+      --folder "results/kvm: hypervisor_version=8.2, cache=none" --yes
 """
 
 import argparse
 import os
 import sys
 import time
+from typing import Any, Dict
 
 from agents import exits
 from agents.console import Console
@@ -24,21 +33,39 @@ from agents.documents import (
     add_describing_arguments,
     described_run,
     described_system,
+    stated_system,
     study_of,
 )
-from agents.errors import UsageError
+from agents.errors import ServerAwayError, ServerRefusedError, UsageError
 
 _OWN = ("tool", "locale", "clock", "started_at")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "%(prog)s [options] FILE [FILE ...]"
-    parser.add_argument("files", nargs="+", metavar="FILE", help="- is standard input")
+    parser.usage = "%(prog)s [options] FILE_OR_FOLDER [...]"
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE_OR_FOLDER", help="- is standard input"
+    )
     parser.add_argument("--later", action="store_true", help="send nothing now")
     parser.add_argument("--tool", help="where the text does not say whose it is")
     parser.add_argument("--locale", help="de_DE: decimal commas are read")
     parser.add_argument("--started-at", help="2010-07-29T12:00:00+02:00")
     parser.add_argument("--clock", help="whose clock timed it: guest, external, ...")
+    folders = parser.add_argument_group("folders")
+    folders.add_argument(
+        "--folder",
+        action="append",
+        default=[],
+        metavar="NAME: SYSTEM",
+        help="a system's id, or name=value of what the folder does not say",
+    )
+    folders.add_argument(
+        "--file-dates",
+        action="store_true",
+        help="where an output does not say when it began, its file's date does",
+    )
+    folders.add_argument("--time-zone", help="of clocks that outputs print")
+    folders.add_argument("--yes", action="store_true", help="store what was read")
     add_describing_arguments(parser)
 
 
@@ -46,10 +73,12 @@ def run(options: argparse.Namespace) -> int:
     from agents.documents import upload
     from agents.home import load_enrolment, open_spool
     from agents.platform_facts import gather_platform
-    from agents.sending import deliver_and_say
+    from agents.sending import deliver_and_say, say_what_was_read
 
     enrolment = load_enrolment()
     study = study_of(options, enrolment.study)
+    if any(os.path.isdir(name) for name in options.files):
+        return _push_folders(options, enrolment, study)
     facts = gather_platform()
     system = described_system(options, facts, enrolment.host)
     own = {name: getattr(options, name) for name in _OWN}
@@ -57,6 +86,7 @@ def run(options: argparse.Namespace) -> int:
     # All are read before one is kept: a wrong name shall not leave half of them.
     texts = [(name, _read(name)) for name in options.files]
     spool, console = open_spool(), Console()
+    pushed = {}
     for name, text in texts:
         file_facts = {"name": "standard input"}
         if name != "-":
@@ -64,11 +94,72 @@ def run(options: argparse.Namespace) -> int:
             changed_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", changed)
             file_facts = {"name": os.path.basename(name), "changed at": changed_at}
         stated = dict(facts, file=file_facts)
-        key = spool.save(upload(text, study, system, stated, given))
+        pushed[name] = upload(text, study, system, stated, given)
+        key = spool.save(pushed[name])
         console.progress("kept %s as %s" % (name, key))
     if options.later:
         return exits.DONE
-    return deliver_and_say(enrolment, spool, console)
+    return deliver_and_say(enrolment, spool, console) or say_what_was_read(
+        enrolment, pushed, console
+    )
+
+
+def _push_folders(options: argparse.Namespace, enrolment: Any, study: str) -> int:
+    from agents import folders
+    from agents.client import Client, RefusedError, UnreachableError
+
+    if "-" in options.files or options.later or options.started_at or options.clock:
+        raise UsageError("Folders go without -, --later, --started-at and --clock.")
+    if options.system or options.slot or options.corun or options.note:
+        raise UsageError(
+            "Folders go without --slot, --corun and --note; name a system by "
+            '--folder "NAME: ID".'
+        )
+    for name in options.files:
+        if not os.path.exists(name):
+            raise UsageError("%s: there is no such file." % name)
+    said = described_run(options)
+    common = dict(stated_system(options), host=options.host or enrolment.host)
+    about = dict(
+        {name: said[name] for name in ("scenario", "vms", "load", "session")},
+        study=study,
+        store=options.yes,
+        tool=options.tool,
+        locale=options.locale,
+        time_zone=options.time_zone,
+        take_file_dates=options.file_dates,
+        systems=dict(map(folders.system_of, options.folder)),
+        system={name: value for name, value in common.items() if value},
+    )
+    about = {name: value for name, value in about.items() if value not in (None, {})}
+    body, content_type = folders.form(about, folders.packed(options.files))
+    client = Client(enrolment.server, enrolment.token, patience_s=30)
+    try:
+        answer = client.send_form("archives/", body, content_type)
+    except RefusedError as refused:
+        raise ServerRefusedError(str(refused)) from None
+    except UnreachableError as away:
+        raise ServerAwayError(
+            "%s Folders are read by the server, so nothing was kept: push them again."
+            % away
+        ) from None
+    console = Console()
+    for line in folders.told(answer):
+        console.result(line)
+    console.say(_ending(answer))
+    return exits.DONE
+
+
+def _ending(answer: Dict[str, Any]) -> str:
+    if not answer["stored"]:
+        if any(folder["missing"] for folder in answer["folders"]):
+            return 'Nothing is stored. Say what is missing: --folder "NAME: ..."'
+        return "Nothing is stored yet. The same with --yes stores it."
+    states = [file["state"] for file in answer["files"]]
+    return "%d stored, %d stored before." % (
+        states.count("stored"),
+        states.count("known"),
+    )
 
 
 def _read(name: str) -> str:

@@ -3,9 +3,12 @@
   virtlab-agent.pyz run sysbench hackbench
   virtlab-agent.pyz run fio --folder /mnt/disk --seconds 30 --repetitions 10
   virtlab-agent.pyz run iperf3 --peer 192.168.1.7
+  virtlab-agent.pyz run sysbench:cpu,memory "fio:randread 4k,randwrite 4k"
 
 Every start of a program is a run: all steps once, then all of them again, so that a
-slow change of the machine meets all alike. The first round warms up and is not sent
+slow change of the machine meets all alike (--order random: each round in an order of
+its own, so that no step has the same one before it). Behind a colon stand the programs
+of a tool that are wanted. The first round warms up and is not sent
 (--warm-up 0 does without). Runs are bracketed by stamps of the time server, and carry
 the exact arguments, the tool's version, load and stolen time, and their place in the
 order. A step that fails sends nothing and the others go on.
@@ -34,7 +37,9 @@ from agents.errors import UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "%(prog)s [options] TOOL [TOOL ...]"
-    parser.add_argument("tools", nargs="+", metavar="TOOL", help="see: list")
+    parser.add_argument(
+        "tools", nargs="+", metavar="TOOL[:PROGRAM,...]", help="see: list"
+    )
 
     def number(name: str, default: int, least: int, says: str) -> None:
         parser.add_argument(
@@ -43,6 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     number("--repetitions", 5, 1, "rounds that are sent (5)")
     number("--warm-up", 1, 0, "rounds before them that are not (1)")
+    parser.add_argument(
+        "--order",
+        choices=("listed", "random"),
+        default="listed",
+        help="of the steps of each round (listed)",
+    )
     number("--seconds", 10, 1, "how long a step runs, where it can be told (10)")
     number("--threads", 1, 1, "how many work at once (1)")
     parser.add_argument(
@@ -56,7 +67,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--through",
         metavar="COMMAND",
-        help='measure in a guest by the probe there: "ssh vm-a", "podman exec box"',
+        help='measure in a guest by the probe there: "ssh vm-a", "podman exec box", '
+        "winrm:vm-a, psdirect:vm-a",
+    )
+    parser.add_argument(
+        "--credential",
+        default="",
+        metavar="FILE",
+        help="for winrm:HOST and psdirect:MACHINE: Get-Credential | Export-Clixml FILE",
     )
     parser.add_argument(
         "--probe",
@@ -80,6 +98,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     word("--blocks-kib", "N,N", "blocks that are read (1,2,4 to 32768)", default="")
     says = "arrays that no cache holds (64)"
     word("--array-mib", "N", says, type=whole(1), default=0)
+    says = "how often each of their rows is measured (10)"
+    word("--iterations", "N", says, type=whole(1), default=0)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -113,7 +133,14 @@ def run(options: argparse.Namespace) -> int:
     )
     spool, console = open_spool(), Console()
     with Quiet():  # `watch` sends nothing meanwhile
-        failed = run_rounds(job, options.warm_up, options.repetitions, spool, console)
+        failed = run_rounds(
+            job,
+            options.warm_up,
+            options.repetitions,
+            spool,
+            console,
+            is_shuffled=options.order == "random",
+        )
     sent = exits.DONE if options.later else deliver_and_say(enrolment, spool, console)
     return sent or (exits.FAILED if failed else exits.DONE)
 
@@ -123,22 +150,24 @@ def _through(options: argparse.Namespace) -> Any:
     from agents.measuring.through import KERNELS, PROBE, read_through
 
     if options.through is None:
-        if options.probe:
-            raise UsageError("--probe goes with --through.")
+        if options.probe or options.credential:
+            raise UsageError("--probe and --credential go with --through.")
         return None
-    strange = sorted(set(options.tools) - set(KERNELS))
+    tools = {word.partition(":")[0] for word in options.tools}
+    strange = sorted(tools - set(KERNELS))
     if strange:
         raise UsageError(
             "--through runs what the probe has: %s. %s it has not: run it there and "
             "push what it printed." % (", ".join(KERNELS), ", ".join(strange))
         )
-    through = read_through(options.through, options.probe or PROBE)
+    probe = options.probe or PROBE
+    through = read_through(options.through, probe, options.credential)
     through.check()
     return through
 
 
 def _steps(options: argparse.Namespace, time_server: str, through: Any) -> List[Any]:
-    from agents.measuring.runners import Wishes, steps_of
+    from agents.measuring.runners import Wishes, chosen_steps
 
     wishes = Wishes(
         seconds=options.seconds,
@@ -152,6 +181,7 @@ def _steps(options: argparse.Namespace, time_server: str, through: Any) -> List[
         bits=options.bits,
         blocks_kib=options.blocks_kib,
         array_mib=options.array_mib,
+        iterations=options.iterations,
         time_server=time_server,
         probe=through.probe if through else "",
     )
@@ -159,7 +189,7 @@ def _steps(options: argparse.Namespace, time_server: str, through: Any) -> List[
     missing = []
     for tool in options.tools:
         try:
-            steps += steps_of(tool, wishes)
+            steps += chosen_steps(tool, wishes)
         except UsageError as error:
             missing.append(str(error))
     if missing:

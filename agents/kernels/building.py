@@ -33,6 +33,11 @@ SOURCES = {
 }
 # Windows has its sockets, and C libraries before glibc 2.17 their clocks, apart.
 _LIBRARIES = (["-lws2_32"],) if os.name == "nt" else ([], ["-lrt"])
+COMPILER_ADVICE = (
+    "take the agent for Windows, which has them (docs/agents.md)"
+    if os.name == "nt"
+    else "apt install gcc libc6-dev"
+)
 _PATIENCE_S = 120.0
 # The rest is left to the system, so that nothing is swapped.
 _SHARE_OF_FREE_MEMORY = 0.8
@@ -47,22 +52,31 @@ Start = Optional[List[str]]
 
 
 def linpack_argv(
-    sizes: str, budget_s: int, bits: int = 0, time_server: str = "", start: Start = None
+    sizes: str,
+    budget_s: int,
+    bits: int = 0,
+    time_server: str = "",
+    start: Start = None,
+    iterations: int = 0,
 ) -> List[str]:
     """Return LINPACK's words; compiles it if need be, unless ``start`` says how a
-    program that is elsewhere is started."""
+    program that is elsewhere is started. ``iterations``: 0 as often as it likes."""
     argv = [*(start or [program_of("linpack", bits)]), "--budget-s", str(budget_s)]
     if sizes:
         argv += ["--sizes", sizes]
-    return argv + _common(time_server, start)
+    return argv + _common(time_server, start, iterations)
 
 
 def memory_argv(
-    seconds: float, bits: int = 0, time_server: str = "", start: Start = None
+    seconds: float,
+    bits: int = 0,
+    time_server: str = "",
+    start: Start = None,
+    iterations: int = 0,
 ) -> List[str]:
     """Return the memory benchmark's words; each of its rows takes so many seconds."""
     argv = [*(start or [program_of("memory", bits)]), "--seconds", "%g" % seconds]
-    return argv + _common(time_server, start)
+    return argv + _common(time_server, start, iterations)
 
 
 def system_argv(
@@ -73,6 +87,7 @@ def system_argv(
     bits: int = 0,
     time_server: str = "",
     start: Start = None,
+    iterations: int = 0,
 ) -> List[str]:
     """Return the words of system, disk and network; a row takes so many seconds."""
     argv = [*(start or [program_of("system", bits)]), "--seconds", "%g" % seconds]
@@ -81,11 +96,11 @@ def system_argv(
         argv += ["--peer", peer]
     if file_mib:
         argv += ["--file-mib", str(file_mib)]
-    return argv + _common(time_server, start)
+    return argv + _common(time_server, start, iterations)
 
 
-def _common(time_server: str, start: Start) -> List[str]:
-    words = []
+def _common(time_server: str, start: Start, iterations: int) -> List[str]:
+    words = ["--repetitions", str(iterations)] if iterations else []
     # How much is free elsewhere is not known here.
     if not start and free_bytes():
         words += ["--most-bytes", str(free_bytes())]
@@ -105,6 +120,11 @@ def studies_address(time_server: str) -> str:
 
 def free_bytes() -> int:
     """Return how much memory a kernel may take; 0 if the system does not tell."""
+    if os.name == "nt":
+        from agents.windows import machine
+
+        windows = machine.memory()
+        return int(windows.free * _SHARE_OF_FREE_MEMORY) if windows else 0
     known = memory_fields(text_of("/proc/meminfo") or "")
     # Kernels before 3.14 do not estimate what is available.
     free = known.get("MemAvailable") or known.get("MemFree") or 0
@@ -132,8 +152,8 @@ def program_of(kernel: str, bits: int = 0) -> str:
     if prebuilt is None:
         raise UsageError(
             "There is no C compiler for %s (looked for %s), and none was built before "
-            "for %s: apt install gcc libc6-dev"
-            % (kernel, ", ".join(COMPILERS), machine_name(bits))
+            "for %s: %s"
+            % (kernel, ", ".join(COMPILERS), machine_name(bits), COMPILER_ADVICE)
         )
     # No system runs a program inside a zip: it is laid beside the compiled ones.
     folder = os.path.join(_store(), hashlib.sha256(prebuilt).hexdigest()[:16])
@@ -219,10 +239,13 @@ def _compile(compiler: str, flags: List[str], source: str, to: str) -> None:
     lines = [line for line in printed.splitlines() if line.strip()]
     lines = lines or ["no reason given"]
     wrong = next((line for line in lines if "error" in line), lines[-1]).rstrip(".")
-    package = "gcc-multilib" if "-m32" in flags else "libc6-dev"
+    advice = COMPILER_ADVICE
+    if os.name != "nt":
+        package = "gcc-multilib" if "-m32" in flags else "libc6-dev"
+        advice = "Try: apt install " + package
     raise CannotCompileError(
-        "%s does not compile our kernels: %s. Try: apt install %s"
-        % (" ".join([compiler, *flags]), wrong, package)
+        "%s does not compile our kernels: %s. %s"
+        % (" ".join([compiler, *flags]), wrong, advice)
     )
 
 

@@ -63,8 +63,8 @@ PLATFORMS = (
         "aarch64-linux-musl",
         "musl-dev:arm64",
     ),
-    Platform("windows-x86_64", "x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64"),
-    Platform("windows-i686", "i686-w64-mingw32-gcc", "gcc-mingw-w64-i686"),
+    Platform("windows-x86_64", "x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64-win32"),
+    Platform("windows-i686", "i686-w64-mingw32-gcc", "gcc-mingw-w64-i686-win32"),
 )
 
 
@@ -74,16 +74,10 @@ class CannotBuildError(Exception):
 
 def build(platform: Platform, folder: str) -> Tuple[str, str]:
     """Compile the probe into a folder; return its path and whose library it has."""
-    compiler = shutil.which(platform.compiler)
-    if compiler is None:
-        raise CannotBuildError(
-            "no %s: apt install %s" % (platform.compiler, platform.packages)
-        )
+    compiler = _compiler(platform)
     library, before, behind = _library(platform, compiler)
     path = os.path.join(folder, platform.file_name)
-    words = " ".join([platform.compiler, *FLAGS, "-static", library])
-    common = [compiler, *FLAGS, *before, "-DVIRTLAB_PROBE"]
-    common += ['-DVIRTLAB_FLAGS="%s"' % words, '-DVIRTLAB_BUILT="beforehand"']
+    common = [*_common(platform, compiler, library, before), "-DVIRTLAB_PROBE"]
     with tempfile.TemporaryDirectory() as work:
         objects = []
         for kernel in (*KERNELS, "probe"):
@@ -96,13 +90,45 @@ def build(platform: Platform, folder: str) -> Tuple[str, str]:
     return path, library
 
 
+def build_kernel(platform: Platform, kernel: str, folder: str) -> str:
+    """Compile one kernel alone, for an agent that carries it; return its path."""
+    compiler = _compiler(platform)
+    library, before, behind = _library(platform, compiler)
+    name = "%s-%s%s" % (kernel, platform.name, ".exe" if platform.is_windows else "")
+    path = os.path.join(folder, name)
+    common = _common(platform, compiler, library, before)
+    with tempfile.TemporaryDirectory() as work:
+        made = os.path.join(work, kernel + ".o")
+        _run([*common, "-c", "-o", made, os.path.join(FOLDER, kernel + ".c")])
+        _run([compiler, *_WAYS, "-o", path, *_in_order([made], behind)])
+    return path
+
+
+def _compiler(platform: Platform) -> str:
+    compiler = shutil.which(platform.compiler)
+    if compiler is None:
+        raise CannotBuildError(
+            "no %s: apt install %s" % (platform.compiler, platform.packages)
+        )
+    return compiler
+
+
+def _common(
+    platform: Platform, compiler: str, library: str, before: List[str]
+) -> List[str]:
+    words = " ".join([platform.compiler, *FLAGS, "-static", library])
+    defined = ['-DVIRTLAB_FLAGS="%s"' % words, '-DVIRTLAB_BUILT="beforehand"']
+    return [compiler, *FLAGS, *before, *defined]
+
+
 def _library(
     platform: Platform, compiler: str
 ) -> Tuple[str, List[str], Tuple[List[str], List[str]]]:
     """Return a C library's name, what is said to compile with it, and what stands
     before and behind the objects to link it."""
     if platform.is_windows:
-        return "mingw", [], ([], ["-lws2_32"])
+        # Without it two programs of the same sources differ.
+        return "mingw", [], (["-Wl,--no-insert-timestamp"], ["-lws2_32"])
     libraries = "/usr/lib/" + platform.musl
     if not os.path.exists(libraries + "/libc.a"):
         return "glibc", [], ([], [])

@@ -121,7 +121,14 @@ class Surroundings(NamedTuple):
 
 
 def look_around(root: str = "/") -> Surroundings:
-    """Read /proc/stat, /proc/loadavg and /proc/meminfo."""
+    """Read /proc/stat, /proc/loadavg and /proc/meminfo; ask Windows, which knows no
+    load and tells of no stolen time."""
+    if os.name == "nt":
+        from agents.windows import machine
+
+        known = machine.memory()
+        share = known.free / known.whole if known and known.whole else None
+        return Surroundings(machine.spent(), None, share)
     # user nice system idle iowait irq softirq steal; guests' time is in user.
     lines = (text_of(os.path.join(root, "proc/stat")) or "").splitlines()
     # With the blank: all CPUs together, not cpu0.
@@ -146,8 +153,9 @@ def changes(before: Surroundings, after: Surroundings) -> Dict[str, Any]:
         whole = sum(spent)
         if whole > 0:
             # Waiting for a disk (iowait) is no work of the CPU.
-            measures["busy share"] = 1 - (spent[3] + spent[4]) / whole
-            measures["steal share"] = spent[7] / whole
+            measures["busy share"] = 1 - sum(spent[3:5]) / whole
+            if len(spent) == 8:
+                measures["steal share"] = spent[7] / whole
     return {name: value for name, value in measures.items() if value is not None}
 
 

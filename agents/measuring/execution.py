@@ -75,6 +75,10 @@ def execute(
             start_new_session=True,  # a group of its own, to be killed as a whole
             preexec_fn=_die_with_us if _LIBRARY else None,
         )
+        if os.name == "nt":
+            from agents.windows.machine import keep_in_our_job
+
+            keep_in_our_job(program)
         is_timed_out = _awaited(program, limit_s, is_enough)
         local_us = monotonic_us() - before_us
         printed.seek(0)
@@ -122,7 +126,9 @@ def _die_with_us() -> None:
 def _kill(program: Any) -> None:
     try:
         if os.name == "nt":
-            program.kill()
+            from agents.windows.machine import end_with_children
+
+            end_with_children(program)
         else:
             os.killpg(program.pid, signal.SIGKILL)
     # It ended by itself meanwhile; it still has to be waited for.

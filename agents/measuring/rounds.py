@@ -1,5 +1,6 @@
 """A round runs every step once; what a step printed is kept as one upload."""
 
+import random
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from agents.console import Console
@@ -37,11 +38,20 @@ class Round(NamedTuple):
 
 
 def run_rounds(
-    job: Job, warm_up: int, repetitions: int, spool: Spool, console: Console
+    job: Job,
+    warm_up: int,
+    repetitions: int,
+    spool: Spool,
+    console: Console,
+    is_shuffled: bool = False,
 ) -> int:
-    """Run everything in order; return how many steps failed."""
+    """Run everything in order, or each round in one of its own; return how many steps
+    failed."""
     failed = 0
     for number in range(warm_up + repetitions):
+        if is_shuffled:
+            steps = random.sample(job.steps, len(job.steps))
+            job = job._replace(steps=steps)
         this = Round(number - warm_up + 1, repetitions, number * len(job.steps))
         failed += run_round(this, job, spool, console)
     return failed

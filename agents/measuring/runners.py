@@ -6,11 +6,13 @@ A step is one start of one program; its output is one upload. The fio steps are 
 studies' Iometer pattern: block sizes x reading and writing x sequential and random.
 """
 
+import os
 import shutil
 from typing import Callable, Dict, List, NamedTuple, Optional
 
 from agents.errors import UsageError
 from agents.kernels.building import (
+    COMPILER_ADVICE,
     find_compiler,
     linpack_argv,
     memory_argv,
@@ -37,6 +39,19 @@ _VERSIONS = {
 }
 
 
+# What runs on Windows, and where it comes from; of the others nobody builds them.
+_ON_WINDOWS = {
+    "ab": "comes with Apache for Windows (apachelounge.com), bin\\ab.exe",
+    "fio": "choco install fio, or the installer at github.com/axboe/fio/releases",
+    "iozone": "the installer for Windows at iozone.org",
+    "iperf3": "winget install ar51an.iPerf3",
+    "virtlab-linpack": COMPILER_ADVICE,
+    "virtlab-memory": COMPILER_ADVICE,
+    "virtlab-system": COMPILER_ADVICE,
+}
+_NOT_ON_WINDOWS = "no build for Windows known; ours: virtlab-linpack, -memory, -system"
+
+
 class Program(NamedTuple):
     """A tool that Virtlab can read, its program, and its package in Debian."""
 
@@ -50,7 +65,9 @@ class Program(NamedTuple):
 
     @property
     def advice(self) -> str:
-        """Say how to install it on Debian or Ubuntu."""
+        """Say how to install it on Debian or Ubuntu; or on Windows, where that is."""
+        if os.name == "nt":
+            return _ON_WINDOWS.get(self.tool, _NOT_ON_WINDOWS)
         if not self.package:
             return "build it from source"
         return "apt install " + self.package
@@ -109,6 +126,7 @@ class Wishes(NamedTuple):
     bits: int = 0
     blocks_kib: str = ""
     array_mib: int = 0
+    iterations: int = 0
     time_server: str = ""
     # Where our kernels are in the guest that is measured; nowhere else but here.
     probe: str = ""
@@ -125,6 +143,25 @@ class Step(NamedTuple):
     name: str
     argv: List[str]
     limit_s: float
+
+
+def chosen_steps(words: str, wishes: Wishes) -> List[Step]:
+    """Return the steps of ``sysbench`` or, some of them, of ``sysbench:cpu,memory``.
+
+    Raises UsageError where a tool has no such program.
+    """
+    tool, colon, names = words.partition(":")
+    steps = steps_of(tool, wishes)
+    if not colon:
+        return steps
+    by_name = {step.name: step for step in steps}
+    wanted = [name.strip() for name in names.split(",")]
+    for name in wanted:
+        if name not in by_name:
+            raise UsageError(
+                "%s has no program %r; it has: %s." % (tool, name, ", ".join(by_name))
+            )
+    return [by_name[name] for name in dict.fromkeys(wanted)]
 
 
 def steps_of(tool: str, wishes: Wishes) -> List[Step]:
@@ -171,6 +208,10 @@ def _hackbench(wishes: Wishes) -> List[Step]:
 
 
 def _fio(wishes: Wishes) -> List[Step]:
+    is_windows = os.name == "nt"
+    # A colon would begin another folder.
+    folder = wishes.folder.replace(":", "\\:") if is_windows else wishes.folder
+
     def step(pattern: str, block: str) -> Step:
         argv = [
             "fio",
@@ -178,11 +219,11 @@ def _fio(wishes: Wishes) -> List[Step]:
             "--rw=" + pattern,
             "--bs=" + block,
             "--size=%dm" % wishes.file_mib,
-            "--directory=" + wishes.folder,
+            "--directory=" + folder,
             "--filename=virtlab-agent.fio",
             "--runtime=%d" % wishes.seconds,
             "--time_based",
-            "--ioengine=psync",
+            "--ioengine=" + ("windowsaio" if is_windows else "psync"),
             "--direct=1",  # the disk, not what the guest's memory keeps of it
             "--numjobs=%d" % wishes.threads,
             "--unlink=1",
@@ -256,6 +297,7 @@ def _virtlab_linpack(wishes: Wishes) -> List[Step]:
         wishes.bits,
         wishes.time_server,
         wishes.start("linpack"),
+        wishes.iterations,
     )
     limit_s = 2 * wishes.budget_s + _FIXED_WORK_S
     return [Step("virtlab-linpack", "all sizes", argv, limit_s)]
@@ -264,7 +306,11 @@ def _virtlab_linpack(wishes: Wishes) -> List[Step]:
 def _virtlab_memory(wishes: Wishes) -> List[Step]:
     """Some 720 rows, each of a hundredth of the time that tools are given."""
     argv = memory_argv(
-        wishes.seconds / 100, wishes.bits, wishes.time_server, wishes.start("memory")
+        wishes.seconds / 100,
+        wishes.bits,
+        wishes.time_server,
+        wishes.start("memory"),
+        wishes.iterations,
     )
     if wishes.blocks_kib:
         argv += ["--blocks-kib", wishes.blocks_kib]
@@ -284,6 +330,7 @@ def _virtlab_system(wishes: Wishes) -> List[Step]:
         wishes.bits,
         wishes.time_server,
         wishes.start("system"),
+        wishes.iterations,
     )
     limit_s = 50 * wishes.seconds + _FIXED_WORK_S
     return [Step("virtlab-system", "all", argv, limit_s)]

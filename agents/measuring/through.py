@@ -1,5 +1,6 @@
 """Measure in a guest from outside: `ssh vm-a`, `podman exec box`, anything that starts
-a program there and brings back what it prints.
+a program there and brings back what it prints. `winrm:vm-a` and `psdirect:vm-a` are
+PowerShell's ways to a Windows: over the network, and from a Hyper-V host through none.
 
 This machine keeps clock, spool and token; the guest needs nothing but the probe. What
 is known here of load, time and hardware is not the guest's: it goes with the run as
@@ -8,6 +9,7 @@ what it is, under `through`.
 
 import re
 import shlex
+import shutil
 import subprocess
 from typing import Any, Dict, List, NamedTuple
 
@@ -22,14 +24,33 @@ _PATIENCE_S = 60.0
 # What no shell and no command line changes: ssh gives all words to one.
 _PLAIN = re.compile(r"[\w./,:=@%+\[\]\\-]+")
 _USAGE = "probe linpack|memory|system"
-_NOT_HERE = "it was measured through another machine, whose clock says nothing of its"
+_NOT_HERE = (
+    "it was measured through another machine, whose clock says nothing about its"
+)
+
+
+# How PowerShell names the other side.
+_TO = {"winrm": "ComputerName", "psdirect": "VMName"}
+_SHELLS = ("powershell.exe", "powershell", "pwsh")
+# Lines are written as they come: what PowerShell would show it could wrap. The probe's
+# own complaints are lines like others, and its exit code is asked for in the session.
+_SCRIPT = (
+    "$s = New-PSSession -%s '%s'%s -ErrorAction Stop; "
+    'Invoke-Command -Session $s { & {} 2>&1 | ForEach-Object { "$_" } } | '
+    "ForEach-Object { [Console]::Out.WriteLine($_) }; "
+    "$c = Invoke-Command -Session $s { $LASTEXITCODE }; Remove-PSSession $s; exit $c"
+)
 
 
 class Through(NamedTuple):
-    """The words that start a program elsewhere, and where the probe is there."""
+    """The words that start a program elsewhere, and where the probe is there.
+
+    ``quote`` stands around each word that a shell there would read otherwise.
+    """
 
     words: List[str]
     probe: str
+    quote: str = ""
 
     def argv(self, words: List[str]) -> List[str]:
         """Return what is started here so that these words are started there.
@@ -42,9 +63,10 @@ class Through(NamedTuple):
                     "%r cannot be said through another program: use letters, digits "
                     "and . / , : = @ %% + -" % word
                 )
-        if WHOLE not in self.words:
+        if not any(WHOLE in word for word in self.words):
             return self.words + words
-        return [" ".join(words) if word == WHOLE else word for word in self.words]
+        whole = " ".join(self.quote + word + self.quote for word in words)
+        return [word.replace(WHOLE, whole) for word in self.words]
 
     def check(self) -> None:
         """Raise UsageError unless the probe starts there."""
@@ -63,8 +85,13 @@ class Through(NamedTuple):
             )
 
 
-def read_through(text: str, probe: str) -> Through:
+def read_through(text: str, probe: str, credential: str = "") -> Through:
     """Read what a person wrote as one word, as a shell would."""
+    kind, _, target = text.partition(":")
+    if kind in _TO and target:
+        return _by_powershell(kind, target, probe, credential)
+    if credential:
+        raise UsageError("--credential goes with winrm:HOST and psdirect:MACHINE.")
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -72,6 +99,23 @@ def read_through(text: str, probe: str) -> Through:
     if not words or words == [WHOLE]:
         raise UsageError('--through names a program, as in --through "ssh vm-a"')
     return Through(words, probe)
+
+
+def _by_powershell(kind: str, target: str, probe: str, credential: str) -> Through:
+    """Return the way by PowerShell; ``credential`` is a file of Export-Clixml."""
+    for name in (target, credential):
+        if "'" in name or WHOLE in name:
+            raise UsageError("%s cannot be said to PowerShell." % name)
+    shell = next(filter(None, map(shutil.which, _SHELLS)), None)
+    if shell is None:
+        raise UsageError(
+            "There is no PowerShell here (looked for %s): start this on a Windows, or "
+            "install pwsh." % ", ".join(_SHELLS)
+        )
+    login = " -Credential (Import-Clixml '%s')" % credential if credential else ""
+    script = _SCRIPT % (_TO[kind], target, login)
+    words = [shell, "-NoProfile", "-NonInteractive", "-Command", script]
+    return Through(words, probe, quote="'")
 
 
 def facts_elsewhere() -> Dict[str, Any]:

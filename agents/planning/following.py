@@ -48,6 +48,7 @@ class Slot(NamedTuple):
     path: TimePath
     clock: str
     time_server: str
+    session: str = ""
 
 
 class Held(NamedTuple):
@@ -213,6 +214,8 @@ def _document(
 ) -> Dict[str, Any]:
     given = {name: part[name] for name in _RUN}
     given["clock"] = slot.clock
+    # Who measures besides in the same sitting has a name for it.
+    given["session"] = slot.session or given["session"]
     facts = dict(
         slot.facts,
         plan={name: part[name] for name in ("step", "attempt", "position", "role")},

@@ -104,6 +104,11 @@ class Rapl(Source):
 
     def open(self) -> None:
         self.zones = zones_of(self.folder)
+        if not self.zones and os.name == "nt":
+            raise SourceError(
+                "Windows shows nobody the RAPL counters without a driver: use a meter "
+                "at the wall (power watts-up COM3), or power csv FILE."
+            )
         if not self.zones:
             raise SourceError(
                 "There are no RAPL counters under %s: a virtual machine has none, and "
@@ -192,6 +197,12 @@ class IpmiDcmi(Source):
 
     def open(self) -> None:
         if shutil.which(IPMITOOL[0]) is None:
+            if os.name == "nt":
+                raise SourceError(
+                    "There is no ipmitool on Windows: ask the controller from a Linux "
+                    "machine beside it (ipmitool -I lanplus ... dcmi power reading), "
+                    "and send what that prints by: push"
+                )
             raise SourceError("There is no ipmitool here: apt install ipmitool")
         try:
             self.read()

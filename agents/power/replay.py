@@ -1,7 +1,7 @@
 """A power log that something else wrote: CSV with a time and watts in each row.
 
 Times are seconds since 1970 or moments as in 2026-03-14T09:26:53+01:00 (UTC where no
-zone is written), by a clock that this machine's is set against; or seconds since the
+zone is written), by a clock that this machine's is compared with; or seconds since the
 log began, if it is said when that was. Rows without watts are gaps.
 """
 

@@ -6,17 +6,16 @@ measured: that is when we read it, at most a second later.
 """
 
 import contextlib
-import importlib
 import os
 import re
-import select
 import time
 from typing import Any, List, NamedTuple, Optional
 
+from agents.power.lines import open_line, ports_of_windows
 from agents.power.meters import MissedError, Reading, Source, SourceError
 from agents.timing.clocks import monotonic_us
 
-DEVICE = "/dev/ttyUSB0"
+DEVICE = "COM3" if os.name == "nt" else "/dev/ttyUSB0"
 PATIENCE_S = 3.0
 FIRST_PATIENCE_S = 8.0
 # L,W: log; three arguments: E sends it over the line, one is reserved, each 1 s.
@@ -52,19 +51,21 @@ class WattsUp(Source):
     def __init__(self, device: str = "") -> None:
         self.device = device or DEVICE
         self.damaged = 0
-        self._line: Optional[int] = None
+        self._line: Optional[Any] = None
         self._heard = b""
 
     def open(self) -> None:
         try:
             self._connect()
         except PermissionError:
-            raise SourceError(
-                "%s may not be opened: be root or in its group (adduser $USER dialout)."
-                % self.device
-            ) from None
+            advice = "be root or in its group (adduser $USER dialout)"
+            if os.name == "nt":  # its own are shared with nobody
+                advice = "another program has it open"
+            sentence = "%s may not be opened: %s." % (self.device, advice)
+            raise SourceError(sentence) from None
         except OSError as error:
-            raise SourceError("%s: %s" % (self.device, error.strerror)) from None
+            words = (self.device, error.strerror, _ports())
+            raise SourceError("%s: %s%s" % words) from None
         try:
             self._packet(FIRST_PATIENCE_S)
         except MissedError as missed:
@@ -88,7 +89,7 @@ class WattsUp(Source):
     def close(self) -> None:
         if self._line is not None:
             with contextlib.suppress(OSError):  # one that is gone logs no more
-                os.write(self._line, STOP_LOGGING)
+                self._line.write(STOP_LOGGING)
             self._disconnect()
 
     def notes(self) -> List[str]:
@@ -96,30 +97,17 @@ class WattsUp(Source):
         return ["%d damaged packets were left out." % damaged] if damaged else []
 
     def _connect(self) -> None:
-        line = os.open(self.device, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+        line = open_line(self.device)
         try:
-            # 115200 baud, 8 bits, no parity, one stop bit, nothing translated.
-            termios: Any = importlib.import_module("termios")  # Windows has none
-            controls = [
-                list(control) if isinstance(control, list) else control
-                for control in termios.tcgetattr(line)
-            ]
-            controls[0] = controls[1] = controls[3] = 0
-            controls[2] = termios.CS8 | termios.CREAD | termios.CLOCAL
-            controls[4] = controls[5] = termios.B115200
-            controls[6][termios.VMIN], controls[6][termios.VTIME] = 1, 0
-            termios.tcsetattr(line, termios.TCSANOW, controls)
-            # What waits there was measured before we asked.
-            termios.tcflush(line, termios.TCIFLUSH)
-            os.write(line, LOG_EACH_SECOND)
+            line.write(LOG_EACH_SECOND)
         except BaseException:
-            os.close(line)
+            line.close()
             raise
         self._line, self._heard = line, b""
 
     def _disconnect(self) -> None:
         if self._line is not None:
-            os.close(self._line)
+            self._line.close()
         self._line = None
 
     def _packet(self, patience_s: float) -> Packet:
@@ -150,9 +138,9 @@ class WattsUp(Source):
         """Hear more; say whether there was any. A line that broke is let go."""
         assert self._line is not None
         try:
-            if seconds <= 0 or not select.select([self._line], [], [], seconds)[0]:
+            if seconds <= 0 or not self._line.hears(seconds):
                 return False
-            heard = os.read(self._line, _LONGEST)
+            heard = self._line.read()
         except OSError:
             heard = b""
         if not heard:
@@ -165,9 +153,16 @@ class WattsUp(Source):
         """A meter that lost its own power has forgotten that it is to log."""
         try:
             if self._line is not None:
-                os.write(self._line, LOG_EACH_SECOND)
+                self._line.write(LOG_EACH_SECOND)
         except OSError:
             self._disconnect()
+
+
+def _ports() -> str:
+    """Say where a meter can be, where this system knows its lines."""
+    if os.name != "nt":
+        return ""
+    return ". There are: " + (", ".join(ports_of_windows()) or "no COM ports")
 
 
 def packet_of(count: bytes, fields: bytes) -> Optional[Packet]:

@@ -17,8 +17,10 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from api.kit.refusals import CHALLENGE
+from benchmarks import sight
 from benchmarks.labs import tokens
 from benchmarks.models import Token
+from benchmarks.replica import from_primary
 
 SCHEMES = {b"token", b"bearer"}
 
@@ -36,7 +38,13 @@ class TokenAuthentication(BaseAuthentication):
             )
         # No user of Django's: an agent is its token. Bytes that are no ASCII make a
         # wrong token, not an error of ours.
-        return AnonymousUser(), tokens.authenticate(words[1].decode("ascii", "replace"))
+        shown = words[1].decode("ascii", "replace")
+        # A token that was revoked is refused at once, whoever is read from.
+        with from_primary():
+            token = tokens.authenticate(shown)
+        if token.can_read or request.method not in SAFE_METHODS:
+            sight.see_labs(token.lab_id)
+        return AnonymousUser(), token
 
     def authenticate_header(self, request: Request) -> str:
         return CHALLENGE

@@ -168,6 +168,7 @@ class SystemOrId(OpenApiSerializerFieldExtension):
     """A run names its system by id, or describes it."""
 
     target_class = "api.systems.SystemField"
+    match_subclasses = True
 
     def map_serializer_field(
         self, auto_schema: AutoSchema, direction: Literal["request", "response"]

@@ -18,6 +18,7 @@ from rest_framework.status import HTTP_200_OK, HTTP_201_CREATED
 from api.kit.bodies import open_body
 from api.kit.queries import Query, read_query, study_parameter
 from api.kit.schema import ApiSchema
+from benchmarks import sight
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Agent, Lab, Membership, Study, Token
 from benchmarks.studies.lists import find_study
@@ -138,6 +139,7 @@ class ApiView(GenericAPIView[Any]):
     @property
     def lab_viewer(self) -> Viewer:
         """What the token's lab sees, whether or not the token may read."""
+        sight.see_labs(self.lab.pk)
         return Viewer(frozenset({self.lab.pk}))
 
     def require_own(self, row: Any, kind: str, name: object) -> None:

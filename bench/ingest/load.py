@@ -78,13 +78,14 @@ class CpuTime:
             try:
                 used = process.cpu_times()
                 key = process.pid, process.create_time()
-                times[key] = _part(process), used.user + used.system
+                times[key] = part_of(process), used.user + used.system
             except psutil.NoSuchProcess:
                 continue
         return times
 
 
-def _part(process: psutil.Process) -> str:
+def part_of(process: psutil.Process) -> str:
+    """Return which part of the product a process is."""
     words = " ".join(process.cmdline())
     if "postgres" in words:
         return "postgres"

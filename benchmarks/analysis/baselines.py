@@ -1,10 +1,11 @@
-"""Which native cell a cell is set against, and whether two sides are comparable at all.
+"""Which native cell a cell is compared with, and whether two sides are comparable at
+all.
 
 The native partner has the same host, case and bits (``docs/method.md``, baselines), and
 the guest's OS if any has: else the machine's own OS stands in, and that is said. A cell
 of a virtual machine that runs alone, in parallel, under load or with disk and network
-combined is set against the native machine running alone; a path between guests or hosts
-has no such counterpart, only the same path measured natively.
+combined is compared with the native machine running alone; a path between guests or
+hosts has no such counterpart, only the same path measured natively.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ def choose_baseline(
     ]
     if not fitting:
         return BaselineChoice("missing", None, _missing(cell))
-    fitting = [other for other in fitting if _same_os(cell, other)] or fitting
+    fitting = [other for other in fitting if same_os(cell, other)] or fitting
     own = [other for other in fitting if other.study_id == cell.study_id]
     partners = own or fitting
     # Of other systems than the guest's the most like it: a release, a distribution.
@@ -187,17 +188,18 @@ def place_of(native: CellConditions) -> tuple[object, ...]:
 
 
 def wanted_place(cell: CellConditions) -> tuple[object, ...]:
-    """The `place_of` the native cells that a cell may be set against."""
+    """The `place_of` the native cells that a cell may be compared with."""
     return (cell.host, cell.guest_bits, *_wanted_circumstances(cell))
 
 
-def _same_os(cell: CellConditions, other: CellConditions) -> bool:
+def same_os(cell: CellConditions, other: CellConditions) -> bool:
+    """Whether two systems state the same OS."""
     return cell.guest_os.casefold() == other.guest_os.casefold()
 
 
 def _os_likeness(cell: CellConditions, other: CellConditions) -> int:
     """How many words two systems' names begin with alike; all of them: the same."""
-    if _same_os(cell, other):
+    if same_os(cell, other):
         return MOST_WORDS
     sides = (it.guest_os.casefold().split() for it in (cell, other))
     words = zip(*sides, strict=False)
@@ -251,7 +253,7 @@ def _trust(
 ) -> tuple[State, str]:
     reasons: list[Sentence] = []
     state: State = "paired"
-    if not _same_os(cell, chosen):
+    if not same_os(cell, chosen):
         reasons.append(other_os(cell.guest_os, chosen.guest_os))
     if chosen.study_id != cell.study_id:
         here = Sentence("This study has no native run; this one is from another one.")
@@ -300,7 +302,7 @@ def _gap(cell: CellConditions, other: CellConditions) -> timedelta | None:
 
 
 def other_os(guest: str, host: str) -> Sentence:
-    """Say that a guest is set against its machine under another operating system."""
+    """Say that a guest is compared with its machine under another operating system."""
     not_stated = Sentence("not stated")
     return Sentence(
         "Another operating system: guest {guest}, host {host}.",
@@ -336,7 +338,8 @@ def efficiency(
     if better == "neither":
         raise UndirectedMetricError(
             Sentence(
-                "More of this metric is neither better nor worse: it has no efficiency."
+                "More of this metric is neither better nor worse: it has no relative "
+                "performance."
             )
         )
     sides = ((Sentence("value"), value), (Sentence("baseline"), baseline))

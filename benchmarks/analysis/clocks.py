@@ -141,9 +141,7 @@ def trust_unmeasured(
     return TimeTrust(
         "unchecked",
         duration_s,
-        Sentence(
-            "Timed by a clock inside the guest that nobody set against another one."
-        ),
+        Sentence("Timed by a clock inside the guest, not compared with another one."),
     )
 
 

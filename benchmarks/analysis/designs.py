@@ -75,7 +75,7 @@ class Design(IntEnum):
 OF_SESSIONS: Final = (Design.SHARED, Design.REPEATED, Design.BORROWED)
 # What two days do to two sides is part of these ratios.
 ACROSS_DAYS: Final = (Design.REPEATED, Design.BORROWED, Design.UNREPEATED)
-# Only runs of the same session are set against each other.
+# Only runs of the same session are compared with each other.
 PAIRED: Final = (Design.SHARED, Design.TWO_SHARED, Design.ONE_SHARED)
 BY_SESSION: Final = (*OF_SESSIONS, Design.TWO_SHARED)
 

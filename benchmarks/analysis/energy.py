@@ -52,7 +52,7 @@ SHORTER: Final = template(
 
 @dataclass(frozen=True, slots=True)
 class PerWork:
-    """Energy set against what was done with it; None where nothing can be counted."""
+    """Energy compared with what was done with it; None where nothing can be counted."""
 
     joules_per_operation: float | None
     operations_per_joule: float | None
@@ -137,7 +137,7 @@ class EnergyRow:
 
     ``energy_j`` is the meter's mean power x the work's time. Where the meter ran on
     while the machine idled, this is too little and the printed total too much: the
-    truth lies between the two. ``printed_ratio`` and ``energy_ratio`` are set against
+    truth lies between the two. ``printed_ratio`` and ``energy_ratio`` are compared with
     the table's reference.
     """
 
@@ -354,7 +354,7 @@ def energy_table(
 ) -> tuple[EnergyRow, ...]:
     """Each case's printed total beside the energy of its work.
 
-    ``reference`` is the label of the case that ratios are set against (the first by
+    ``reference`` is the label of the case that ratios are compared with (the first by
     default). With ``waiting_w``, the power of the machine before and after the work,
     ``less_wait_j`` is the total less the wait: the best figure of the three. ValueError
     where no case has the label ``reference``.

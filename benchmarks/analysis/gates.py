@@ -160,7 +160,7 @@ SENTENCES: Final[Mapping[Gate, str]] = {
     Gate.UNDIRECTED: template("More of this metric is neither better nor worse."),
     Gate.UNIT_MISMATCH: template("The two sides are measured in different units."),
     Gate.OTHER_PARAMETERS: template(
-        "The two sides ran the case with different parameters."
+        "The two sides ran the benchmark with different parameters."
     ),
     Gate.BIMODAL: template(
         "The runs are bimodal (two speeds): one mean does not describe them."
@@ -180,14 +180,14 @@ SENTENCES: Final[Mapping[Gate, str]] = {
     ),
     Gate.SCALING: template(
         "A sum over several virtual machines beside one machine alone is scaling, not "
-        "efficiency."
+        "relative performance."
     ),
     Gate.OTHER_HOST: template(
         "The two sides ran on different hosts: only ratios to each host's own native "
         "runs can be compared."
     ),
     Gate.UNREPEATED: template(
-        "Each side ran in sessions of its own; nobody knows how much these differ."
+        "Each side ran in sessions of its own; how much these differ is not known."
     ),
     Gate.FEW_INDEPENDENT: template(
         "Each run depends on the one before: {n} runs are worth {worth:.1f}, and a "
@@ -195,9 +195,9 @@ SENTENCES: Final[Mapping[Gate, str]] = {
     ),
     Gate.SLOWDOWN: template(
         "One virtual machine of several beside the same system with one alone is "
-        "slowdown, not efficiency."
+        "slowdown, not relative performance."
     ),
-    Gate.NO_SPEED: template("This is no speed: it has no efficiency."),
+    Gate.NO_SPEED: template("This is not a speed: it has no relative performance."),
     Gate.WITHIN_METER_ERROR: template(
         "The difference is within what two power meters may disagree by."
     ),

@@ -300,8 +300,8 @@ def _what_decided(judgements: Judgements, row: int) -> tuple[str, ...]:
     if verdict != judgements.direction[row]:
         return (
             Sentence(
-                "Decided by itself, but not as one of {n} cells that were tested "
-                "together.",
+                "Decided by itself, but not as one of {n} results that were "
+                "tested together.",
                 n=judgements.tested,
             ),
         )
@@ -346,7 +346,7 @@ def _advice(judgements: Judgements, row: int) -> str:
         return _advice_of_sessions(judgements, row)
     if not wanted:
         return Sentence(
-            "Not even {n} runs a side would decide it as things stand.", n=MOST_RUNS
+            "At this scatter, not even {n} runs a side would decide it.", n=MOST_RUNS
         )
     facts = {
         "n": wanted,
@@ -363,7 +363,7 @@ def _advice_of_sessions(judgements: Judgements, row: int) -> str:
         return ""
     if not wanted:
         return Sentence(
-            "Not even {n} sessions would decide it as things stand.", n=MOST_SESSIONS
+            "At this scatter, not even {n} sessions would decide it.", n=MOST_SESSIONS
         )
     own, other, shared = (
         int(each[row])

@@ -4,9 +4,9 @@ Whether runs in the order of their doing are more alike than chance allows is lo
 ten times at once: the share of variance that the position modulo k explains for the
 periods k = 2..5, the autocorrelation at the lags 1..5, and a straight line. Each look
 is turned into an approximately normal score (E. B. Wilson and M. M. Hilferty, 1931) and
-the largest of the ten is set against its own distribution over permutations of the same
-values, so that the whole test, not each look, has 1 % false alarms (the maxT step of
-P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993).
+the largest of the ten is compared with its own distribution over permutations of the
+same values, so that the whole test, not each look, has 1 % false alarms (the maxT step
+of P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993).
 
 A trend takes more: runs that depend on each other wander, and a line through them is no
 drift. It must exceed the standard error of its slope as often as chance asks of

@@ -66,6 +66,7 @@ NUMBERS: Final[Mapping[str, range]] = {
     "budget_s": range(1, 86_401),
     "bits": range(32, 65, 32),
     "array_mib": range(1, 65_537),
+    "iterations": range(1, 1_001),
 }
 TEXTS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     "folder": (re.compile(r"/[\w./+-]{0,200}", re.ASCII), "/mnt/disk"),
@@ -340,7 +341,7 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Option]:
                 )
         else:
             none = Sentence('Tools have no option "{name}".', name=shorten(name))
-            known = Sentence("Known are: {known}.", known=", ".join(KNOWN))
+            known = Sentence("Known: {known}.", known=", ".join(KNOWN))
             hint = did_you_mean(closest(name, KNOWN))
             raise PlanError(joined([none, hint, known]))
     return dict(options)

@@ -42,7 +42,8 @@ from benchmarks.analysis.verdicts import CONFIDENCE, MARGIN
 Places = NDArray[np.int64]
 
 FEWEST_POOLED: Final = 3
-"""Below it studies stand side by side: two say nothing of how much studies differ."""
+"""Below it studies stand side by side: two say nothing about how much studies
+differ."""
 FEWEST_RANKED: Final = 5
 MOST_STEPS: Final = 500
 CLOSE: Final = 1e-10

@@ -107,6 +107,27 @@ def trace_of_counter(times_s: Sequence[float], joules: Sequence[float]) -> Trace
     return trace.take(rose)
 
 
+def corrected_traces(traces: Sequence[Trace]) -> list[Trace]:
+    """Return what is left of traces, of which a later one takes the place of others.
+
+    Of an earlier one stays what lies before and behind the later.
+    """
+    kept: list[Trace] = []
+    for trace in traces:
+        first_s, last_s = float(trace.starts_s[0]), float(trace.ends_s[-1])
+        parts = [
+            part
+            for old in kept
+            for part in (
+                old.take(old.ends_s <= first_s),
+                old.take(old.starts_s >= last_s),
+            )
+            if part.starts_s.size
+        ]
+        kept = [*parts, trace]
+    return kept
+
+
 def joined_traces(traces: Iterable[Trace]) -> Trace | None:
     """Return the traces of one meter in order of time; None if there is none.
 

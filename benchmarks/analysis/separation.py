@@ -79,7 +79,7 @@ def ends_of(
 ) -> Ends:
     """Return the ranges of the ratios, and the chance of a complete separation.
 
-    Where sessions are shared only runs of one session are set against each other.
+    Where sessions are shared only runs of one session are compared with each other.
     """
     own, other = sessions
     pairs, size = designed.pairs, designed.design.size

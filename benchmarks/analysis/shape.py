@@ -168,7 +168,7 @@ class Shape:
         harmless = [] if self.doubts else _harmless(self)
         if not harmless and (self.doubts or not self.close_modes):
             return whole
-        return joined([whole, *harmless, Sentence("the figure stands")], "; ")
+        return joined([whole, *harmless, Sentence("the figure holds")], "; ")
 
 
 def shape_of(

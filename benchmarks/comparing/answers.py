@@ -32,7 +32,7 @@ class Effects(NamedTuple):
 
     ``ratios`` of the ``cells`` have a ratio to native that counts; ``low`` and ``high``
     are the extremes of their natural logarithms, ``total`` is their sum. ``flagged`` of
-    them are doubted by a flag; ``fewest`` and ``most`` are numbers of runs.
+    them are flagged; ``fewest`` and ``most`` are numbers of runs.
     """
 
     study: int

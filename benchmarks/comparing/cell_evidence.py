@@ -106,7 +106,7 @@ class RunValue:
 
 @dataclass(frozen=True)
 class CellEvidence:
-    """A cell with the runs it was summarised from, and those it was set against.
+    """A cell with the runs it was summarised from, and those it was compared with.
 
     ``flags`` are those of both sides: either withholds the verdict. ``hosts`` are their
     machines, where somebody chose a baseline on another one.
@@ -232,8 +232,8 @@ def evidence(
         wanted = {"pk": stored.baseline_id if stored else None}
     # The whole study for one cell: its verdict is corrected for all others.
     verdicts = study_verdicts(study, reference.system if reference else None)
-    # The viewer may not be allowed to see what a cell was set against; a cell of the
-    # chosen system would be set against itself.
+    # The viewer may not be allowed to see what a cell was compared with; a cell of the
+    # chosen system would be compared with itself.
     visible = Cell.objects.visible_to(viewer).filter(**wanted).exclude(pk=cell.pk)
     baseline = visible.select_related("system__host", "study__lab", "case").first()
     sides = [side.system for side in (cell, baseline) if side is not None]

@@ -31,7 +31,7 @@ from benchmarks.comparing.table import (
     rank,
 )
 from benchmarks.models import Case, Cell, Efficiency, Study, System
-from benchmarks.models.run import CELL_SAMPLES
+from benchmarks.models.run import CELL_OF_SAMPLE, SAMPLES_OF_CELLS, of_cells
 from benchmarks.sentences import Sentence
 
 # Other VMs do other work meanwhile: what is measured has no sum.
@@ -43,11 +43,11 @@ ALONE = ("1", "", "mean")
 OF_NATIVE = ("paired", "other_session", "stale", "scaling")
 # Means in an order of their own, as in `MEAN_IN_ORDER`: sums differ without one.
 RUN_MEANS = f"""
-    SELECT cell.id, coalesce(run.corun_id, -run.id),
+    {of_cells("cell.study_id = %s AND cell.id = ANY(%s)", "corun_id")}
+    SELECT {CELL_OF_SAMPLE}, coalesce(run.corun_id, -run.id),
            avg(sample.value ORDER BY run.id, sample.sequence)
-    {CELL_SAMPLES}
-    WHERE cell.study_id = %s AND cell.id = ANY(%s)
-    GROUP BY cell.id, coalesce(run.corun_id, -run.id)
+    {SAMPLES_OF_CELLS}
+    GROUP BY 1, 2
     ORDER BY 1, 2
 """
 
@@ -175,7 +175,7 @@ def study_coruns(
     queries.
 
     ``filters`` are look-ups on Cell. They narrow what is returned; a co-run under load
-    is set against the one without it whether that is asked for or not.
+    is compared with the one without it whether that is asked for or not.
     """
     chosen = dict(filters or {})
     scenario = chosen.pop("scenario", None)
@@ -208,7 +208,7 @@ class MeasuredCells:
 
     ``groups`` has the cells of each co-run by their slots, ``singles`` what each system
     did with one VM alone by system and case, ``natives`` the cell of the bare machine
-    that each cell is set against. ``means`` are those of cells that were repeated, by
+    that each cell is compared with. ``means`` are those of cells that were repeated, by
     the co-run they are of; a run of no co-run has the negative of its own id instead:
     it has no partners. Read in at most eight
     queries.
@@ -245,8 +245,8 @@ class MeasuredCells:
         worst_first = sorted(alone, key=lambda cell: -ALONE.index(cell.slot))
         singles = {(cell.system_id, cell.case_id): cell for cell in worst_first}
 
-        # A slot is set against the system alone: what that is set against in turn
-        # is the machine itself. A sum is set against it directly.
+        # A slot is compared with the system alone: what that is compared with in turn
+        # is the machine itself. A sum is compared with it directly.
         leaning = {cell.pk for cell in (*grouped, *singles.values())}
         against = Efficiency.objects.filter(
             cell__in=leaning,
@@ -451,12 +451,14 @@ def _doubts(sides: Sequence[Sentence]) -> list[str]:
     if not others:
         return [
             Sentence(
-                "No single figure describes {side}: nothing is made of it.", side=side
+                "No single figure describes {side}: nothing is derived from it.",
+                side=side,
             )
         ]
     return [
         Sentence(
-            "No single figure describes {side} and {n} more: nothing is made of them.",
+            "No single figure describes {side} and {n} more: nothing is derived from "
+            "them.",
             side=side,
             n=len(others),
         )

@@ -136,7 +136,7 @@ def study_effects(
 
     Without a scenario the study's first one is taken; without a response the
     efficiency where there is one, else the value. Native machines are what guests are
-    set against: they belong to the design only where nothing else was measured.
+    compared with: they belong to the design only where nothing else was measured.
     """
     menu = facets(study)
     chosen = scenario or next(iter(menu.scenarios), "")

@@ -46,6 +46,8 @@ OPTIONS_OF_FACTORS = {
 }
 # States of cells whose nearest counterpart is another measurement: so says the reason.
 NEAR = frozenset({Efficiency.State.OTHER_PARAMETERS, Efficiency.State.UNIT_MISMATCH})
+# What a native Windows ran above is in its baseline: no guest is like it in that.
+BENEATH = {"hypervisor beneath": "Windows' own (VBS)"}
 RUNS = ("n", "mean", "m2", "decimals")
 PLACE = ("scenario", "vms", "slot", "load", "case_id")
 Circumstances = tuple[object, ...]
@@ -65,8 +67,8 @@ NO_PAIR = Light()
 class ChosenSystem:
     """A system of a study that somebody chose to compare with.
 
-    Beside all others of that study; or of ``beside``, whose cells are then set against
-    what another study measured.
+    Beside all others of that study; or of ``beside``, whose cells are then compared
+    with what another study measured.
     """
 
     study: Study
@@ -137,8 +139,8 @@ class ChosenSystem:
 class Lights:
     """The lights of a study's pairs of systems, each made once.
 
-    ``systems`` are both sides of all pairs that may be seen. ``chosen``: all are set
-    against it; None: against their own baselines.
+    ``systems`` are both sides of all pairs that may be seen. ``chosen``: all are
+    compared with it; None: against their own baselines.
     """
 
     study: Study
@@ -149,7 +151,7 @@ class Lights:
     def of(
         self, system_id: int, baseline_id: int | None, state: str, reason: str
     ) -> Light:
-        """Return the light of a cell, given what it was set against and why not."""
+        """Return the light of a cell, given what it was compared with and why not."""
         if state in NEAR:
             return Light("red", reason)
         if baseline_id is None or baseline_id not in self.systems:
@@ -183,7 +185,7 @@ def beside_baseline(
     baseline: System,
     sent: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
 ) -> Comparability:
-    """Compare a system with the machine, or the reference system, it is set against.
+    """Compare a system with the machine, or the reference system, it is compared with.
 
     ``sent`` are further facts of both sides. An operating system that is not the
     host's is never what a study studies of a guest beside its machine.
@@ -192,6 +194,8 @@ def beside_baseline(
     is_other_os = baseline.is_native and not is_own_os
     studied = studied_facts(study)
     one, other = facts_of_both(own, baseline, studied)
+    if baseline.is_native_above_hypervisor:
+        other = {**other, **BENEATH}
     compared = comparability(
         {**sent[0], **one},
         {**sent[1], **other},

@@ -55,7 +55,7 @@ class Path:
         rate = line_rate_bit_per_s(cell.system.host.facts) if medium == "wire" else None
         line_rate = None
         if rate is not None and cell.case.better == "higher":
-            # A metric that is no throughput has no line to be set against.
+            # A metric that is no throughput has no line to be compared with.
             with suppress(UnitError):
                 line_rate = units.convert(rate, "bit/s", cell.case.unit)
         return cls(

@@ -8,31 +8,23 @@ And the spectrum of everything that may be seen: where the pairs of each compone
 hypervisor lie, a band a study, no mean at all.
 """
 
-from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import exp
-from typing import Any
 
 import numpy as np
-from django.db.models import Count, F, Max, Min, Q, QuerySet
-from django.db.models.functions import Floor, Ln
 
 from benchmarks.analysis.aggregation import overall
-from benchmarks.comparing.primaries import primary_ids, primary_rows
+from benchmarks.comparing.primaries import primary_rows
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.table import COMPONENTS, Column, column_head, rank
 from benchmarks.comparing.verdicts import Verdicts, study_verdicts
-from benchmarks.models import Case, Cell, Efficiency, Flag, Study, System
+from benchmarks.models import Cell, Efficiency, Study, System
+from benchmarks.studies.lists import StudyCard
+from benchmarks.studies.rollups import BAND, STEPS_PER_E, Bin
 from benchmarks.viewer import Viewer
-
-# Lines closer than one part in this many are drawn as one: their number, and so the
-# answer of the database, stays small however many cells there are.
-STEPS_PER_E = 50
-# What a band is of.
-BAND = ("study", "case__component", "platform", "version")
 
 SCENARIO = "single"
 RUNS_FOR_AN_INTERVAL = 2
@@ -113,83 +105,30 @@ class Profile:
     """The ratios are to the study's reference system, not to native."""
 
 
-def spectrum(viewer: Viewer, *, limit: int = 12) -> list[Band]:
-    """Return the bands with the most pairs, by component, in four queries."""
-    binned = list(_binned_pairs(viewer))
-    groups = groupby(binned, key=lambda row: tuple(row[name] for name in BAND))
-    studies = Study.objects.select_related("lab").in_bulk(
-        {row["study"] for row in binned}
-    )
+def spectrum(cards: Iterable[StudyCard], *, limit: int = 12) -> list[Band]:
+    """Return the bands of these studies with the most pairs, by component."""
     bands = []
-    for (study, component, platform, version), members in groups:
-        rows = list(members)
-        band = Band(
-            study=studies[study],
-            component=component,
-            hypervisor=f"{platform} {version}".strip(),
-            pairs=sum(row["pairs"] for row in rows),
-            lowest=min(row["lowest"] for row in rows),
-            highest=max(row["highest"] for row in rows),
-            lines=tuple(exp(row["step"] / STEPS_PER_E) for row in rows),
-            is_lowest_doubted=rows[0]["doubted"] > 0,
-            is_highest_doubted=rows[-1]["doubted"] > 0,
-        )
-        bands.append(band)
+    for card in cards:
+        for (component, platform, version), members in groupby(
+            card.bins, key=lambda row: row[: len(BAND)]
+        ):
+            rows = [Bin(*row) for row in members]
+            band = Band(
+                study=card.study,
+                component=component,
+                hypervisor=f"{platform} {version}".strip(),
+                pairs=sum(row.pairs for row in rows),
+                lowest=min(row.lowest for row in rows),
+                highest=max(row.highest for row in rows),
+                lines=tuple(exp(row.step / STEPS_PER_E) for row in rows),
+                is_lowest_doubted=rows[0].doubted > 0,
+                is_highest_doubted=rows[-1].doubted > 0,
+            )
+            bands.append(band)
     most = sorted(bands, key=lambda band: -band.pairs)[:limit]
     return sorted(
         most, key=lambda band: (rank(COMPONENTS, band.component), band.hypervisor)
     )
-
-
-def _binned_pairs(viewer: Viewer) -> Any:
-    pairs = Cell.objects.visible_to(viewer).filter(
-        efficiency__state=Efficiency.State.PAIRED,
-        efficiency__ratio__gt=0,
-        shape_codes="",
-        efficiency__baseline__shape_codes="",
-        scenario="single",
-    )
-    # What a processor emulated in software costs is not what a hypervisor costs.
-    pairs = pairs.exclude(system__is_emulated=True)
-    counted = _primary(pairs)
-    # Not rounded: PostgreSQL would make decimals of a thousand digits of them first.
-    step = Floor(Ln("efficiency__ratio") * STEPS_PER_E + 0.5)
-    named = counted.annotate(
-        platform=F("system__hypervisor"),
-        version=F("system__hypervisor_version"),
-        step=step,
-    )
-    doubted = Flag.objects.withholding().values("cells")
-    is_doubted = Q(pk__in=doubted) | Q(efficiency__baseline__in=doubted)
-    return (
-        named.values(*BAND, "step")
-        .annotate(
-            pairs=Count("pk"),
-            lowest=Min("efficiency__ratio"),
-            highest=Max("efficiency__ratio"),
-            doubted=Count("pk", filter=is_doubted),
-        )
-        # `groupby` needs the rows of a group side by side, and a band's ends are its
-        # first and its last step.
-        .order_by(*BAND, "step")
-    )
-
-
-def _primary(pairs: QuerySet[Cell]) -> QuerySet[Cell]:
-    """Leave out what another case of the same study implies: it is no second pair."""
-    measured = defaultdict(set)
-    for study, case in pairs.values_list("study_id", "case_id").distinct():
-        measured[study].add(case)
-    cases = Case.objects.in_bulk(set().union(*measured.values()))
-    # Studies measure the same few sets of cases.
-    studies = defaultdict(list)
-    for study, ids in measured.items():
-        implied = frozenset(ids) - primary_ids({pk: cases[pk] for pk in ids})
-        studies[implied].append(study)
-    for implied, measuring in studies.items():
-        if implied:
-            pairs = pairs.exclude(study__in=measuring, case__in=implied)
-    return pairs
 
 
 def study_profile(viewer: Viewer, study: Study) -> Profile:

@@ -139,7 +139,7 @@ class CellEnergy:
     ``sessions`` are those of its runs, -1 where nobody knows.
 
     ``unit`` is J, or J for a unit of data. ``ratio`` is None where the baseline has no
-    power of its own that this can be set against; ``judgement`` is of the ratio of
+    power of its own that this can be compared with; ``judgement`` is of the ratio of
     joules, None where two meters forbid an interval. ``gates`` are what stands against
     the cell itself.
     """
@@ -166,7 +166,7 @@ class Compared:
     ``value`` and ``baseline_value`` are means over runs in ``unit``; they are None, as
     is every ratio, where no single figure describes the runs: ``doubts`` then says why,
     ``shape`` in words, ``speeds`` has the two speeds and ``range`` the least and the
-    greatest run. ``efficiency`` is set against a native baseline only (1 = native
+    greatest run. ``efficiency`` is compared with a native baseline only (1 = native
     speed); ``relative`` is the same ratio against a reference system, ``scaling`` that
     of a sum over several VMs against one machine alone, and ``slowdown`` that of one of
     several VMs against the same system with one alone. ``ratio_range`` has the
@@ -263,7 +263,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """What a cell was set against, and what came of it."""
+    """What a cell was compared with, and what came of it."""
 
     # `rows.STORED` reads them from the database in this order.
     state: str = NOT_YET

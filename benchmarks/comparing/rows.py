@@ -62,7 +62,7 @@ class Reference(ChosenSystem):
     ) -> "Reference":
         """Look up a system's cells of a study, in one query.
 
-        ``beside`` is the study whose cells are set against them, if it is another.
+        ``beside`` is the study whose cells are compared with them, if it is another.
         """
         cells = Cell.objects.filter(study=study, system=system, n__gt=0)
         names = ("case_id", *CIRCUMSTANCES, "mean", "n", "shape_codes")
@@ -87,7 +87,7 @@ class Reference(ChosenSystem):
         if place not in self.measured:
             near = self.near(case, place[1:])
             if near is None:
-                nothing = Sentence("The reference has no such cell.")
+                nothing = Sentence("The reference has no such result.")
                 return Against(State.MISSING, reason=nothing)
             said = near.sentence(is_native=self.system.is_native)
             return Against(near.kind, reason=said)
@@ -158,7 +158,7 @@ def comparison_rows(
             continue  # stored after these systems were read
         case, (*stored, doubts) = cases[own["case_id"]], values[len(OWN) + 1 :]
         if reference is not None and stored[0] == State.NO_SPEED:
-            # Whatever it is set against.
+            # Whatever it is compared with.
             against = Against(State.NO_SPEED, reason=stored[-1])
         elif reference is not None:
             host_id = known[own["system_id"]].host_id

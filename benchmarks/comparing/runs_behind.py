@@ -6,14 +6,14 @@ from datetime import datetime
 
 from django.db import connection
 
-from benchmarks.models.run import CELL_RUNS
+from benchmarks.models.run import RUNS_OF_CELLS, of_cells
 
 COUNTED = f"""
+    {of_cells("cell.id = ANY(%s)", "tool", "tool_version")}
     SELECT run.tool, run.tool_version, run.sitting_id, count(DISTINCT run.id),
            count(DISTINCT run.id) FILTER (WHERE run.started_at IS NULL),
            min(run.started_at), max(run.started_at)
-    {CELL_RUNS}
-    WHERE cell.id = ANY(%s)
+    {RUNS_OF_CELLS}
     GROUP BY run.tool, run.tool_version, run.sitting_id
     ORDER BY run.tool, run.tool_version
 """

@@ -122,7 +122,7 @@ class Choice:
     """What somebody asked for; None and empty: whatever there is.
 
     ``host`` is "lab/host", ``ALL_HOSTS`` or empty for the most useful one; ``against``
-    is the system that direct ratios are set against.
+    is the system that direct ratios are compared with.
     """
 
     host: str = ""
@@ -164,7 +164,7 @@ class Facets:
 class SideCell:
     """What a system reads in one row.
 
-    ``direct`` is its ratio to the system it is set against, None where there is none:
+    ``direct`` is its ratio to the system it is compared with, None where there is none:
     then ``refusal`` may say why.
     """
 
@@ -186,7 +186,7 @@ class SideRow:
 
 @dataclass(frozen=True)
 class Pair:
-    """A column and the one its direct ratios are set against, with their light."""
+    """A column and the one its direct ratios are compared with, with their light."""
 
     other: Side
     compared: Comparability
@@ -200,8 +200,8 @@ class Pair:
 class SideBySide:
     """Everything that is shown for a choice.
 
-    ``sides`` are the columns, ``pairs`` says what each is set against (None: nothing,
-    others are set against it). ``side_count`` and ``row_count`` are all there are;
+    ``sides`` are the columns, ``pairs`` says what each is compared with (None: nothing,
+    others are compared with it). ``side_count`` and ``row_count`` are all there are;
     ``shared`` rows were run on two platforms or more.
     """
 
@@ -290,7 +290,7 @@ def side_by_side(viewer: Viewer, choice: Choice) -> SideBySide:
     ordered = _ordered(shown.values())
     against = _against(chosen, sides)
     if against:
-        # Beside what is set against it, wherever it ran.
+        # Beside what is compared with it, wherever it ran.
         ordered = [against, *(side for side in ordered if side != against)]
     columns = ordered[:MOST_SIDES]
     cases = _cases(viewer, columns, chosen)

@@ -28,7 +28,7 @@ from benchmarks.models import Effect
 
 @dataclass(frozen=True)
 class PairRow:
-    """One benchmark of both. ``one`` and ``other`` are set against their own native.
+    """One benchmark of both. ``one`` and ``other`` are compared with their own native.
 
     ``direct`` is the first against the second, None where that is refused or one of
     both did not run it; ``indirect`` stands in its place on different machines.
@@ -42,7 +42,7 @@ class PairRow:
 
     @property
     def natives(self) -> tuple[float, float] | None:
-        """What both were set against, where both have a native value."""
+        """What both were compared with, where both have a native value."""
         if not self.one or not self.other:
             return None
         one, other = self.one.shown.baseline_value, self.other.shown.baseline_value

@@ -60,7 +60,7 @@ class Sieve:
 
 
 def has_effect(row: ComparisonRow) -> bool:
-    """Whether a cell is set against something that it may be compared with."""
+    """Whether a cell is compared with something that it may be compared with."""
     seen = row.shown
     if seen.light == "red":
         return False

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from django.db.models import Exists, F, OuterRef, Q
+from django.db import connection
 
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals, mean_intervals
 from benchmarks.analysis.shape import BAND, Shape, shape_of
@@ -23,9 +23,8 @@ from benchmarks.comparing.row import (
     no_single_figure,
 )
 from benchmarks.comparing.table import natural
-from benchmarks.models import Case, Cell, Run, Sample, Study, System
-from benchmarks.models.run import MeanInOrder
-from benchmarks.models.study import visible_studies
+from benchmarks.models import Case, Cell, Study, System
+from benchmarks.models.run import RUNS_OF_CELLS, of_cells
 from benchmarks.viewer import Viewer
 
 IDENTITY = (
@@ -38,6 +37,14 @@ IDENTITY = (
     "memory_bytes",
 )
 MOST_RUNS = 2_000
+# With how many there are in all. Runs without a date are the first to go.
+LATEST = f"""
+    {of_cells("cell.id = ANY(%s)")}
+    SELECT run.cell_id, run.id, run.started_at, run.sitting_id, run.mean,
+           count(*) OVER ()
+    {RUNS_OF_CELLS}
+    ORDER BY run.started_at DESC NULLS LAST, run.id DESC LIMIT %s
+"""
 
 
 @dataclass(frozen=True)
@@ -208,45 +215,24 @@ def trend_subjects(viewer: Viewer, study: Study) -> tuple[TrendSubject, ...]:
 
 
 def trend_of(viewer: Viewer, subject: TrendSubject) -> Trend:
-    """Return the latest runs of a subject, and how many older ones there are.
-
-    In three queries, and a fourth that counts where there are older ones.
-    """
+    """Return the latest runs of a subject, and how many older ones there are."""
     circumstances = dict(zip(CIRCUMSTANCES, subject.circumstances, strict=True))
-    samples = Sample.objects.filter(case_id=subject.case_id)
-    runs = Run.objects.filter(
-        Q(visible_studies(viewer, "study__")),
-        Exists(samples.filter(lab=OuterRef("lab"), run=OuterRef("pk"))),
-        system__host_id=subject.host_id,
-        duplicate_of=None,
-        status=Run.Status.PARSED,
-        **circumstances,
-    )
-    # PostgreSQL takes null for the latest; runs without a date are the first to go.
-    latest = runs.order_by(F("started_at").desc(nulls_last=True), "-pk")[:MOST_RUNS]
-    means = list(
-        samples.filter(run__in=latest.values("pk"))
-        .values_list(
-            *("run", "run__system", "run__study", "run__started_at", "run__sitting")
-        )
-        .annotate(mean=MeanInOrder())
-        # Ascending, PostgreSQL puts null last, as `TrendSeries` has undated runs.
-        .order_by("run__started_at", "run")
-    )
-    older = runs.count() - len(means) if len(means) == MOST_RUNS else 0
-    cells = Cell.objects.visible_to(viewer).filter(
+    measured = Cell.objects.visible_to(viewer).filter(
         case_id=subject.case_id, system__host_id=subject.host_id, **circumstances
     )
-    by_place = {
-        (cell.study_id, cell.system_id): cell
-        for cell in cells.select_related("system", "efficiency")
-    }
+    cells = measured.select_related("system", "efficiency").in_bulk()
+    with connection.cursor() as cursor:
+        cursor.execute(LATEST, [list(cells), MOST_RUNS])
+        rows = cursor.fetchall()
+    older = rows[0][-1] - len(rows) if rows else 0
+    # As they were done; undated runs stand last, as `TrendSeries` has them.
+    rows.sort(
+        key=lambda row: (row[2] is None, row[2].timestamp() if row[2] else 0.0, row[1])
+    )
     # Systems that differ in nothing but the version of their hypervisor are one line.
     lines: dict[object, list[DatedRun]] = defaultdict(list)
-    for _run, system_id, study_id, started_at, sitting, mean in means:
-        cell = by_place.get((study_id, system_id))
-        if cell is None:  # taken away since its runs were read
-            continue
+    for cell_id, _, started_at, sitting, mean, _ in rows:
+        cell = cells[cell_id]
         system = cell.system
         options = tuple(sorted(system.options.items()))
         identity = (*(getattr(system, name) for name in IDENTITY), options)
@@ -255,7 +241,7 @@ def trend_of(viewer: Viewer, subject: TrendSubject) -> Trend:
     series = [TrendSeries(line[-1].cell.system, tuple(line)) for line in lines.values()]
     series.sort(key=lambda line: (not line.system.is_native, line.system.label))
     case = Case.objects.get(pk=subject.case_id)
-    against = (getattr(cell, "efficiency", None) for cell in by_place.values())
+    against = (getattr(cell, "efficiency", None) for cell in cells.values())
     reasons = (it.reason for it in against if it and it.state == State.NO_SPEED)
     return Trend(case, subject, tuple(series), older, next(reasons, ""))
 

@@ -121,7 +121,9 @@ class _Target:
     def check(self) -> None:
         """Raise where the next piece may not be written any more."""
         if self.is_unwanted():
-            raise UnwantedError(Sentence("Whoever asked for this has hung up."))
+            raise UnwantedError(
+                Sentence("The client that asked for this has disconnected.")
+            )
         if time.monotonic() > self.end:
             raise TookTooLongError(
                 Sentence(

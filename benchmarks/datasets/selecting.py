@@ -8,6 +8,7 @@ from typing import Any, Final
 from django.db.models import Exists, F, IntegerField, OuterRef, QuerySet, Sum, Value
 from django.utils import timezone
 
+from benchmarks.database import is_distributed
 from benchmarks.models import Cell, Run, RunMean, Sample, Study, System
 from benchmarks.viewer import Viewer
 
@@ -84,8 +85,11 @@ def pieces_of(name: str, viewer: Viewer, wanted: Wanted) -> Iterator[QuerySet[An
     weight = F("sample_count") if is_samples else Value(1, IntegerField())
     for ids in _pages(rows, weight):
         if is_samples:
-            samples = Sample.objects.filter(run_id__in=ids, **wanted.of_case())
-            yield samples.order_by("run_id", "sequence")
+            runs = Run.objects.filter(pk__in=ids).order_by()
+            # The key of samples begins with the lab.
+            labs = set(runs.values_list("lab_id", flat=True).distinct())
+            samples = Sample.objects.filter(lab__in=labs, run_id__in=ids)
+            yield samples.filter(**wanted.of_case()).order_by("run_id", "sequence")
         else:
             yield rows.model._default_manager.filter(pk__in=ids).order_by("pk")
 
@@ -141,9 +145,14 @@ def _runs(viewer: Viewer, wanted: Wanted) -> QuerySet[Run]:
     )
     if not wanted.metric and wanted.case is None:
         return runs
+    said = RunMean.objects.filter(**wanted.of_case())
+    if is_distributed():
+        # There is no join of each run with what lies elsewhere.
+        if wanted.study is not None:
+            said = said.filter(lab=wanted.study.lab_id)
+        return runs.filter(pk__in=said.values("run_id"))
     # The key of what runs say begins with the lab.
-    place = {"lab": OuterRef("lab"), "run": OuterRef("pk")}
-    return runs.filter(Exists(RunMean.objects.filter(**place, **wanted.of_case())))
+    return runs.filter(Exists(said.filter(lab=OuterRef("lab"), run=OuterRef("pk"))))
 
 
 def _sampled_runs(viewer: Viewer, wanted: Wanted) -> QuerySet[Run]:

@@ -77,7 +77,7 @@ _LAB = Sentence("The lab's short name.")
 _STUDY = Sentence("The study's short name, unique in its lab.")
 _PARAMETERS = Sentence("Parameters of the benchmark by their names.")
 _UNIT = Sentence("The unit, by the table in docs/tools.md; empty: a plain number.")
-_FACTS = Sentence("What was stated or found out, by the names of docs/agents.md.")
+_FACTS = Sentence("What was stated or detected, by the names of docs/agents.md.")
 
 
 def _system_of(path: str) -> tuple[Column, ...]:
@@ -165,7 +165,7 @@ STUDIES = Table(
         ),
         Column("language", "string", Sentence("The language of its documents.")),
         Column("visibility", "string", Sentence("private, shared or public.")),
-        Column("data_licence", "string", Sentence("Under what its data may be used.")),
+        Column("data_licence", "string", Sentence("The licence of its data.")),
         Column("factors", "object", Sentence("What it varied: values by factor.")),
         Column(
             "equivalence_margin_percent",
@@ -179,7 +179,7 @@ STUDIES = Table(
             Sentence("A native run farther away in time is stale."),
             unit="d",
         ),
-        Column("created_at", "datetime", Sentence("When it was made here.")),
+        Column("created_at", "datetime", Sentence("When it was created here.")),
         Column(
             "archived_at",
             "datetime",
@@ -200,11 +200,17 @@ SYSTEMS = Table(
         Column(
             "emulated",
             "boolean",
-            Sentence("A program imitates its processor."),
+            Sentence("A program emulates its processor."),
             "is_emulated",
         ),
+        Column(
+            "above_hypervisor",
+            "boolean",
+            Sentence("Its Windows ran above its own hypervisor (VBS)."),
+            "is_above_hypervisor",
+        ),
         Column("host_facts", "object", _FACTS, "host__facts"),
-        Column("created_at", "datetime", Sentence("When it was made here.")),
+        Column("created_at", "datetime", Sentence("When it was created here.")),
     ),
 )
 CELLS = Table(
@@ -273,7 +279,7 @@ CELLS = Table(
         Column(
             "baseline_cell_id",
             "integer",
-            Sentence("The cell it is compared with."),
+            Sentence("The result it is compared with."),
             VIEWER,
         ),
         Column("baseline_n", "integer", Sentence("Runs of that one."), VIEWER),
@@ -323,7 +329,7 @@ RUNS = Table(
         Column(
             "duplicate",
             "boolean",
-            Sentence("An earlier run said all this before: no cell counts it again."),
+            Sentence("An earlier run said all this before: no result counts it again."),
             _claim(Q(duplicate_of__isnull=False)),
         ),
         Column("sample_count", "integer", Sentence("Its samples.")),
@@ -351,13 +357,13 @@ SAMPLES = Table(
         Column(
             "derived",
             "boolean",
-            Sentence("Made of the run's other samples: nobody uploaded it."),
+            Sentence("Derived from the run's other samples, not uploaded."),
             _claim(Q(sequence__gt=F("run__sample_count") - F("run__derived_count"))),
         ),
         Column(
             "duplicate",
             "boolean",
-            Sentence("Its run was uploaded before: no cell counts it again."),
+            Sentence("Its run was uploaded before: no result counts it again."),
             _claim(Q(run__duplicate_of__isnull=False)),
         ),
     ),

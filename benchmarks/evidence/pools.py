@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
+from benchmarks import sight
 from benchmarks.analysis.pooling import EvidenceStrength
 from benchmarks.evidence.reading import Question, parts_by_question
 from benchmarks.evidence.synthesis import NOTHING, Pool, Synthesis, Unit, syntheses
@@ -56,6 +57,7 @@ def questions_of(study: Study) -> set[Question]:
     return {Question(*names) for names in asked.values_list("hypervisor", "work")}
 
 
+@sight.everything()
 def renew_pools(questions: Iterable[Question]) -> None:
     """Put public studies together anew, in the caller's transaction."""
     asked = sorted(set(questions))

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from benchmarks import sight
 from benchmarks.errors import DeletionError
 from benchmarks.evidence.pools import questions_of, renew_pools
 from benchmarks.labs.audit import log_action
@@ -79,6 +80,7 @@ def loss_of_study(study: Study) -> Loss:
     )
 
 
+@sight.everything()
 @transaction.atomic
 def delete_uploads(*, lab: Lab, runs: Iterable[Run], who: str, reason: str) -> Loss:
     """Delete uploads with all runs that were read from them; cells follow.
@@ -93,6 +95,7 @@ def delete_uploads(*, lab: Lab, runs: Iterable[Run], who: str, reason: str) -> L
     return loss
 
 
+@sight.everything()
 @transaction.atomic
 def delete_study(*, study: Study, who: str, reason: str) -> Loss:
     """Delete a study with all its data; one that was published becomes a tombstone."""
@@ -128,6 +131,7 @@ def delete_study(*, study: Study, who: str, reason: str) -> Loss:
     return loss
 
 
+@sight.everything()
 @transaction.atomic
 def delete_account(*, person: User, who: str) -> list[Lab]:
     """Delete an account; return the labs it was a member of.
@@ -155,7 +159,7 @@ def versions_with(runs: Iterable[Run]) -> QuerySet[Version]:
 
 def _stated(reason: str) -> str:
     if not reason.strip():
-        raise DeletionError(Sentence("Say why: the audit log keeps it."))
+        raise DeletionError(Sentence("Give a reason: the audit log keeps it."))
     return reason.strip()
 
 

@@ -12,8 +12,9 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from benchmarks import broker
+from benchmarks import broker, replica
 from benchmarks.health import health, readiness
+from benchmarks.row_security import is_enforced
 
 BACKUP_STAMP: Final = "last-backup"
 """A file in VAR: `make backup` touches it when a backup is whole."""
@@ -41,7 +42,16 @@ class Finding:
 def examine() -> list[Finding]:
     """Look at everything; whatever cannot be looked at is a finding, too."""
     findings: list[Finding] = []
-    for look in (_settings, _servers, _clocks, _disk, _indexes, _work, _backups):
+    for look in (
+        _settings,
+        _servers,
+        _replica,
+        _clocks,
+        _disk,
+        _indexes,
+        _work,
+        _backups,
+    ):
         try:
             findings += look()
         except (DatabaseError, redis.RedisError, OSError) as error:
@@ -110,11 +120,40 @@ def _servers() -> Iterator[Finding]:
         "rights in PostgreSQL",
         "The product is a superuser there. Give it a role of its own." if role else "",
     )
+    yield Finding(
+        "row-level security",
+        ""
+        if is_enforced()
+        else "It is not in force: one forgotten filter shows a lab's data to others. "
+        "Give the tables an owner of their own, name it in OWNER_DATABASE_URL, and run "
+        "prepare (docs/operations.md). Under Citus there is none.",
+    )
     policy = broker.connection().config_get("maxmemory-policy")["maxmemory-policy"]
     yield Finding(
         "the broker's memory",
         f"It forgets messages when full (maxmemory-policy={policy}). Set noeviction."
         if policy != "noeviction"
+        else "",
+    )
+
+
+def _replica() -> Iterator[Finding]:
+    if not replica.is_configured():
+        return
+    lag = replica.lag()
+    yield Finding(
+        "the standby",
+        f"{lag.problem} Pages are read from the primary meanwhile."
+        if lag.problem
+        else "",
+    )
+    # Else a long reading on the standby ends in an error whenever rows are tidied away.
+    feedback = replica.setting("hot_standby_feedback") if not lag.problem else "on"
+    yield Finding(
+        "readers of the standby",
+        "hot_standby_feedback is off there: long exports may be cut off and read from "
+        "the primary. Set it to on."
+        if feedback != "on"
         else "",
     )
 

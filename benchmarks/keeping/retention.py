@@ -17,6 +17,7 @@ from benchmarks.models import (
     Delivery,
     Event,
     Invitation,
+    Letter,
     Picture,
     PublishingJob,
     Report,
@@ -80,6 +81,11 @@ RULES: Final = (
         "deliveries of webhooks",
         timedelta(days=90),
         lambda before: Delivery.objects.filter(created_at__lt=before),
+    ),
+    Rule(
+        "letters",
+        timedelta(days=30),
+        lambda before: Letter.objects.filter(created_at__lt=before),
     ),
     Rule(
         "events",

@@ -2,9 +2,11 @@
 
 from django.contrib.auth.models import User
 
+from benchmarks import sight
 from benchmarks.models import AuditEntry, Lab
 
 
+@sight.everything()
 def log_action(
     *,
     lab: Lab,

@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.text import slugify
 
+from benchmarks import sight
 from benchmarks.errors import LabExistsError, NotAllowedError, PlaceError
 from benchmarks.labs.audit import log_action
 from benchmarks.labs.people import new_invitation
@@ -36,6 +37,7 @@ def make_lab(*, person: User, name: str, slug: str = "") -> Lab:
         )
     lab = new_lab(name=name, slug=slug)
     Membership.objects.create(lab=lab, user=person, role=Membership.Role.ADMIN)
+    sight.look_again()
     log_action(
         lab=lab, person=person, kind=AuditEntry.Kind.MADE_LAB, about=str(lab.slug)
     )

@@ -8,6 +8,7 @@ from django.contrib.auth.models import AbstractBaseUser, User
 from django.db import transaction
 from django.utils import timezone
 
+from benchmarks import sight
 from benchmarks.errors import InvitationError, NotFoundError, PlaceError
 from benchmarks.labs.audit import log_action
 from benchmarks.labs.tokens import digest, fits, new_prefix, new_secret
@@ -62,12 +63,15 @@ def _log_role(lab: Lab, by: User | None, who: User, before: str, role: str) -> N
     log_action(lab=lab, person=by, agent="manage.py", kind=kind, about=about)
 
 
-def end_sessions(*, person: User, password: str) -> None:
+def end_sessions(*, person: User, password: str = "") -> None:
     """Sign a person out everywhere: the same password, hashed anew, ends all sessions.
 
     Django's sessions carry a digest of the hash, so this needs no look at each of them.
     """
-    person.set_password(password)
+    if password:
+        person.set_password(password)
+    else:  # there is none: what stands in its place is drawn anew
+        person.set_unusable_password()
     person.save(update_fields=["password"])
 
 
@@ -171,7 +175,9 @@ def invite_person(
     """Make an invitation and return it with the link's secret, shown only this once."""
     name = clean_text(collapse(name), what=Sentence("name"))
     if not name:
-        raise PlaceError(Sentence("Say whom you invite: a name or an e-mail address."))
+        raise PlaceError(
+            Sentence("Enter whom you invite: a name or an e-mail address.")
+        )
     _check_authority(lab=lab, by=by, roles=(role,))
     return new_invitation(lab=lab, by=by, name=name, role=role)
 
@@ -232,6 +238,7 @@ def accept_invitation(*, invitation: Invitation, person: User) -> Membership:
                 role=place.role,
             )
         )
+    sight.look_again()
     locked.accepted_at = timezone.now()
     locked.save(update_fields=["accepted_at"])
     about = f"{locked.name} ({locked.role})"

@@ -5,7 +5,9 @@ log says so. What is refused is not stored, and agents keep it and send it later
 """
 
 import logging
+from collections import Counter
 from dataclasses import dataclass
+from threading import Lock
 from typing import Final
 
 import redis
@@ -21,6 +23,27 @@ MINUTE_S: Final = 60
 DAY_S: Final = 24 * 3600
 FULL_S: Final = 3600
 """When to ask again where a lab has stored all that it may."""
+
+UNTOLD: Final = 1000
+"""The part of a quota that a process takes before it tells."""
+
+_lock = Lock()
+_untold: Counter[str] = Counter()
+_full: set[str] = set()
+
+# Given a number and a window of each key; told what it counts now, and for how long.
+# Only where it has no end yet one is set: a window does not grow with what comes.
+COUNT: Final = """
+    local told = {}
+    for place, key in ipairs(KEYS) do
+        local count = redis.call('INCRBY', key, ARGV[2 * place - 1])
+        if redis.call('TTL', key) < 0 then
+            redis.call('EXPIRE', key, ARGV[2 * place])
+        end
+        told[2 * place - 1], told[2 * place] = count, redis.call('TTL', key)
+    end
+    return told
+"""
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +66,13 @@ class Quota:
         """Whether a counter, with these, is too high; what comes first is taken."""
         before = count - self.number
         return count > self.most and before > 0
+
+    def is_hardly_touched(self, untold: int) -> bool:
+        """Whether so many need not be told yet: a thousandth of what is free, at most.
+
+        Each process keeps as many in mind.
+        """
+        return untold < self.most // UNTOLD and self.key not in _full
 
 
 def admit_uploads(lab_id: int, *, runs: int, size: int) -> None:
@@ -136,19 +166,28 @@ def _check_stored(lab_id: int, size: int) -> None:
 
 
 def _take(*quotas: Quota) -> None:
-    """Count all in one go; give all back and raise TooFastError where one is full."""
+    """Count all in one go; give all back and raise TooFastError where one is full.
+
+    What is little beside its quota is kept in mind and told later: asking for each
+    upload took longer than reading it. A quota that was full is asked for each time.
+    """
     limited = [quota for quota in quotas if quota.most]
-    steps = connection().pipeline()
-    for quota in limited:
-        steps.incrby(quota.key, quota.number)
-        # Only where it has no end yet: a window does not grow with what comes.
-        steps.expire(quota.key, quota.window_s, nx=True)
-        steps.ttl(quota.key)
-    told = [int(each) for each in steps.execute()]
-    counts = zip(limited, told[::3], told[2::3], strict=True)
+    with _lock:
+        for quota in limited:
+            _untold[quota.key] += quota.number
+        if all(quota.is_hardly_touched(_untold[quota.key]) for quota in limited):
+            return
+        numbers = [_untold.pop(quota.key) for quota in limited]
+    windows = [quota.window_s for quota in limited]
+    sizes = [size for pair in zip(numbers, windows, strict=True) for size in pair]
+    count = connection().register_script(COUNT)
+    told = [int(each) for each in count([quota.key for quota in limited], sizes)]
+    counts = zip(limited, told[::2], told[1::2], strict=True)
     full = [(quota, left_s) for quota, count, left_s in counts if quota.is_over(count)]
+    _full.difference_update(quota.key for quota in limited)
     if full:
         for quota in limited:
             connection().decrby(quota.key, quota.number)
+        _full.update(quota.key for quota, _ in full)
         quota, left_s = full[0]
         raise TooFastError(quota.problem, max(left_s, 1))

@@ -23,6 +23,9 @@ WINDOW_S = 15 * 60
 # name; the same while the name is attacked, which it is after so many from anywhere;
 # and from one network for all names.
 HERE, UNDER_ATTACK, ATTACK, FROM_NETWORK = 10, 3, 100, 1_000
+# Of a second factor, from all networks together: who tries it has the password, and a
+# code has six digits. The owner's known browsers are not held up by it.
+FACTORS: Final = 10
 KNOWN_S: Final = 365 * 24 * 3600
 SALT: Final = "virtlab.known-browser"
 
@@ -30,22 +33,27 @@ log = logging.getLogger(__name__)
 
 
 class Attempt:
-    """One try of a person's password: ``count`` it before, say when it was right.
+    """One try of a person's password or second factor: ``count`` it before, say when
+    it was right. Without a name only the network is bounded.
 
     ``known`` is what ``known_browser`` once gave the browser, if it did.
     """
 
-    def __init__(self, name: str, address: str, known: str = "") -> None:
+    def __init__(
+        self, name: str, address: str, known: str = "", is_factor: bool = False
+    ) -> None:
         name, network = name.casefold(), network_of(address)
+        what = ("factor", name) if is_factor else (name,)
         self.attacked = ""
         if browser := _browser(name, known):
-            self.limits = {_key("browser", name, browser): HERE}
+            self.limits = {_key("browser", *what, browser): HERE}
             return
-        self.attacked = _key("anywhere", name)
-        self.limits = {
-            _key("here", name, network): HERE,
-            _key("network", network): FROM_NETWORK,
-        }
+        self.limits = {_key("network", network): FROM_NETWORK}
+        if name:
+            self.attacked = _key("anywhere", *what)
+            self.limits = {_key("here", *what, network): HERE, **self.limits}
+        if is_factor:
+            self.limits[_key("all", *what)] = FACTORS
 
     def count(self) -> None:
         """Add one to each counter.

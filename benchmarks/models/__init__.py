@@ -2,10 +2,11 @@
 
 from benchmarks.models.cell import Case, Cell, CellSession, Efficiency
 from benchmarks.models.comment import Comment, EarlierText
-from benchmarks.models.effect import Effect, EffectSummary, PublicEvidence
+from benchmarks.models.effect import Effect, EffectSummary, PublicEvidence, StudyRollup
 from benchmarks.models.event import Event, FeedToken, StudyNews
 from benchmarks.models.flag import Decision, DueCheck, Flag
 from benchmarks.models.lab import Agent, AuditEntry, Invitation, Lab, Membership, Token
+from benchmarks.models.letter import Digest, Follow, Letter
 from benchmarks.models.own_tool import OwnTool, OwnToolVersion
 from benchmarks.models.picture import Picture
 from benchmarks.models.plan import Plan, PlanPart, PlanSlot, PlanStep
@@ -35,6 +36,7 @@ __all__ = [
     "Comment",
     "Decision",
     "Delivery",
+    "Digest",
     "DueCheck",
     "DueEnergy",
     "EarlierText",
@@ -44,10 +46,12 @@ __all__ = [
     "Event",
     "FeedToken",
     "Flag",
+    "Follow",
     "Host",
     "Invitation",
     "Job",
     "Lab",
+    "Letter",
     "Membership",
     "Meter",
     "OutboxItem",
@@ -77,6 +81,7 @@ __all__ = [
     "Signature",
     "Study",
     "StudyNews",
+    "StudyRollup",
     "System",
     "Token",
     "UnfinishedWork",

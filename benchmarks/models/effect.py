@@ -119,6 +119,27 @@ class EffectSummary(models.Model):
         return f"effects of system {self.system_id} at {self.work}"
 
 
+class StudyRollup(models.Model):
+    """What the first page says of a study, counted: true while its version is.
+
+    ``version`` is of the notes of the rows that it was counted from
+    (`studies.data_versions`), ``leant_on`` are the studies that have them, the study
+    itself among these. ``counts`` are its numbers and names, ``bins`` how many pairs
+    lie at which ratio. Renewed by the sweeper; where it is not, the rows are counted.
+    """
+
+    study = models.OneToOneField(
+        Study, models.CASCADE, primary_key=True, related_name="+"
+    )
+    version = models.TextField()
+    leant_on = models.JSONField()
+    counts = models.JSONField()
+    bins = models.JSONField()
+
+    def __str__(self) -> str:
+        return f"rollup of study {self.study_id}"
+
+
 class PublicEvidence(models.Model):
     """What all public studies together say of a hypervisor and a class of work.
 

@@ -1,5 +1,7 @@
 """Labs, their people, their agents and the tokens agents carry."""
 
+from datetime import datetime
+
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
@@ -11,6 +13,8 @@ class Lab(models.Model):
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=200)
     created_at = models.DateTimeField(default=timezone.now)
+    needs_second_factor = models.BooleanField(default=False)
+    """Whether its members sign in with more than a password."""
 
     def __str__(self) -> str:
         return self.name
@@ -92,8 +96,13 @@ class Token(models.Model):
 
     def is_valid(self) -> bool:
         """Neither revoked nor expired."""
-        expired = self.expires_at is not None and self.expires_at <= timezone.now()
-        return self.revoked_at is None and not expired
+        return in_force(self.revoked_at, self.expires_at)
+
+
+def in_force(revoked_at: datetime | None, expires_at: datetime | None) -> bool:
+    """Return whether a token with these moments is neither revoked nor expired."""
+    is_over = expires_at is not None and expires_at <= timezone.now()
+    return revoked_at is None and not is_over
 
 
 class Invitation(models.Model):
@@ -159,6 +168,16 @@ class AuditEntry(models.Model):
         IMPORTED = "imported"
         MADE_WEBHOOK = "made_webhook"
         DELETED_WEBHOOK = "deleted_webhook"
+        CHANGED_WEBHOOK = "changed_webhook"
+        LINKED_SIGN_IN = "linked_sign_in"
+        UNLINKED_SIGN_IN = "unlinked_sign_in"
+        SET_FACTOR = "set_factor"
+        REMOVED_FACTOR = "removed_factor"
+        RESET_FACTOR = "reset_factor"
+        USED_RECOVERY_CODE = "used_recovery_code"
+        CHANGED_SIGN_IN = "changed_sign_in"
+        RESET_PASSWORD = "reset_password"
+        SET_DOI = "set_doi"
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="audit_entries")
     kind = models.CharField(max_length=20, choices=Kind)

@@ -185,7 +185,7 @@ class RunEnergy(models.Model):
 
     @property
     def per_work(self) -> PerWork | None:
-        """The energy set against what was done with it."""
+        """The energy compared with what was done with it."""
         if not self.energy_j:
             return None
         return per_work(self.energy_j, self.duration_s, self.operations)

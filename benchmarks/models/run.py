@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib.postgres.aggregates.mixins import OrderableAggMixin
 from django.db import models
 from django.utils import timezone
+from django.utils.functional import cached_property
 
 from benchmarks.models.cell import Case, Cell
 from benchmarks.models.lab import Agent, Lab
@@ -97,19 +98,26 @@ class Run(models.Model):
     def __str__(self) -> str:
         return f"run {self.pk} of {self.tool or 'an unknown tool'}"
 
-    @property
+    @cached_property
     def upload(self) -> "RunOutput":
         """What this run was read from, alone or with others."""
-        return (self.source or self).output
+        return RunOutput.objects.get(lab=self.lab_id, run=self.source_id or self.pk)
 
 
 class RunOutput(models.Model):
-    """What was uploaded, kept unchanged for ever: everything else is derived."""
+    """What was uploaded, kept unchanged for ever: everything else is derived.
 
-    run = models.OneToOneField(
-        Run, models.CASCADE, primary_key=True, related_name="output"
+    One a run, and none for what was read from another's. The key begins with the lab,
+    as that of samples.
+    """
+
+    pk = models.CompositePrimaryKey("lab_id", "run_id")
+    lab = models.ForeignKey(
+        Lab, models.CASCADE, related_name="+", db_index=False, db_constraint=False
     )
-    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
+    run = models.ForeignKey(
+        Run, models.CASCADE, related_name="outputs", db_constraint=False
+    )
     text = models.TextField()
 
     def __str__(self) -> str:
@@ -219,25 +227,29 @@ def same_place(one: str, other: str) -> str:
     )
 
 
-# Which runs belong to which cell. The lab is named because the keys of samples and of
-# means begin with it.
-_RUNS = f"""
-    FROM {Cell._meta.db_table} AS cell
-    JOIN {Run._meta.db_table} AS run ON {same_place("run", "cell")} AND {_COUNTS}
-"""
-# The same with what each says of the cell's case, or with its samples; what it is
-# joined for stands around it. For a few cells: `of_cells` reads many.
-CELL_RUNS = f"""
-    {_RUNS}
-    JOIN {RunMean._meta.db_table} AS run_mean
-      ON run_mean.lab_id = cell.lab_id AND run_mean.run_id = run.id
-     AND run_mean.case_id = cell.case_id
-"""
-CELL_SAMPLES = f"""
-    {_RUNS}
-    JOIN {Sample._meta.db_table} AS sample
-      ON sample.lab_id = cell.lab_id AND sample.run_id = run.id
-     AND sample.case_id = cell.case_id
+def cells_of(which: str) -> str:
+    """Begin a statement about the cells of some runs: those that ``which`` says.
+
+    What follows reads `CELLS_OF_RUNS`. The runs are looked up first, then what they
+    say, then the cells: samples and means may lie on other machines than runs and
+    cells, and such a machine is asked for what belongs to a few runs.
+    """
+    place = ", ".join(f"run.{name}" for name in PLACE)
+    return f"""
+    WITH placed AS MATERIALIZED (
+        SELECT run.id, run.key, run.lab_id, {place}
+        FROM {Run._meta.db_table} AS run WHERE {which} AND {_COUNTS}
+    ), said AS MATERIALIZED (
+        SELECT run.key, run.lab_id, {place}, mean.case_id
+        FROM placed AS run JOIN {RunMean._meta.db_table} AS mean
+          ON mean.lab_id = run.lab_id AND mean.run_id = run.id
+    )
+    """
+
+
+CELLS_OF_RUNS = f"""
+    FROM said JOIN {Cell._meta.db_table} AS cell
+      ON {same_place("said", "cell")} AND cell.case_id = said.case_id
 """
 
 
@@ -285,6 +297,13 @@ OF_PLACED = """
 """
 CELL_OF_PLACED = "run.cells[width_bucket({}.case_id, run.cases)]"
 RUNS_OF_CELLS = "FROM run_of_cell AS run"
+# Instead of it: a row for each of their samples, run by run.
+SAMPLES_OF_CELLS = f"""
+    FROM placed AS run JOIN {Sample._meta.db_table} AS sample
+      ON sample.lab_id = run.lab_id AND sample.run_id = run.id
+     AND {OF_PLACED.format("sample")}
+"""
+CELL_OF_SAMPLE = CELL_OF_PLACED.format("sample")
 
 
 class OutboxItem(models.Model):
@@ -300,6 +319,8 @@ class OutboxItem(models.Model):
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
     is_read = models.BooleanField(default=False, db_default=False)
     """Its samples were stored with it: nobody need read its text."""
+    is_bulk = models.BooleanField(default=False, db_default=False)
+    """It came with many others: one that came alone does not wait behind them."""
     created_at = models.DateTimeField(default=timezone.now)
     due_at = models.DateTimeField(default=timezone.now, db_index=True)
     batch = models.UUIDField(null=True, blank=True)

@@ -39,7 +39,10 @@ def hidden_quotes(
     For what quotes other studies; ``name`` is the column of what quotes.
     """
     quoted = links._default_manager.filter(**{name: models.OuterRef("pk")})
-    return quoted.exclude(visible_studies(viewer, "study__"))
+    # Not by a join: row-level security leaves out the rows of hidden studies, and with
+    # them what would be found here.
+    seen = Study._default_manager.filter(visible_studies(viewer)).values("pk")
+    return quoted.exclude(study__in=seen)
 
 
 class StudyQuerySet(models.QuerySet["Study"]):
@@ -48,7 +51,7 @@ class StudyQuerySet(models.QuerySet["Study"]):
 
 
 EFFICIENCY_RULES = 4
-"""Raised when cells are set against others by other rules: `manage.py prepare` then
+"""Raised when cells are compared with others by other rules: `manage.py prepare` then
 sets the cells of all studies against theirs once more."""
 
 
@@ -181,8 +184,10 @@ class System(models.Model):
     memory_bytes = models.PositiveBigIntegerField(null=True, blank=True)
     options = models.JSONField(default=dict, blank=True)
     fingerprint = models.CharField(max_length=64)
-    # A program imitates its processor: so it was stated, or an agent detected there.
+    # A program emulates its processor: so it was stated, or an agent detected there.
     is_emulated = models.BooleanField(default=False)
+    # Its Windows ran above its own hypervisor (VBS or the Hyper-V role), as agents saw.
+    is_above_hypervisor = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = SystemQuerySet.as_manager()
@@ -201,6 +206,11 @@ class System(models.Model):
     def is_native(self) -> bool:
         """No hypervisor: the machine itself."""
         return self.hypervisor == NATIVE
+
+    @property
+    def is_native_above_hypervisor(self) -> bool:
+        """It is called native, and its Windows ran above its own hypervisor."""
+        return self.is_native and self.is_above_hypervisor
 
     @property
     def platform_note(self) -> str:

@@ -59,6 +59,8 @@ class Version(models.Model):
     licence_note = models.TextField(blank=True)
     quotes = models.ManyToManyField(Study, related_name="+")
     digest = models.CharField(max_length=64, blank=True)
+    doi = models.CharField(max_length=200, blank=True)
+    """Where it was registered elsewhere: entered later, by an admin."""
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     withdrawn_by = models.CharField(max_length=150, blank=True)
     withdrawn_reason = models.TextField(blank=True)

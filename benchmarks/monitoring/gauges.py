@@ -14,10 +14,10 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from benchmarks import broker
-from benchmarks.health import Health, health
+from benchmarks.health import Health, Standby, health
 from benchmarks.keeping.doctor import backup_age_days
 
-QUEUE: Final = "celery"
+QUEUES: Final = ("interactive", "bulk")
 _DATABASE: Final = """
     SELECT pg_database_size(current_database()),
            (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()),
@@ -54,6 +54,8 @@ class State(Collector):
         yield _gauge("database_up", "Whether PostgreSQL answers.", state.database)
         yield _gauge("broker_up", "Whether Redis answers.", state.redis)
         yield from _work(state)
+        if state.replica:
+            yield from of_standby(state.replica)
         if state.database:
             yield from _database()
             yield from _backups()
@@ -93,6 +95,20 @@ def _work(state: Health) -> Iterator[GaugeMetricFamily]:
     )
 
 
+def of_standby(standby: Standby) -> Iterator[GaugeMetricFamily]:
+    """Yield how far the standby is behind, where there is one."""
+    yield _gauge(
+        "replica_read", "Whether pages are read from the standby.", standby.is_read
+    )
+    if standby.lag_s is not None and standby.lag_bytes is not None:
+        yield _gauge(
+            "replica_lag_seconds", "How old the standby's data are.", standby.lag_s
+        )
+        yield _gauge(
+            "replica_lag_bytes", "Of the log, not replayed yet.", standby.lag_bytes
+        )
+
+
 def _database() -> Iterator[GaugeMetricFamily]:
     try:
         with connection.cursor() as cursor:
@@ -127,11 +143,16 @@ def _broker() -> Iterator[GaugeMetricFamily]:
     try:
         client = broker.connection()
         memory = client.info("memory")["used_memory"]
-        waiting = client.llen(QUEUE)
+        waiting = {name: client.llen(name) for name in QUEUES}
     except (redis.RedisError, OSError):
         return
     yield _gauge("broker_memory_bytes", "Used by Redis.", memory)
-    yield _gauge("broker_messages", "Hints that no worker has taken.", waiting)
+    messages = GaugeMetricFamily(
+        "virtlab_broker_messages", "Hints that no worker has taken.", labels=["queue"]
+    )
+    for name, number in waiting.items():
+        messages.add_metric([name], number)
+    yield messages
 
 
 def _disk() -> Iterator[GaugeMetricFamily]:

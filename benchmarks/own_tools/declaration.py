@@ -112,7 +112,7 @@ def declared(document: Mapping[str, Any]) -> Declaration:
         raise _refused("title", Sentence("A tool needs a title: what people call it."))
     if BETWEEN in title:
         raise _refused(
-            "title", Sentence("A tool's title has no colon: it parts lab and tool.")
+            "title", Sentence("A tool's title has no colon: it separates lab and tool.")
         )
     _refuse_known("title", title)
     homepage = _text(document, "homepage", MAX_HOMEPAGE)

@@ -106,8 +106,8 @@ def delete_tool(*, tool: OwnTool, by: Author) -> None:
     if has_results(tool):
         raise DeclarationError(
             Sentence(
-                "There are runs of {tool}, and what they mean stands here: it can be"
-                " retired, not deleted.",
+                "There are runs of {tool}, and their meaning is declared here: it"
+                " can be retired, not deleted.",
                 tool=tool.slug,
             )
         )

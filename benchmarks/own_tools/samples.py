@@ -211,7 +211,7 @@ def _number(text: str, line: int, shown: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        why = Sentence('"{text}" is no number.', text=text[:40])
+        why = Sentence('"{text}" is not a number.', text=text[:40])
         raise LineError(line, shown, why)
     return number
 
@@ -222,7 +222,7 @@ def _objects(text: str) -> Iterator[_Row]:
     except orjson.JSONDecodeError as error:
         line = text.count("\n", 0, error.pos) + 1
         shown = text.split("\n")[line - 1]
-        raise LineError(line, shown, Sentence("this is no JSON.")) from None
+        raise LineError(line, shown, Sentence("this is not JSON.")) from None
     samples = document.get("samples") if isinstance(document, dict) else document
     if not isinstance(samples, list):
         raise ParseError(
@@ -239,24 +239,25 @@ def _objects(text: str) -> Iterator[_Row]:
 def _problem_of(sample: Any) -> str:
     """What is wrong with the shape of one object, or "" if nothing is."""
     if not isinstance(sample, dict):
-        return Sentence("it is no object.")
+        return Sentence("it is not an object.")
     allowed = (*KNOWN, "parameters")
     if unknown := [name for name in sample if name not in allowed]:
         return Sentence(
-            '"{name}" is not known here; what tells cases apart stands in parameters.',
+            '"{name}" is not known here; what tells benchmarks apart belongs in '
+            "parameters.",
             name=str(unknown[0])[:40],
         )
     if not isinstance(sample.get("metric"), str) or not sample["metric"]:
-        return Sentence("its metric is no text.")
+        return Sentence("its metric is not text.")
     value, repetition = sample.get("value"), sample.get("repetition", 1)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return Sentence("its value is no number.")
+        return Sentence("its value is not a number.")
     if not isinstance(sample.get("unit", ""), str):
-        return Sentence("its unit is no text.")
+        return Sentence("its unit is not text.")
     if isinstance(repetition, bool) or not isinstance(repetition, int):
         return Sentence("repetitions are counted 1, 2, 3.")
     if not 1 <= repetition < 2**31:
         return Sentence("repetitions are counted 1, 2, 3.")
     if not isinstance(sample.get("parameters", {}), dict):
-        return Sentence("its parameters are no object.")
+        return Sentence("its parameters are not an object.")
     return ""

@@ -97,7 +97,7 @@ def decode(output: bytes | str) -> str:
             text,
             position,
             Sentence(
-                "this is no text: it holds NUL characters. "
+                "this is not text: it holds NUL characters. "
                 "Upload what the tool printed."
             ),
         )

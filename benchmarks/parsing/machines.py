@@ -246,7 +246,7 @@ def _doubts(pairs: Mapping[str, str], facts: Mapping[str, Fact]) -> Iterator[str
     named = " ".join(str(facts.get(name, "")) for name in ("machine vendor", "machine"))
     if match := _VIRTUAL.search(named):
         yield Sentence(
-            "{machine} is no machine one can touch ({name}): this was printed in a "
+            "{machine} is not a physical machine ({name}): this was printed in a "
             "guest. The facts of a host are those of the machine itself.",
             machine=named.strip(),
             name=match[0],

@@ -405,7 +405,7 @@ def _checked(tool: Tool, run: ParsedRun, refused: ReadRun, at: LineNumber) -> Re
         metric = tool.metric(reading.metric)
         if reading.value == 0 and not metric.zero_allowed:
             sentence = Sentence(
-                '"{metric}" was printed as 0, which is no reading: left out.',
+                '"{metric}" was printed as 0, which is not a reading: left out.',
                 metric=metric.name,
             )
             doubts[Mark("not_measured", sentence)] = None

@@ -83,7 +83,7 @@ class Found:
         """The number that a piece of this line is; it may be negative."""
         if _NUMBER.fullmatch(text):
             return float(text)
-        why: str = Sentence('"{text}" is no number.', text=shorten(text))
+        why: str = Sentence('"{text}" is not a number.', text=shorten(text))
         if _COMMA.fullmatch(text):
             why = joined([shorten(text), COMMA_HINT])
         elif text.strip("+-").casefold() in {"nan", "inf", "infinity"}:
@@ -100,7 +100,7 @@ class Found:
         """The whole number of a group."""
         if not _WHOLE.fullmatch(self[group]):
             raise self.refused(
-                Sentence('"{text}" is no whole number.', text=shorten(self[group]))
+                Sentence('"{text}" is not a whole number.', text=shorten(self[group]))
             )
         self._refuse_cut(group, self[group], None)
         return int(self[group])
@@ -215,7 +215,7 @@ def _refuse_constant(name: str) -> None:
 def number(value: object, what: str) -> float:
     """A number of a document; anything else is a ParseError."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ParseError(Sentence("{what} is no number in this output.", what=what))
+        raise ParseError(Sentence("{what} is not a number in this output.", what=what))
     try:
         return float(value)
     except OverflowError:

@@ -31,33 +31,38 @@ _RATE: Final = re.compile(r"(\d+(?:\.\d+)?) ?([kKmMgGtT])?([^,]*)", re.ASCII)
 _NUMBER: Final = re.compile(r"[a-z]*(\d+(?:\.\d+)?)[^,]*", re.ASCII | re.IGNORECASE)
 
 REASONS: Final[Mapping[Kind | None, str]] = {
-    "count": template("A count says nothing of speed."),
+    "count": template("A count says nothing about speed."),
     "amount": template(
-        "An amount says nothing of speed: the work for it is not known."
+        "An amount says nothing about speed: the work for it is not known."
     ),
-    "setting": template("This is set before the test: it says nothing of speed."),
-    "share": template("A share says nothing of speed: it has no efficiency."),
+    "setting": template("This is set before the test: it says nothing about speed."),
+    "share": template(
+        "A share says nothing about speed: it has no relative performance."
+    ),
 }
 OWN_SHARE: Final = template(
     "A share of CPU time inside a guest is the guest's own share: the hypervisor's "
     "part is not seen."
 )
 CPU_SHARE: Final = template(
-    "A share of CPU time is no speed: what matters is the CPU time for a unit of work."
+    "A share of CPU time is not a speed: what matters is the CPU time for a unit of "
+    "work."
 )
 OWN_COST: Final = template(
     "CPU time that a guest counts is the guest's own share: the hypervisor's part is "
-    "not seen, so it is not set against native."
+    "not seen, so it is not compared with native."
 )
 SET_LENGTH: Final = template(
-    "The length of this test is set by its option {option}: it says nothing of speed."
+    "The length of this test is set by its option {option}: it says nothing about "
+    "speed."
 )
 WHOLE_SECONDS: Final = template(
     "The runs ended after {seconds:g} s as their clock had it: the length of this test "
-    "was set, it says nothing of speed."
+    "was set, it says nothing about speed."
 )
 SET_RATE: Final = template(
-    "The rate is the one that its option {option} asks for: it says nothing of speed."
+    "The rate is the one that its option {option} asks for: it says nothing about "
+    "speed."
 )
 
 

@@ -24,7 +24,7 @@ from benchmarks.studies.saving import register_system
 from benchmarks.text import clean_text
 
 SEED_BITS = 32
-STOPPED = Sentence("Not done: the plan was stopped.")
+STOPPED = Sentence("Skipped: the plan was stopped.")
 
 
 class PlanOverError(BenchmarksError):
@@ -105,8 +105,7 @@ def _columns(
         if described in columns:
             raise PlanError(
                 Sentence(
-                    "A system stands twice in the plan. Name it once, with all its "
-                    "slots."
+                    "A system is in the plan twice. Name it once, with all its slots."
                 )
             )
         columns[described] = column.get("slots", 1)

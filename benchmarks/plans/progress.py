@@ -24,7 +24,7 @@ from benchmarks.analysis.planning import (
 from benchmarks.analysis.widths import runs_for_mean, runs_for_width, width_sentence
 from benchmarks.comparing.verdicts import rollups_of
 from benchmarks.models import Cell, Plan, PlanPart, PlanSlot, PlanStep, Run
-from benchmarks.models.run import CELL_RUNS
+from benchmarks.models.run import CELLS_OF_RUNS, cells_of
 from benchmarks.plans.planning import add_steps, leave_undone, read_design
 from benchmarks.sentences import Sentence, joined, stored
 from benchmarks.unattended.attempts import Kind, Unit, attempt, is_due, put_off
@@ -42,8 +42,8 @@ MOST_SPREAD_US = 100_000
 Part, Step = PlanPart.Status, PlanStep.Status
 
 PLANNED_CELLS = f"""
-    SELECT DISTINCT cell.id, run.key::text {CELL_RUNS}
-    WHERE cell.study_id = %s AND run.lab_id = %s AND run.key = ANY(%s::uuid[])
+    {cells_of("run.study_id = %s AND run.lab_id = %s AND run.key = ANY(%s::uuid[])")}
+    SELECT DISTINCT cell.id, said.key::text {CELLS_OF_RUNS}
 """
 
 
@@ -322,7 +322,7 @@ def advance(plan: Plan, now: datetime) -> None:
         leave_undone(
             plan,
             Sentence(
-                "Not done: budget. The {budget:,} s of the plan are used up.",
+                "Skipped: the time budget of {budget:,} s is used up.",
                 budget=plan.budget_s,
             ),
         )
@@ -344,7 +344,7 @@ def _late_reason(plan: Plan, step: PlanStep, now: datetime) -> str:
     loads = parts.filter(role=LOAD, status=Part.STARTED)
     if silent := loads.filter(seen_at__lt=now - SILENT_AFTER):
         return Sentence(
-            "The load of {names} was not heard of for {wait:.0f} s.",
+            "No sign of the load of {names} for {wait:.0f} s.",
             names=joined([str(part.slot) for part in silent], ", "),
             wait=SILENT_AFTER.total_seconds(),
         )

@@ -66,8 +66,8 @@ def join_plan(
             Sentence(
                 'Another guest follows this plan as "{name}" at this moment. '
                 "Give this one a name of its own (--as NAME), or wait "
-                "{wait:.0f} s if that was this guest before it was started "
-                "anew.",
+                "{wait:.0f} s if that was this guest before it "
+                "restarted.",
                 name=slot.name,
                 wait=PRESENT_FOR.total_seconds(),
             )
@@ -209,8 +209,8 @@ def _give_up(
     for number, needed_s in longest.items():
         if not fits_budget(needed_s, left_s):
             reason = Sentence(
-                "Not done: budget. It needs about {needed:.0f} s, {left:.0f} s were "
-                "left.",
+                "Skipped: it needs about {needed:.0f} s, and {left:.0f} s of the "
+                "time budget were left.",
                 needed=needed_s,
                 left=max(left_s, 0),
             )

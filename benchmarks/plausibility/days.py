@@ -38,7 +38,7 @@ MOST: Final = math.log(1.25)
 """No day effect is larger: beyond it is another mistake, and another rule's."""
 CLEARLY: Final = 3.3
 TELLING: Final = 0.015
-"""A kind of work whose ratio has a larger standard error says nothing of 3 %."""
+"""A kind of work whose ratio has a larger standard error says nothing about 3 %."""
 LARGEST: Final = 0.05
 """A single pair with a larger error says nothing, however many there are."""
 MANY: Final = 4
@@ -382,7 +382,7 @@ def own_days(study: StudyFacts) -> Iterator[OwnDays]:
 
 
 def _others(name: str, names: Sequence[str]) -> Sequence[str]:
-    """What a session is set against: the one of two, else all the rest together."""
+    """What a session is compared with: the one of two, else all the rest together."""
     if len(names) == 2:
         return names[1:] if name == names[0] else ()
     return [""]

@@ -80,7 +80,7 @@ class CellFact:
     decimals the most precise of its samples was printed with. ``efficiency`` with its
     interval is what the study shows; ``baseline`` names the cell it was formed with.
     ``sittings`` are the names of the sessions of ``means``; an empty one: not known.
-    ``is_emulated``: an agent detected that a program imitates the processor.
+    ``is_emulated``: an agent detected that a program emulates the processor.
     """
 
     id: Id
@@ -485,7 +485,7 @@ class StudyFacts:
 
     @cached_property
     def leant_on(self) -> frozenset[Id]:
-        """The other studies with a cell that one of these is set against."""
+        """The other studies with a cell that one of these is compared with."""
         studies = {cell.baseline_study for cell in self.cells}
         return frozenset(pk for pk in studies - {self.id} if pk is not None)
 
@@ -494,7 +494,7 @@ class StudyFacts:
         return {cell.id: cell for cell in (*self.others, *self.cells)}
 
     def baseline(self, cell: CellFact) -> CellFact | None:
-        """The cell that a cell is set against, if it is known here."""
+        """The cell that a cell is compared with, if it is known here."""
         return None if cell.baseline is None else self._everywhere.get(cell.baseline)
 
     @cached_property

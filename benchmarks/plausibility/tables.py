@@ -62,7 +62,7 @@ def emulated_tables(cells: Iterable[CellFact]) -> Iterator[Table]:
     """All emulated systems of a tool and metric, of whatever layers, in one table.
 
     How much their factors differ from case to case shows where there are four or more:
-    there each cell can be set against the others.
+    there each cell can be compared with the others.
     """
     emulated = (cell for cell in cells if cell.emulation)
     together = _tables(emulated, lambda cell: "")

@@ -29,7 +29,7 @@ from benchmarks.plausibility.rules.netperf import implies_no_cpus
 from benchmarks.plausibility.tables import Table, nanmedian, residuals
 
 MOST_DOUBTED: Final = 40
-"""Of more runs that contradict themselves these are set against each other."""
+"""Of more runs that contradict themselves these are compared with each other."""
 MOST_CASES: Final = 40
 FEW_SYSTEMS: Final = 3
 LEAST_CASES: Final = 5

@@ -3,8 +3,8 @@
 `cell_energies` computes it, `energy_rows` shows it instead of the speed.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from django.db import connection
@@ -29,8 +29,8 @@ from benchmarks.comparing.row import (
     ComparisonRow,
     State,
 )
-from benchmarks.models import Case, Cell, Efficiency, RunEnergy, Sample, Study, System
-from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER
+from benchmarks.models import Case, Cell, Efficiency, RunEnergy, RunMean, Study, System
+from benchmarks.models.run import RUNS_OF_CELLS, of_cells
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.power.meters import meter_readings
 from benchmarks.sentences import Sentence
@@ -40,27 +40,17 @@ from benchmarks.studies.flags import withheld_cells
 METERED, UNMETERED, MISSING = "metered", "unmetered", "missing"
 # Reasons against an interval that more runs do not cure.
 BY_METERS = {"unknown_accuracy", "within_meters"}
-# The session and the mean of each metered run in each cell, and how many cases of its
-# metric the run has: power over several pieces of work belongs to none of them.
+# The session and the mean of each metered run in each cell.
 RUN_MEANS = f"""
-    SELECT cell.id, run.id, run.sitting_id, {MEAN_IN_ORDER},
-           (SELECT count(DISTINCT other.case_id)
-            FROM {Sample._meta.db_table} AS other
-            JOIN {Case._meta.db_table} AS its ON its.id = other.case_id
-            WHERE other.lab_id = run.lab_id AND other.run_id = run.id
-              AND its.metric = benchmark_case.metric)
-    {CELL_SAMPLES}
-    JOIN {Case._meta.db_table} AS benchmark_case
-      ON benchmark_case.id = cell.case_id
-    WHERE cell.id = ANY(%s) AND run.id = ANY(%s)
-    GROUP BY cell.id, run.id, run.sitting_id, run.lab_id, benchmark_case.metric
-    ORDER BY cell.id, run.id
+    {of_cells("cell.id = ANY(%s)")}
+    SELECT run.cell_id, run.id, run.lab_id, run.sitting_id, run.mean
+    {RUNS_OF_CELLS} WHERE run.id = ANY(%s) ORDER BY run.cell_id, run.id
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The cell that a cell is set against, if any, and how that stands."""
+    """The cell that a cell is compared with, if any, and how that stands."""
 
     cell_id: int | None
     state: str
@@ -146,7 +136,7 @@ def _with_judgement(energy: CellEnergy, judgement: Judgement) -> CellEnergy:
 
 
 def _bases(study: Study, reference: System | None) -> dict[int, Base]:
-    """Return what each cell is set against: its own baseline, or a chosen system."""
+    """Return what each cell is compared with: its own baseline, or a chosen system."""
     if reference is None:
         own = Efficiency.objects.filter(cell__study=study, cell__n__gt=0)
         stored = own.values_list("cell_id", "baseline_id", "state")
@@ -191,21 +181,39 @@ def _run_powers(study: Study) -> Mapping[int, RunPower]:
     return powers
 
 
+def _cases_by_metric(
+    runs: Collection[tuple[int, int]],
+) -> Mapping[tuple[int, str], int]:
+    """Return how many cases of a metric a run has, given its lab and id."""
+    labs, ids = ({row[at] for row in runs} for at in (0, 1))
+    means = RunMean.objects.filter(lab__in=labs, run__in=ids)
+    pairs = list(means.values_list("run_id", "case_id"))
+    known = Case.objects.filter(pk__in={case_id for _, case_id in pairs})
+    metrics = dict(known.values_list("pk", "metric"))
+    return Counter((run_id, metrics[case_id]) for run_id, case_id in pairs)
+
+
 def _cell_costs(
     cell_ids: Iterable[int], power: Mapping[int, RunPower]
 ) -> dict[int, CellEnergy]:
     with connection.cursor() as cursor:
         cursor.execute(RUN_MEANS, [list(cell_ids), list(power)])
         rows = cursor.fetchall()
+    cases = _cases_by_metric({(lab_id, run_id) for _, run_id, lab_id, *_ in rows})
     means: dict[int, list[tuple[int, int, float]]] = defaultdict(list)
-    for cell_id, run_id, sitting_id, mean, cases in rows:
-        if cases == 1:
-            session = UNKNOWN_TIME if sitting_id is None else sitting_id
-            means[cell_id].append((run_id, session, mean))
+    for cell_id, run_id, _, sitting_id, mean in rows:
+        session = UNKNOWN_TIME if sitting_id is None else sitting_id
+        means[cell_id].append((run_id, session, mean))
     costs: dict[int, CellEnergy] = {}
     related = ("case", "efficiency")
     for cell in Cell.objects.filter(pk__in=means).select_related(*related):
         case = cell.case
+        # Power over several pieces of work belongs to none of them.
+        means[cell.pk] = [
+            row for row in means[cell.pk] if cases[row[0], case.metric] == 1
+        ]
+        if not means[cell.pk]:
+            continue
         unit = cost_unit(case.metric, case.unit, case.better)
         # Joules for the 10 s that a test was told to last are joules for no work.
         if _is_set_length(cell):

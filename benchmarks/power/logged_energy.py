@@ -22,7 +22,7 @@ from benchmarks.analysis.server_time import Span, hull
 from benchmarks.analysis.session_rollups import UNKNOWN_TIME
 from benchmarks.comparing.table import natural
 from benchmarks.errors import ParseError
-from benchmarks.models import Meter, Run, RunEnergy, Sample, Study, System
+from benchmarks.models import Meter, Run, RunEnergy, RunMean, Study, System
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.power_logs import PowerLog, power_log
 from benchmarks.power.logs import power_of, window_of
@@ -99,8 +99,7 @@ class MeteredWork:
             remarks.append(shared)
         if not energy.is_external:
             unchecked = Sentence(
-                "When it ran was told by its own clock, which nobody set against the "
-                "meter's."
+                "Its own clock says when it ran, and was not compared with the meter's."
             )
             remarks.append(unchecked)
         return joined(remarks) if remarks else ""
@@ -211,9 +210,12 @@ def logged_energy(
 ) -> tuple[LoggedTable, ...]:
     """Return a table for each workload, in two queries; what ran together is none."""
     alone = [work for work in works if not work.energy.is_shared]
-    samples = Sample.objects.filter(run__in=[work.lead.pk for work in alone])
+    leads = [work.lead for work in alone]
+    means = RunMean.objects.filter(
+        lab__in={lead.lab_id for lead in leads}, run__in=[lead.pk for lead in leads]
+    )
     cases: dict[int, set[int]] = defaultdict(set)
-    for run_id, case_id in samples.values_list("run", "case").distinct():
+    for run_id, case_id in means.values_list("run", "case"):
         cases[run_id].add(case_id)
     # Two runs are the same work by tool, step, circumstances and cases.
     groups: dict[tuple[Any, ...], list[MeteredWork]] = defaultdict(list)
@@ -299,8 +301,8 @@ def _system(works: Sequence[MeteredWork]) -> LoggedSystem:
 
 
 def metered_run(reading: MeterReading) -> MeteredRun:
-    """Read a meter's upload again and integrate it over the work, in two queries."""
-    run = Run.objects.select_related("output", "source__output").get(pk=reading.run.pk)
+    """Read a meter's upload again and integrate it over the work, in three queries."""
+    run = Run.objects.get(pk=reading.run.pk)
     try:
         log = power_log(run.tool, _text(run))
         if not log.is_absolute:
@@ -331,7 +333,7 @@ def metered_run(reading: MeterReading) -> MeteredRun:
     problem = ""
     if not spans or len(spans) < len(reading.work.runs):
         problem = Sentence(
-            "Of a run of work it is not known when it began or how long it took."
+            "For one piece of work it is not known when it began or how long it took."
         )
     return MeteredRun(
         run,
@@ -350,7 +352,7 @@ def _text(run: Run) -> str:
         raise ParseError(Sentence("Only figures were sent, not the meter's log."))
     if len(output) > LONGEST_TEXT:
         raise ParseError(
-            Sentence("The log is too long to be drawn; its summary stands above.")
+            Sentence("The log is too long to be drawn; its summary is above.")
         )
     # Ends lines where the reader does, or its line numbers would not fit.
     plain = output.replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -9,11 +9,12 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from django.db.models import Count, Max, Min, Q, QuerySet
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet
 
 from benchmarks.analysis.energy import WORK_TIMES
 from benchmarks.analysis.power_trace import (
     Trace,
+    corrected_traces,
     joined_traces,
     trace_of_counter,
     trace_of_power,
@@ -105,7 +106,7 @@ def _keep(agent: Agent, document: dict[str, Any]) -> Kept:
     key, digest = UUID(document["key"]), sha256(text.encode()).hexdigest()
     known = PowerChunk.objects.filter(agent=agent, key=key).first()
     if known is not None:
-        if known.digest != digest:
+        if known.digest != digest and not _says_the_same(known, document):
             raise KeyReusedError(str(key))
         return Kept(known, repeated=True)
     chunk = PowerChunk.objects.create(
@@ -121,7 +122,22 @@ def _keep(agent: Agent, document: dict[str, Any]) -> Kept:
         sample_count=len(document["samples"]),
     )
     _set_on_the_clock(chunk, document)
+    # Where the pieces that it corrects stood nothing was measured any more.
+    corrected = PowerChunk.objects.filter(
+        log=chunk.log, number=chunk.number, lab=chunk.lab
+    )
+    for old in corrected.exclude(pk=chunk.pk).exclude(first_at=None):
+        DueEnergy.objects.create(
+            host_id=chunk.meter.host_id, begin_at=old.first_at, end_at=old.last_at
+        )
     return Kept(chunk, repeated=False)
+
+
+def _says_the_same(chunk: PowerChunk, document: Document) -> bool:
+    """Whether a log by the wall clock is sent again: each time it has other stamps."""
+    known = orjson.loads(chunk.text)
+    plain = [{**one, "stamps": None} for one in (known, document)]
+    return bool(document["axis"] == "wall") and plain[0] == plain[1]
 
 
 def _meter(agent: Agent, slug: str, stated: dict[str, Any]) -> Meter:
@@ -180,21 +196,40 @@ def visible_meters(viewer: Viewer) -> QuerySet[Meter]:
 
 
 def power_of(meter: Meter, begin_s: float, end_s: float) -> ServerTrace | None:
-    """Return what a meter measured from one moment to another; None if nothing."""
+    """Return what a meter measured from one moment to another; None if nothing.
+
+    A piece that was sent again with other moments or numbers counts as it was sent
+    last, and where files of somebody else's making overlap, the last of them.
+    """
+    newer = PowerChunk.objects.filter(
+        meter=OuterRef("meter"),
+        log=OuterRef("log"),
+        number=OuterRef("number"),
+        pk__gt=OuterRef("pk"),
+    )
     pieces = PowerChunk.objects.filter(
-        meter=meter, first_at__lt=moment(end_s), last_at__gt=moment(begin_s)
+        ~Exists(newer),
+        meter=meter,
+        first_at__lt=moment(end_s),
+        last_at__gt=moment(begin_s),
     )
     documents: dict[UUID, list[Document]] = defaultdict(list)
+    sent: dict[UUID, int] = {}
     for piece in pieces.order_by("number", "pk"):
         documents[piece.log].append(orjson.loads(piece.text))
+        sent[piece.log] = max(piece.pk, sent.get(piece.log, 0))
     # The stamps of whole logs: any of them ties their clock to the server's.
     stamps: dict[UUID, list[Any]] = defaultdict(list)
     rows = PowerChunk.objects.filter(log__in=list(documents)).order_by("number")
     for log, taken in rows.values_list("log", "stamps"):
         stamps[log].append(taken)
-    traces = (_log_trace(documents[log], stamps[log]) for log in documents)
-    logs = tuple(log for log in traces if log is not None)
-    trace = joined_traces(log.trace for log in logs)
+    in_order = sorted(documents, key=sent.__getitem__)
+    found = (_log_trace(documents[log], stamps[log]) for log in in_order)
+    logs = tuple(log for log in found if log is not None)
+    traces = [log.trace for log in logs]
+    if meter.kind == Meter.Kind.CSV:
+        traces = corrected_traces(traces)
+    trace = joined_traces(traces)
     return None if trace is None else ServerTrace(logs, trace)
 
 

@@ -64,8 +64,9 @@ class SystemEnergy:
     """What one system took for a workload: means over its runs, each computed first.
 
     ``printed_j`` is the meter's total, ``energy_j`` its mean power over the time of the
-    work, ``less_wait_j`` the total less the wait at a power that was asked for. Ratios
-    are set against the table's reference. ``reason`` says why there is no energy.
+    work, ``less_wait_j`` the total without idle power at a power that was asked for.
+    Ratios are compared with the table's reference. ``reason`` says why there is no
+    energy.
     """
 
     system: System
@@ -146,11 +147,11 @@ def study_energy(study: Study, waiting_w: float | None = None) -> Energy:
     for reading in readings:
         if not (reading.meter_j or 0) > 0:
             why = Sentence(
-                "The meter told power, but no energy: nobody knows over which time."
+                "The meter reported power, but no energy: over which time is not known."
             )
             not_assessed.append(NotAssessed(reading, why))
         elif not (reading.meter_s or 0) > 0:
-            why = Sentence("The meter told energy, but not how long it ran.")
+            why = Sentence("The meter reported energy, but not how long it ran.")
             not_assessed.append(NotAssessed(reading, why))
         else:
             run = reading.run
@@ -327,8 +328,14 @@ def samples_by_run(
     runs: Iterable[Run], metrics: Iterable[str]
 ) -> Mapping[int, list[Sample]]:
     """Return each run's samples of these metrics with their cases, in one query."""
-    by_run: dict[int, list[Sample]] = {run.pk: [] for run in runs}
-    samples = Sample.objects.filter(run__in=by_run, case__metric__in=metrics)
+    by_run: dict[int, list[Sample]] = {}
+    labs = set()
+    for run in runs:
+        by_run[run.pk] = []
+        labs.add(run.lab_id)
+    samples = Sample.objects.filter(
+        lab__in=labs, run__in=by_run, case__metric__in=metrics
+    )
     for sample in samples.select_related("case").order_by("run_id", "sequence"):
         by_run[sample.run_id].append(sample)
     return by_run

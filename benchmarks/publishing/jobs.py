@@ -191,7 +191,7 @@ def check_settled(study: Study) -> None:
     if tally.stuck:
         raise VersionError(
             Sentence(
-                "The check of this study failed: its verdicts are of before. "
+                "The check of this study failed: its verdicts are out of date. "
                 "Try the check again on the page of the study, then publish it."
             )
         )

@@ -158,9 +158,9 @@ def publish_review(
 
 def _check(stated: Mapping[str, str], questions: Collection[Question]) -> None:
     if not stated["title"]:
-        raise ReviewError(Sentence("Say what the review is called."))
+        raise ReviewError(Sentence("Give the review a title."))
     if not stated["authors"]:
-        raise ReviewError(Sentence("Say who its authors are: it will be cited."))
+        raise ReviewError(Sentence("Name its authors: it will be cited."))
     for name, most in (("title", MOST_TITLE), ("authors", MOST_AUTHORS)):
         if len(stated[name]) > most:
             raise ReviewError(
@@ -268,7 +268,9 @@ def withdraw_review(*, review: Review, who: str, reason: str) -> Review:
     """Withdraw a review with a reason; its page and its files stay where they are."""
     reason = clean_text(reason.strip(), what=Sentence("reason"), multiline=True)
     if not reason:
-        raise ReviewError(Sentence("Say why: whoever follows the link must find it."))
+        raise ReviewError(
+            Sentence("Give a reason: whoever follows the link will see it.")
+        )
     locked = Review.objects.select_for_update().get(pk=review.pk)
     if locked.withdrawn_at:
         raise ReviewError(

@@ -1,7 +1,9 @@
 """Publish a version of a study; withdraw it; sign another lab's."""
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Mapping
+from typing import Final
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -71,7 +73,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
         # Until the transaction ends: no other maker stores this version.
         locked = PublishingJob.objects.select_for_update().get(pk=job.pk)
         if not locked.is_unfinished or locked.attempts != job.attempts:
-            raise VersionError(Sentence("Another worker has taken it over meanwhile."))
+            raise VersionError(Sentence("Another worker has taken it over."))
         # A run that is stored refers to this row and waits for the commit.
         Study.objects.select_for_update().get(pk=job.study_id)
         _check_unchanged(job)
@@ -107,7 +109,9 @@ def withdraw_version(*, version: Version, who: str, reason: str) -> Version:
     """Withdraw a version with a reason; its page and its files stay where they are."""
     reason = _cleaned(reason, Sentence("reason"))
     if not reason:
-        raise VersionError(Sentence("Say why: whoever follows the link must find it."))
+        raise VersionError(
+            Sentence("Give a reason: whoever follows the link will see it.")
+        )
     locked = Version.objects.select_for_update().get(pk=version.pk)
     if locked.withdrawn_at:
         raise VersionError(
@@ -127,12 +131,55 @@ def withdraw_version(*, version: Version, who: str, reason: str) -> Version:
     return locked
 
 
+DOI: Final = re.compile(r"10\.\d{4,9}/[!-~]{1,180}")
+
+
+def checked_doi(text: str) -> str:
+    """Return a DOI in small letters, of whatever form it was copied in."""
+    text = text.strip()
+    for before in (
+        "https://doi.org/",
+        "http://doi.org/",
+        "https://dx.doi.org/",
+        "doi:",
+    ):
+        if text.casefold().startswith(before):
+            text = text[len(before) :].strip()
+    # What ends a link, a BibTeX field or a tag stands in no DOI that is used.
+    if not DOI.fullmatch(text) or set(text) & set('<>"{}\\^`|'):
+        raise VersionError(
+            Sentence("A DOI looks like 10.5281/zenodo.1234567; this does not.")
+        )
+    return text.lower()
+
+
+@transaction.atomic
+def set_doi(
+    *, version: Version, doi: str, person: User | None, agent: str = ""
+) -> Version:
+    """Keep under which DOI a version was registered elsewhere; "" takes it away.
+
+    The caller has made sure that it is an admin of the version's lab who says so.
+    """
+    doi = checked_doi(doi) if doi.strip() else ""
+    locked = Version.objects.select_for_update().get(pk=version.pk)
+    others = Version.objects.filter(doi=doi).exclude(pk=version.pk)
+    if doi and others.exists():
+        raise VersionError(Sentence("Another version has this DOI."))
+    if locked.doi != doi:
+        locked.doi = doi
+        locked.save(update_fields=["doi"])
+        kind, about = AuditEntry.Kind.SET_DOI, f"{_named(locked)}: {doi or 'none'}"
+        log_action(lab=locked.lab, person=person, agent=agent, kind=kind, about=about)
+    return locked
+
+
 @transaction.atomic
 def sign_version(*, version: Version, lab: Lab, person: User, note: str) -> Signature:
     """Stand for another lab's version, with a note what was looked at or repeated."""
     note = _cleaned(note, Sentence("note"))
     if not note:
-        raise VersionError(Sentence("Say what you looked at or repeated."))
+        raise VersionError(Sentence("Describe what you reviewed or repeated."))
     locked = Version.objects.select_for_update().get(pk=version.pk)
     if lab.pk == locked.lab_id:
         raise VersionError(
@@ -179,7 +226,7 @@ def _cleaned(text: str, what: str) -> str:
 def _check_unchanged(job: PublishingJob) -> None:
     if study_version(job.study) != job.data_version:
         raise VersionError(
-            Sentence("The study changed meanwhile. Look at it and publish it again.")
+            Sentence("The study has changed. Look at it and publish it again.")
         )
 
 

@@ -19,7 +19,8 @@ from benchmarks.models import (
     DueCheck,
     Flag,
     OutboxItem,
-    Sample,
+    Run,
+    RunMean,
     Study,
 )
 from benchmarks.plausibility.checking import RULES, check
@@ -41,7 +42,8 @@ from benchmarks.unattended.attempts import (
 from benchmarks.uploads.efficiencies import cells_misjudged, normalise
 from benchmarks.uploads.summaries import lock_cases
 
-QUIET = timedelta(seconds=1)
+QUIET = timedelta(seconds=0.5)
+LATELY = timedelta(seconds=5)
 LONGEST_WAIT = timedelta(seconds=30)
 
 
@@ -69,6 +71,11 @@ def check_due_studies(quiet: timedelta = QUIET) -> int:
             unit = Unit(Kind.CHECK, row["study__lab"], pk)
             checked += attempt(unit, partial(_check_noted, pk), last)
     return checked
+
+
+def is_soon_due() -> bool:
+    """Return whether something was noted that lately: a check of it is due soon."""
+    return DueCheck.objects.filter(noted_at__gt=timezone.now() - LATELY).exists()
 
 
 def _check_noted(study_id: int) -> bool:
@@ -221,12 +228,12 @@ def _link(
 def _cells_of_runs(study: Study, run_ids: set[int]) -> Mapping[int, set[int]]:
     cells = study.cells.values_list(*PLACE, "case_id", "pk")
     by_place = {tuple(row[:-1]): row[-1] for row in cells}
-    samples = Sample.objects.filter(run__in=run_ids).values_list(
-        "run_id", *(f"run__{name}" for name in PLACE), "case_id"
-    )
+    runs = Run.objects.filter(pk__in=run_ids).values_list("pk", *PLACE)
+    places = {pk: tuple(place) for pk, *place in runs}
+    means = RunMean.objects.filter(lab=study.lab_id, run__in=list(places))
     cells_of_run: dict[int, set[int]] = defaultdict(set)
-    for run_id, *rest in samples.distinct():
-        if (cell := by_place.get(tuple(rest))) is not None:
+    for run_id, case_id in means.values_list("run_id", "case_id"):
+        if (cell := by_place.get((*places[run_id], case_id))) is not None:
             cells_of_run[run_id].add(cell)
     return cells_of_run
 

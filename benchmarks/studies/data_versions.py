@@ -1,7 +1,11 @@
-"""Which version of a study, or of everything, the database holds: keys.
+"""Which version of what was read the database holds: keys of what is kept.
 
-Of everything: the snapshot of a query begun now, PostgreSQL's own word for which
-transactions it sees.
+Of what a page was read from: triggers note every change of a table that pages show, and
+of which study or lab its rows are, whoever changes it (services, COPY, psql). What a
+page reads is noted while it is made. The sum of the notes of that is its version.
+
+Of everything, for what is read from other tables: the snapshot of a query begun now,
+PostgreSQL's own word for which transactions it sees.
 
 Of a study: PostgreSQL marks every row with the transaction that wrote it (``xmin``)
 and its place (``ctid``), and writes a changed row to another place. The marks of all
@@ -10,8 +14,17 @@ whoever wrote it and however: there is no counter that somebody could forget to 
 `docs/decisions/caching.md` says why, and what may be kept under such a key.
 """
 
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import Any, Final, TypeAlias
+
 from django.db import connection
 
+from benchmarks import sight
+from benchmarks.database import is_distributed
 from benchmarks.models import (
     Case,
     Cell,
@@ -23,12 +36,17 @@ from benchmarks.models import (
     Lab,
     Meter,
     OwnTool,
+    OwnToolVersion,
     Run,
     RunEnergy,
+    Sample,
     Session,
     Study,
+    StudyRollup,
     System,
 )
+
+WORD: Final = re.compile(r"[a-z_]+")
 
 _CELL, _RUN, _FLAG = (model._meta.db_table for model in (Cell, Run, Flag))
 _CELLS = f"SELECT id FROM {_CELL} WHERE study_id = %(study)s"
@@ -87,7 +105,7 @@ READ = (
 # Combined by xor, for the rows of a query come in any order.
 _MARK = "hashtidextended(ctid, hashint8extended({key}, xmin::text::bigint))"
 _MARKS = f"count(*), ':', bit_xor({_MARK})"
-_VERSION = "SELECT concat_ws('-', {})".format(
+VERSION = "SELECT concat_ws('-', {})".format(
     ", ".join(
         f"(SELECT concat({_MARKS.format(key=key)}) FROM {table} WHERE {rows})"
         for table, key, rows in READ
@@ -97,28 +115,249 @@ _VERSION = "SELECT concat_ws('-', {})".format(
 
 # The statistics begin anew when PostgreSQL recovers from a crash of one of its
 # processes, which is no start of the server but may give numbers of transactions once
-# more. A standby's snapshot does not name what is under way.
-SNAPSHOT = """
-    SELECT concat_ws(
+# more.
+_SERVER = """
+    concat_ws(
         ' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time(),
-        pg_current_snapshot()
-    ) WHERE NOT pg_is_in_recovery()
+        (SELECT oid FROM pg_database WHERE datname = current_database())
+    )
+"""
+# A standby's snapshot does not name what is under way.
+SNAPSHOT = f"""
+    SELECT concat_ws(' ', {_SERVER}, pg_current_snapshot())
+    WHERE NOT pg_is_in_recovery()
+"""
+# Notes only ever become more: where their sum is the same, nobody changed anything. It
+# begins anew in another file, which is another version.
+NOTES: Final = "benchmarks_change"
+_NOTED = f"""
+    SELECT concat_ws(
+        ' ', {_SERVER}, pg_relation_filenode('{NOTES}'), (
+            SELECT coalesce(sum(note.n), 0)
+            FROM unnest(%s::text[], %s::bigint[]) AS read (relation, part)
+            JOIN {NOTES} AS note USING (relation, part)
+        )
+    )
+"""
+# Tables that tell of all their changes, however they are made. Samples come with their
+# run, which is noted; a trigger of each kind of change stands for the others.
+_TELLING = """
+    SELECT relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+    WHERE tgname ~ '^what_is_[a-z]+_is_noted$' AND tgenabled = 'A'
+    GROUP BY relname
+    HAVING count(*) >= CASE relname WHEN %s THEN 3 ELSE 4 END
+"""
+_RELATIONS = """
+    SELECT relname FROM pg_class
+    WHERE relkind IN ('r', 'p', 'v', 'm', 'f')
+      AND relnamespace = current_schema()::regnamespace
+"""
+# How a change of a row tells whom it concerns: a study, a lab, or nobody while nothing
+# refers to the row. Every change of any other table concerns whoever has read it; of
+# effects, too, which pages read of all studies at once.
+OF_STUDY: Final = frozenset(
+    f"benchmarks_{name}"
+    for name in (
+        *("cell", "cellsession", "comment", "corun", "decision", "duecheck"),
+        *("efficiency", "flag", "flag_cells", "flag_quotes", "flag_runs", "plan"),
+        *("run", "runenergy", "runmean", "sample", "session", "unfinishedwork"),
+    )
+)
+OF_LAB: Final = frozenset(
+    f"benchmarks_{name}"
+    for name in ("agent", "host", "meter", "owntool", "owntoolversion", "system")
+)
+REFERRED_TO: Final = frozenset({Case._meta.db_table})
+WHOLE, EVERY_PART = 0, -1
+# A study, and those that its cells have baselines in or its flags quote.
+_LEANT_ON = f"""
+    SELECT baseline.study_id FROM {_CELL} AS cell
+    JOIN {Efficiency._meta.db_table} AS against ON against.cell_id = cell.id
+    JOIN {_CELL} AS baseline ON baseline.id = against.baseline_id
+    WHERE cell.study_id = %(study)s
+    UNION {_QUOTED}
+    UNION SELECT id FROM {Study._meta.db_table} WHERE id = %(study)s
 """
 
+# What the first page counts of each study (`rollups`), and from which tables.
+_COUNTED_OF_STUDY: Final = frozenset(
+    it._meta.db_table for it in (Run, Cell, Efficiency, Flag, Flag.cells.through)
+)
+_COUNTED_OF_LAB: Final = frozenset(
+    it._meta.db_table for it in (System, OwnTool, OwnToolVersion)
+)
+_COUNTED: Final = _COUNTED_OF_STUDY | _COUNTED_OF_LAB | REFERRED_TO
+_ROLLUPS: Final = frozenset({NOTES, StudyRollup._meta.db_table})
+_SUMS = f"""
+    SELECT CASE WHEN relation = ANY(%(study)s) THEN 'study'
+                WHEN relation = ANY(%(lab)s) THEN 'lab' ELSE 'case' END AS counted,
+           part, sum(n)::bigint
+    FROM {NOTES} WHERE relation = ANY(%(all)s) AND part <> {WHOLE}
+    GROUP BY counted, part
+    UNION ALL SELECT 'file', pg_relation_filenode('{NOTES}')::bigint, 0
+"""
+_LEANT_ON_BY_CELLS = f"""
+    SELECT id, lab_id FROM {Study._meta.db_table} WHERE id = %(study)s OR id IN (
+        SELECT study_id FROM {_CELL} WHERE id IN ({_BASELINES})
+    ) ORDER BY id
+"""
 
-def database_version() -> str | None:
-    """Return a text that is another one after any change of anything, in one query.
+LeantOn: TypeAlias = list[list[int]]
+"""Studies whose cells a study counts, itself among them, each with its lab."""
 
-    None inside a transaction, which sees its own changes and no snapshot tells of them,
-    and on a standby. Any process that writes any row of the server changes it, and a
-    restart or a crash does: a server that was set back may give the same numbers again.
+Parts: TypeAlias = tuple[tuple[str, int], ...]
+"""Tables, each with a study, a lab or `WHOLE`: what was read."""
+
+
+@dataclass
+class Reading:
+    """The tables that statements have named since it began."""
+
+    tables: set[str] = field(default_factory=set)
+
+    def note(self, execute: Any, sql: Any, *given: Any) -> Any:
+        """Let a statement be executed, as Django asks of what looks on."""
+        self.tables |= _named(str(sql))
+        return execute(sql, *given)
+
+    def parts(self, study_id: int | None = None) -> Parts | None:
+        """Return what of these tables was read; None where one tells of no changes.
+
+        Given a study nothing but its own rows was read, and of what it leans on: of
+        its lab's systems and hosts, of cases that these refer to.
+        """
+        tables, counted = self.tables, frozenset[str]()
+        if not tables.isdisjoint(_ROLLUPS):
+            # A rollup is read while it says what its rows say.
+            tables, counted = tables - _ROLLUPS, _COUNTED
+        if not tables | counted <= telling_tables():
+            return None
+        studies, labs = studies_leant_on(study_id) if study_id else (None, None)
+        parts = {(table, WHOLE) for table in counted}
+        for table in tables:
+            of: Iterable[int] | None = None
+            if studies is not None:
+                of = studies if table in OF_STUDY else of
+                of = labs if table in OF_LAB else of
+                of = () if table in REFERRED_TO else of
+            each = (WHOLE,) if of is None else (EVERY_PART, *of)
+            parts |= {(table, part) for part in each}
+        return tuple(sorted(parts))
+
+
+@sight.everything()  # what is hidden from this reader may be published
+def studies_leant_on(study_id: int) -> tuple[list[int], list[int]]:
+    """Return the studies that a study's pages read rows of, itself among them, and
+    their labs."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LEANT_ON, {"study": study_id})
+        studies = [pk for (pk,) in cursor.fetchall()]
+    owners = Study.objects.filter(pk__in=studies).values_list("lab_id", flat=True)
+    return studies, list(owners.distinct())
+
+
+@contextmanager
+def reading() -> Iterator[Reading]:
+    """Note which tables are read in the block."""
+    noted = Reading()
+    _relations()  # asked before statements are looked at, this one among them
+    with connection.execute_wrapper(noted.note):
+        yield noted
+
+
+@lru_cache(maxsize=4096)
+def _named(sql: str) -> frozenset[str]:
+    return frozenset(WORD.findall(sql)) & _relations()
+
+
+@cache
+def _relations() -> frozenset[str]:
+    """Return all tables there are; a process outlives no migration."""
+    return _names(_RELATIONS)
+
+
+@cache
+def telling_tables() -> frozenset[str]:
+    """Return the tables whose changes are noted, whoever makes them."""
+    return _names(_TELLING, [Sample._meta.db_table])
+
+
+def _names(statement: str, given: Sequence[str] = ()) -> frozenset[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, given)
+        return frozenset(name for (name,) in cursor.fetchall())
+
+
+def version_of(parts: Parts | None) -> str | None:
+    """Return a text that is another one after any change of what was read.
+
+    Without parts after any change of anything: the snapshot of a query begun now. None
+    inside a transaction, unless it sees one moment: it could be taken back; and without
+    parts on a standby, or where tables lie on other machines: what is written there is
+    in no snapshot of this one.
     """
-    if connection.in_atomic_block:
+    if parts is None and is_distributed():
         return None
     with connection.cursor() as cursor:
-        cursor.execute(SNAPSHOT)
+        if parts is None:
+            cursor.execute(SNAPSHOT)
+        else:
+            names, numbers = zip(*parts, strict=True) if parts else ((), ())
+            cursor.execute(_NOTED, [list(names), list(numbers)])
         row = cursor.fetchone()
     return str(row[0]) if row else None
+
+
+@dataclass(frozen=True)
+class RollupSums:
+    """How often what rollups count was changed, by studies and labs."""
+
+    of_study: Mapping[int, int]
+    of_lab: Mapping[int, int]
+    of_cases: int
+    file: int
+
+    def version(self, leant_on: LeantOn) -> str:
+        """Return a text that is another one after any change of what is counted."""
+        studies, labs = {pk for pk, _ in leant_on}, {lab for _, lab in leant_on}
+        changes = self.of_cases
+        changes += sum(self.of_study.get(pk, 0) for pk in {EVERY_PART, *studies})
+        changes += sum(self.of_lab.get(pk, 0) for pk in {EVERY_PART, *labs})
+        return f"{self.file} {changes}"
+
+
+def rollup_sums() -> RollupSums:
+    """Return what rollups' versions are made of, in one query."""
+    given = {
+        "study": sorted(_COUNTED_OF_STUDY),
+        "lab": sorted(_COUNTED_OF_LAB),
+        "all": sorted(_COUNTED),
+    }
+    sums: dict[str, dict[int, int]] = {"study": {}, "lab": {}, "case": {}, "file": {}}
+    with connection.cursor() as cursor:
+        cursor.execute(_SUMS, given)
+        for counted, part, n in cursor.fetchall():
+            sums[counted][part] = n
+    return RollupSums(
+        sums["study"], sums["lab"], sum(sums["case"].values()), *sums["file"]
+    )
+
+
+def leant_on_by(study_id: int) -> LeantOn:
+    """Return the studies whose cells a study counts: itself, and its baselines'."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LEANT_ON_BY_CELLS, {"study": study_id})
+        return [[*row] for row in cursor.fetchall()]
+
+
+def gather_notes(most: int = 20) -> int:
+    """Put notes of the same together where there are many; return how many there were.
+
+    Their sums stay, and with them all that is kept.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT gather_changes(%s)", [most])
+        return int(cursor.fetchone()[0])
 
 
 def study_version(study: Study) -> str:
@@ -128,5 +367,7 @@ def study_version(study: Study) -> str:
     kept under a version that nobody will ever ask for again.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_VERSION, {"study": study.pk, "lab": study.lab_id})
+        # `row_security` makes a function of it: of rows that the reader is not shown,
+        # too, and planned once a session. Planning takes longer than reading.
+        cursor.execute("SELECT virtlab_study_version(%s, %s)", [study.pk, study.lab_id])
         return str(cursor.fetchone()[0])

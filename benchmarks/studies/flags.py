@@ -98,7 +98,7 @@ def decide_flag(
     """
     if not note.strip():
         raise DecisionError(
-            Sentence("Say why in a note: others must be able to follow it.")
+            Sentence("Give the reason in a note: others must be able to follow it.")
         )
     note = clean_text(note.strip(), what=Sentence("note"), multiline=True)
     # Locked, so that the decision noted last is the one that holds.

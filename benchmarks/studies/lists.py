@@ -1,10 +1,21 @@
 """Studies as lists and pages show them, and which pages a study has."""
 
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
-from django.db.models import BooleanField, Count, Exists, OuterRef, Q, QuerySet, When
+from django.db.models import (
+    BooleanField,
+    Count,
+    Exists,
+    OuterRef,
+    Q,
+    QuerySet,
+    When,
+    prefetch_related_objects,
+)
 from django.db.models import Case as CaseOf
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
@@ -22,7 +33,6 @@ from benchmarks.models import (
     Case,
     Cell,
     DueCheck,
-    Flag,
     Host,
     OutboxItem,
     Plan,
@@ -35,6 +45,7 @@ from benchmarks.models import (
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence
+from benchmarks.studies.rollups import counted_studies, numbers_of, run_tallies
 from benchmarks.viewer import Viewer
 
 LEFT_WAITING = timedelta(seconds=20)
@@ -74,12 +85,14 @@ class Tally:
 
 @dataclass(frozen=True)
 class StudyCard:
-    """A study with its numbers and the names of what it compares."""
+    """A study with its numbers, the names of what it compares, and where its ratios lie
+    (`rollups.Bin`)."""
 
     study: Study
     tally: Tally
     hypervisors: tuple[str, ...]
     tools: tuple[str, ...]
+    bins: tuple[tuple[Any, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -151,7 +164,8 @@ def card_of(study: Study) -> StudyCard:
 def processing_of(study: Study) -> Tally:
     """Return how far a study's uploads are, in two queries; no cell is counted."""
     ids = [study.pk]
-    runs = _run_tallies(ids).get(study.pk, {})
+    runs = {name: n for row in run_tallies(ids) for name, n in row.items()}
+    runs.pop("study", None)
     return Tally(**runs, **_check_tallies(ids)[study.pk])
 
 
@@ -164,20 +178,14 @@ def is_left_waiting(study: Study) -> bool:
 
 def _cards(studies: list[Study]) -> list[StudyCard]:
     ids = [study.pk for study in studies]
-    tallies = _tallies(ids)
-    hypervisors: dict[int, set[str]] = {pk: set() for pk in ids}
-    tools: dict[int, set[str]] = {pk: set() for pk in ids}
-    names = ("study", "system__hypervisor", "case__tool")
-    rows = Cell.objects.filter(study__in=ids).values_list(*names)
-    for study_id, hypervisor, tool in rows.distinct().order_by():
-        hypervisors[study_id].add(hypervisor)
-        tools[study_id].add(tool)
+    rollups, checks = counted_studies(ids), _check_tallies(ids)
     return [
         StudyCard(
             study,
-            tallies[study.pk],
-            tuple(sorted(hypervisors[study.pk])),
-            tuple(sorted(tools[study.pk])),
+            Tally(**rollups[study.pk].numbers, **checks[study.pk]),
+            rollups[study.pk].hypervisors,
+            rollups[study.pk].tools,
+            rollups[study.pk].bins,
         )
         for study in studies
     ]
@@ -185,42 +193,8 @@ def _cards(studies: list[Study]) -> list[StudyCard]:
 
 def tally_of(study: Study) -> Tally:
     """Return one study's numbers."""
-    return _tallies([study.pk])[study.pk]
-
-
-def _tallies(ids: list[int]) -> dict[int, Tally]:
-    runs = _run_tallies(ids)
-    cells = Cell.objects.filter(study__in=ids).values("study").order_by("study")
-    counted = cells.annotate(
-        cells=Count("pk"),
-        systems=Count("system", distinct=True),
-        compared=Count("pk", filter=Q(efficiency__ratio__isnull=False)),
-    )
-    measured = {row.pop("study"): row for row in counted}
-    # In queries of their own: joined to the cells they would multiply the counts.
-    checks = _check_tallies(ids)
-    flags = _numbers(Flag.objects.current().filter(status=Flag.Status.OPEN), ids)
-    return {
-        pk: Tally(
-            **runs.get(pk, {}),
-            **measured.get(pk, {}),
-            **checks[pk],
-            flags=flags.get(pk, 0),
-        )
-        for pk in ids
-    }
-
-
-def _run_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
-    status = Run.Status
-    rows = Run.objects.filter(study__in=ids).values("study").order_by("study")
-    counted = rows.annotate(
-        runs=Count("pk"),
-        waiting=Count("pk", filter=Q(status=status.RECEIVED)),
-        rejected=Count("pk", filter=Q(status=status.REJECTED)),
-        quarantined=Count("pk", filter=Q(status=status.QUARANTINED)),
-    )
-    return {row.pop("study"): row for row in counted}
+    numbers, checks = numbers_of([study.pk]), _check_tallies([study.pk])
+    return Tally(**numbers[study.pk], **checks[study.pk])
 
 
 def _check_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
@@ -240,12 +214,6 @@ def _check_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
     return tallies
 
 
-def _numbers(rows: QuerySet[Any], ids: list[int]) -> dict[int, int]:
-    """Return how many of these rows each study has."""
-    counted = rows.filter(study__in=ids).order_by().values_list("study")
-    return dict(counted.annotate(Count("pk")))
-
-
 def study_detail(study: Study) -> StudyDetail:
     """Return a study with all that its page says, in a fixed number of queries."""
     # Each with ``cell_count``, which its row shows.
@@ -261,7 +229,10 @@ def study_detail(study: Study) -> StudyDetail:
     documents = runs.exclude(document="").values_list("document")
     sources = documents.annotate(count=Count("pk")).order_by("-count", "document")
     # The latest runs that were not taken, or not yet.
-    trouble = runs.exclude(status=Run.Status.PARSED).order_by("-pk")
+    troubled = runs.exclude(status=Run.Status.PARSED).order_by("-pk")
+    trouble = list(troubled.select_related("system__host")[:TROUBLE_SHOWN])
+    # Read where it is shown, for the outbox changes with every upload of anybody.
+    prefetch_related_objects([run for run in trouble if not run.reason], "outbox_item")
     return StudyDetail(
         tally=tally_of(study),
         systems=tuple(in_order),
@@ -269,9 +240,7 @@ def study_detail(study: Study) -> StudyDetail:
         scenarios=scenarios,
         coverage=coverage,
         sources=tuple(sources[:TROUBLE_SHOWN]),
-        trouble=tuple(
-            trouble.select_related("outbox_item", "system__host")[:TROUBLE_SHOWN]
-        ),
+        trouble=tuple(trouble),
     )
 
 
@@ -310,16 +279,21 @@ def tool_versions(study: Study) -> dict[str, tuple[str, ...]]:
     return versions
 
 
+def _listed(names: Iterable[str]) -> str:
+    return "{" + ",".join(names) + "}"
+
+
 CELLS = f"{Cell._meta.db_table} AS cell"
 CASES = (
     f"JOIN {Case._meta.db_table} AS benchmark_case ON benchmark_case.id = cell.case_id"
 )
 SYSTEMS = f"JOIN {System._meta.db_table} AS system ON system.id = cell.system_id"
-MEASURED = f"cell.study_id = {Study._meta.db_table}.id AND cell.n > 0"
+MEASURED = "cell.study_id = of_study AND cell.n > 0"
 # In SQL all alike: keys of JSON and lateral joins are more than the ORM can say.
 TOGETHER_ON_SLOTS = f"""EXISTS (
-    SELECT 1 FROM {CELLS} WHERE {MEASURED} AND cell.scenario = ANY(%s)
-       AND (cell.slot ~ '^[0-9]+$' OR cell.slot = ANY(%s))
+    SELECT 1 FROM {CELLS}
+    WHERE {MEASURED} AND cell.scenario = ANY('{_listed(TOGETHER)}')
+      AND (cell.slot ~ '^[0-9]+$' OR cell.slot = ANY('{_listed(TOTALS)}'))
 )"""
 METERED = f"""EXISTS (
     SELECT 1 FROM {CELLS} {CASES}
@@ -328,11 +302,11 @@ METERED = f"""EXISTS (
 LOGGED = f"""EXISTS (
     SELECT 1 FROM {RunEnergy._meta.db_table} AS energy
     JOIN {Run._meta.db_table} AS run ON run.id = energy.run_id
-    WHERE run.study_id = {Study._meta.db_table}.id
+    WHERE run.study_id = of_study
 )"""
 PLANNED = f"""EXISTS (
     SELECT 1 FROM {Plan._meta.db_table} AS plan
-    WHERE plan.study_id = {Study._meta.db_table}.id
+    WHERE plan.study_id = of_study
 )"""
 FROM_AND_TO = f"""EXISTS (
     SELECT 1 FROM {CELLS} {CASES}
@@ -346,6 +320,10 @@ EMULATED_AND_NOT = f"""({EMULATED} AND EXISTS (
     SELECT 1 FROM {CELLS} {SYSTEMS}
     WHERE {MEASURED} AND NOT system.is_emulated AND system.hypervisor <> '{NATIVE}'
 ))"""
+NATIVE_ABOVE = f"""EXISTS (
+    SELECT 1 FROM {CELLS} {SYSTEMS}
+    WHERE {MEASURED} AND system.is_above_hypervisor AND system.hypervisor = '{NATIVE}'
+)"""
 # At least three cases that differ in the text of one parameter which begins as a
 # number. The page itself asks for known units and for lines of two levels.
 SWEPT = f"""EXISTS (
@@ -370,23 +348,38 @@ DATED_OR_OF_VERSIONS = f"""(
 )"""
 
 
+PAGES: Final[Mapping[str, str]] = {
+    "coruns": TOGETHER_ON_SLOTS,
+    "energy": f"({METERED} OR {LOGGED})",
+    "sweep": SWEPT,
+    "network": FROM_AND_TO,
+    "emulation": EMULATED,
+    "emulation_beside": EMULATED_AND_NOT,
+    "native_above_hypervisor": NATIVE_ABOVE,
+    "plans": PLANNED,
+    "trend": DATED_OR_OF_VERSIONS,
+}
+"""What each of these pages needs in a study. `row_security` makes functions of them,
+which are planned once a session: that takes longer than reading."""
+
+
+TABLE: Final = re.compile(r"\bbenchmarks_[a-z]+\b")
+
+
 def has_pages() -> dict[str, Any]:
     """Return the annotations of a study: has_coruns, has_energy, has_sweep, ...
 
     has_emulation: a software emulator stands below a system; has_emulation_beside:
-    below some guests, and not below others.
+    below some guests, and not below others. has_native_above_hypervisor: what is called
+    native ran above Windows' own hypervisor.
     """
+    study = f"{Study._meta.db_table}.id"
     return {
-        "has_coruns": _claim(TOGETHER_ON_SLOTS, [*TOGETHER], [*TOTALS]),
-        "has_energy": _claim(f"({METERED} OR {LOGGED})"),
-        "has_sweep": _claim(SWEPT),
-        "has_network": _claim(FROM_AND_TO),
-        "has_emulation": _claim(EMULATED),
-        "has_emulation_beside": _claim(EMULATED_AND_NOT),
-        "has_plans": _claim(PLANNED),
-        "has_trend": _claim(DATED_OR_OF_VERSIONS),
+        f"has_{name}": RawSQL(
+            # With the tables that it reads, for whoever notes these (`data_versions`).
+            f"virtlab_has_{name}({study} /* {' '.join(TABLE.findall(question))} */)",
+            (),
+            output_field=BooleanField(),
+        )
+        for name, question in PAGES.items()
     }
-
-
-def _claim(sql: str, *parameters: Any) -> RawSQL:
-    return RawSQL(sql, parameters, output_field=BooleanField())

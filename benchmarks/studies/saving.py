@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from benchmarks import sight
 from benchmarks.errors import (
     HostExistsError,
     SharingError,
@@ -68,9 +69,11 @@ def save_study(*, lab: Lab, slug: str, **fields: Any) -> tuple[Study, bool]:
         raise StudyExistsError(slug, differing)
     if created:
         _share(study, named)
+        sight.look_again()
     return study, created
 
 
+@sight.everything()
 @transaction.atomic
 def update_study(*, study: Study, who: str = "", **changes: Any) -> Study:
     """Change a study and recompute the efficiencies that lean on the change.
@@ -148,6 +151,7 @@ def _show_anew(study: Study) -> None:
         DueCheck.objects.create(study=study)
 
 
+@sight.everything()
 def _share(study: Study, named: Iterable[str] | None) -> None:
     """Let the labs of these names see a study; None: those it has.
 
@@ -167,7 +171,7 @@ def _share(study: Study, named: Iterable[str] | None) -> None:
         )
     if is_shared and not wanted - {study.lab.slug}:
         raise SharingError(
-            Sentence("Say with which labs it is shared; or keep it private.")
+            Sentence("Name the labs it is shared with, or keep it private.")
         )
     labs = {lab.slug: lab for lab in Lab.objects.filter(slug__in=wanted)}
     for slug in sorted(wanted - labs.keys()):

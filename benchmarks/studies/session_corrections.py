@@ -128,7 +128,7 @@ def _wanted(study: Study, runs: Collection[int], sessions: Collection[int]) -> W
     wanted |= dict(own.filter(sitting__in=known).values_list("pk", "sitting_id"))
     if not wanted:
         raise SessionError(
-            Sentence("Say which runs, or a session that holds some: none are named.")
+            Sentence("Name the runs, or a session that holds some: none are named.")
         )
     return wanted
 

@@ -20,16 +20,16 @@ from benchmarks.analysis.sessions import (
     is_named,
     kept_sessions,
 )
+from benchmarks.database import any_of
 from benchmarks.models import Cell, Host, Run, Session, Study
-from benchmarks.models.run import CELL_RUNS
+from benchmarks.models.run import CELLS_OF_RUNS, cells_of
 from benchmarks.viewer import Viewer
 
 Origin = Session.Origin
 STATES = (*MACHINE, BOOT)
 LOOK_AGAIN = f"""
-    UPDATE {Cell._meta.db_table} SET shaped_at = NULL
-    WHERE shaped_at IS NOT NULL
-      AND id IN (SELECT cell.id {CELL_RUNS} WHERE run.id = ANY(%s))
+    {cells_of("run.id = ANY(%s)")}
+    SELECT DISTINCT cell.id {CELLS_OF_RUNS} WHERE cell.shaped_at IS NOT NULL
 """
 
 
@@ -107,6 +107,8 @@ def look_again(run_ids: Collection[int]) -> None:
     if run_ids:
         with connection.cursor() as cursor:
             cursor.execute(LOOK_AGAIN, [list(run_ids)])
+            shaped = [pk for (pk,) in cursor.fetchall()]
+        Cell.objects.filter(pk__in=any_of(shaped)).update(shaped_at=None)
 
 
 def visible_sessions(viewer: Viewer, **filters: Any) -> QuerySet[Session]:

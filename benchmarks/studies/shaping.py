@@ -24,10 +24,10 @@ from benchmarks.analysis.summary import summarise
 from benchmarks.database import any_of
 from benchmarks.models import Cell, CellSession, Run, Sample, Study, System
 from benchmarks.models.run import (
-    CELL_OF_PLACED,
-    OF_PLACED,
+    CELL_OF_SAMPLE,
     PLACE_OF_RUN,
     RUNS_OF_CELLS,
+    SAMPLES_OF_CELLS,
     UPLOAD_OF_RUN,
     of_cells,
 )
@@ -69,11 +69,8 @@ ITERATIONS = f"""
 # run by run.
 NUMBERED = f"""
     {of_cells("cell.id = ANY(%s)")}
-    SELECT {CELL_OF_PLACED.format("sample")} AS cell_id, run.sitting_id
-    FROM placed AS run
-    JOIN {Sample._meta.db_table} AS sample
-      ON sample.lab_id = run.lab_id AND sample.run_id = run.id
-     AND {OF_PLACED.format("sample")}
+    SELECT {CELL_OF_SAMPLE} AS cell_id, run.sitting_id
+    {SAMPLES_OF_CELLS}
     GROUP BY 1, 2
     HAVING count(DISTINCT sample.repetition) = count(*)
        AND array_agg(sample.repetition ORDER BY {PLACE_OF_RUN}, sample.sequence)

@@ -6,9 +6,12 @@ from typing import Final
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from benchmarks import sight
 from benchmarks.errors import NotFoundError
+from benchmarks.labs.second_factors import lab_that_waits_for
 from benchmarks.labs.tokens import digest, fits, new_prefix, new_secret
 from benchmarks.models import FeedToken
+from benchmarks.replica import from_primary
 from benchmarks.sentences import Sentence
 
 PREFIX: Final = "vf_"
@@ -35,6 +38,12 @@ def has_feed_token(person: User) -> bool:
 
 def reader_of(shown: str) -> User:
     """Return whose feeds a secret opens, or raise NotFoundError."""
+    # One that was revoked is refused at once, and its use is noted.
+    with from_primary():
+        return _reader_of(shown)
+
+
+def _reader_of(shown: str) -> User:
     prefix, _, secret = shown.removeprefix(PREFIX).partition("_")
     tokens = FeedToken.objects.select_related("person")
     # A NUL character would be an error in the database.
@@ -49,7 +58,11 @@ def reader_of(shown: str) -> User:
         or not token.person.is_active
     ):
         raise NotFoundError(Sentence("feed"), "…")
+    # Their lab wants to be sure who reads: until then this opens nothing of it.
+    if lab_that_waits_for(token.person):
+        raise NotFoundError(Sentence("feed"), "…")
     now = timezone.now()
     if token.last_used_at is None or token.last_used_at < now - SEEN_EVERY:
         FeedToken.objects.filter(pk=token.pk).update(last_used_at=now)
+    sight.see_as(token.person_id)
     return token.person

@@ -56,16 +56,7 @@ def save_view(
     ``agent`` is the name of an agent, for where it was no person; it shares with its
     lab.
     """
-    name = clean_text(collapse(name), what=Sentence("name"))
-    if not name or len(name) > 100:
-        raise SavedViewError(Sentence("A view needs a name of 1 to 100 characters."))
-    if not can_be_saved(address):
-        raise SavedViewError(
-            Sentence(
-                "Save the address of a study, a comparison or evidence, from its first "
-                "slash on: /compare/?work=cpu-integer"
-            )
-        )
+    name, address = _checked_name(name), _checked_address(address)
     place = Q(lab=lab) if lab else Q(lab=None, person=person)
     there = SavedView.objects.filter(place)
     who = person.get_username() if person else agent
@@ -81,6 +72,48 @@ def save_view(
     return SavedView.objects.create(
         lab=lab, person=person, who=who, name=name, address=address
     )
+
+
+def change_view(
+    *,
+    view: SavedView,
+    name: str | None = None,
+    address: str | None = None,
+    person: User | None = None,
+    agent: str = "",
+) -> SavedView:
+    """Give a view another name or address; whose it is stays."""
+    if name is not None:
+        view.name = _checked_name(name)
+        others = SavedView.objects.exclude(pk=view.pk).filter(name=view.name)
+        place = Q(lab=view.lab_id) if view.lab_id else Q(lab=None, person=view.person)
+        if others.filter(place).exists():
+            raise SavedViewError(Sentence("There is another view of this name."))
+    if address is not None:
+        view.address = _checked_address(address)
+    view.person = person if view.lab_id else view.person
+    view.who = person.get_username() if person else agent
+    view.saved_at = timezone.now()
+    view.save()
+    return view
+
+
+def _checked_name(name: str) -> str:
+    name = clean_text(collapse(name), what=Sentence("name"))
+    if not name or len(name) > 100:
+        raise SavedViewError(Sentence("A view needs a name of 1 to 100 characters."))
+    return name
+
+
+def _checked_address(address: str) -> str:
+    if not can_be_saved(address):
+        raise SavedViewError(
+            Sentence(
+                "Save the address of a study, a comparison or evidence, from its first "
+                "slash on: /compare/?work=cpu-integer"
+            )
+        )
+    return address
 
 
 def may_change_view(view: SavedView, person: User) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Collection
 from datetime import timedelta
 from hashlib import sha256
 from typing import Any, Final
+from urllib.parse import SplitResult
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -39,16 +40,18 @@ HINT_IS_LOST_AFTER: Final = timedelta(seconds=60)
 def make_webhook(
     *,
     lab: Lab,
-    person: User,
     url: str,
     kinds: Collection[str],
     site: str,
     study: Study | None = None,
+    person: User | None = None,
+    agent: str = "",
 ) -> Webhook:
-    """Store an address; ``study`` was found to be one that the lab sees."""
-    parts = checked_url(url)
-    if not kinds:
-        raise WebhookError(Sentence("Choose what it is told."))
+    """Store an address; ``study`` was found to be one that the lab sees.
+
+    ``agent`` is the name of an agent, for where it was no person.
+    """
+    parts = _checked(url, kinds)
     with transaction.atomic():
         # Of two who make the last one at once one waits here.
         Lab.objects.select_for_update(no_key=True).get(pk=lab.pk)
@@ -64,15 +67,45 @@ def make_webhook(
             salt=secrets.token_hex(16),
             site=site,
             person=person,
-            made_by=person.get_username(),
+            made_by=person.get_username() if person else agent,
         )
         # Not the whole address: some hold a secret of their own.
         log_action(
             lab=lab,
             person=person,
+            agent=agent,
             kind=AuditEntry.Kind.MADE_WEBHOOK,
             about=str(parts.hostname),
         )
+    return webhook
+
+
+def _checked(url: str, kinds: Collection[str]) -> SplitResult:
+    if not kinds:
+        raise WebhookError(Sentence("Choose its events."))
+    return checked_url(url)
+
+
+@transaction.atomic
+def change_webhook(
+    *,
+    webhook: Webhook,
+    url: str,
+    kinds: Collection[str],
+    study: Study | None,
+    agent: str = "",
+) -> Webhook:
+    """Tell another address, or of other things; the secret stays."""
+    parts = _checked(url, kinds)
+    webhook.url, webhook.kinds, webhook.study = url, sorted(kinds), study
+    webhook.save(update_fields=["url", "kinds", "study"])
+    log_action(
+        lab=webhook.lab,
+        person=None,
+        agent=agent,
+        kind=AuditEntry.Kind.CHANGED_WEBHOOK,
+        about=str(parts.hostname),
+    )
     return webhook
 
 
@@ -83,20 +116,34 @@ def secret_of(webhook: Webhook) -> str:
     return f"whs_{digest}"
 
 
-def find_webhook(lab: Lab, pk: int) -> Webhook:
-    """Return a webhook of a lab, or raise NotFoundError."""
-    webhook = Webhook.objects.filter(lab=lab, pk=pk).select_related("study").first()
+def kept_webhooks(lab_ids: Collection[int]) -> QuerySet[Webhook]:
+    """Return the webhooks of these labs, whose keeper asks."""
+    rows = Webhook.objects.filter(lab__in=lab_ids)
+    return rows.select_related("lab", "study__lab").order_by("pk")
+
+
+def find_webhook(lab_ids: Collection[int], pk: int) -> Webhook:
+    """Return a webhook of one of these labs, or raise NotFoundError."""
+    webhook = kept_webhooks(lab_ids).filter(pk=pk).first()
     if webhook is None:
         raise NotFoundError(Sentence("webhook"), pk)
     return webhook
 
 
+def deliveries_of(webhook: Webhook) -> QuerySet[Delivery]:
+    """Return what became of each telling."""
+    return Delivery.objects.filter(webhook=webhook).order_by("-pk")
+
+
 @transaction.atomic
-def delete_webhook(*, webhook: Webhook, person: User) -> None:
+def delete_webhook(
+    *, webhook: Webhook, person: User | None = None, agent: str = ""
+) -> None:
     """Tell an address nothing more; its log goes with it."""
     log_action(
         lab=webhook.lab,
         person=person,
+        agent=agent,
         kind=AuditEntry.Kind.DELETED_WEBHOOK,
         about=str(checked_url(webhook.url).hostname),
     )

@@ -149,7 +149,8 @@ def _read_rates(
             if not suffix and unit != "K/sec":
                 raise line.refused(
                     Sentence(
-                        '"{text}" says not whether it is in KiB/s or MiB/s.', text=rate
+                        '"{text}" does not say whether it is in KiB/s or MiB/s.',
+                        text=rate,
                     )
                 )
             value = line.amount_of(rate.removesuffix(suffix))
@@ -163,7 +164,7 @@ def _read_latencies(line: Found, cells: list[str], tests: Tests, run: Draft) -> 
     for (_, case), cell in zip(tests, cells, strict=True):
         if cell:
             if not (latency := _LATENCY.fullmatch(cell)):
-                raise line.refused(Sentence('"{cell}" is no latency.', cell=cell))
+                raise line.refused(Sentence('"{cell}" is not a latency.', cell=cell))
             run.add("latency max", float(latency[1]), latency[2], **case)
 
 
@@ -262,9 +263,7 @@ def _cells(line: Found, start: int, group: str, per_test: int) -> list[str]:
             or len(group_of_test) != per_test
             or cells[(column - 1) * per_test]
         ):
-            raise line.refused(
-                Sentence("its columns do not stand below their heading.")
-            )
+            raise line.refused(Sentence("its columns are not below their heading."))
         cells[(column - 1) * per_test : column * per_test] = group_of_test
         shift += over
     return cells

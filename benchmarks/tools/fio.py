@@ -210,7 +210,7 @@ class Report:
     def jobs(self) -> list[dict[str, Any]]:
         jobs = self.document.get("jobs", self.document.get("client_stats", []))
         if not isinstance(jobs, list):
-            raise ParseError(Sentence("The jobs of this fio report are no list."))
+            raise ParseError(Sentence("The jobs of this fio report are not a list."))
         return [job for job in jobs if isinstance(job, dict)]
 
     @property

@@ -33,7 +33,7 @@ LINES = Scanner(
     key=r"'(?P<key>[^\n,]*+)[^\n]*",
     value=r"(?P<value>[^'\n][^\n]*)",
 )
-CUT = Sentence("The results end before the time stamp that stands below them.")
+CUT = Sentence("The results end before the time stamp below them.")
 NETWORK: Final = frozenset({"NETWORK", "VI", "TCP"})
 RATES: Final = {
     "MBps (Decimal)": "MB/s",
@@ -222,7 +222,7 @@ def _whole(line: Found, text: str) -> int:
     number = line.number_of(text)
     # Up to there a double holds every whole number.
     if abs(number) > 10**15 or number != int(number):
-        raise line.refused(Sentence("{text} is no whole number.", text=text))
+        raise line.refused(Sentence("{text} is not a whole number.", text=text))
     return int(number)
 
 

@@ -180,9 +180,7 @@ class Log:
             raise line.refused(
                 Sentence("no heading above it says what its columns are.")
                 if self.head is None
-                else Sentence(
-                    '"{unit}" is no unit of iozone that is known.', unit=self.unit
-                )
+                else Sentence('"{unit}" is not a known unit of iozone.', unit=self.unit)
             )
         metric, symbol = meaning
         file = _sizes(line["size"], line["record"])
@@ -207,7 +205,7 @@ class Log:
         elif unit != "ops":
             raise line.refused(
                 Sentence(
-                    '"{unit}/sec" is no unit of iozone.', unit=line[f"{group}_unit"]
+                    '"{unit}/sec" is not a unit of iozone.', unit=line[f"{group}_unit"]
                 )
             )
         elif metric == "throughput":

@@ -7,8 +7,8 @@ One line of ``ipmitool dcmi power reading``::
 FreeIPMI's ``ipmi-dcmi --get-system-power-statistics`` and ``ipmiutil dcmi`` are read
 too. Whole watts. Minimum, maximum and mean are those of the BMC's own window
 (``sampling period``), which is not the benchmark's. A deactivated reading prints
-numbers that mean nothing, and 0 W is no power of a machine that runs. A log of readings
-is summarized.
+numbers that mean nothing, and 0 W is not the power of a running machine. A log of
+readings is summarized.
 """
 
 from collections import defaultdict

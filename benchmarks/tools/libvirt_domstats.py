@@ -104,7 +104,7 @@ class Domain:
                 "restarted",
                 Sentence(
                     "A counter of {name} fell between two samples: the machine was "
-                    "started anew, and what it did between them is not known.",
+                    "restarted, and what it did between them is not known.",
                     name=self.name,
                 ),
             )
@@ -133,7 +133,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for domain in domains.values():
         domain.add_to(run)
         run.facts["samples"] = domain.samples
-    return finished([run], Sentence("virsh domstats told nothing of a machine."))
+    return finished([run], Sentence("virsh domstats reported no machine."))
 
 
 TOOL = Tool(

@@ -37,7 +37,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         elif line.kind == "row":
             run.attempt(_read, line, run)
         elif line["verdict"] == "FAILED":
-            # It stands below all rows and says nothing of which.
+            # It stands below all rows and says nothing about which.
             run.mark(
                 "residual_check", Sentence("LINPACK printed: Residual checks FAILED.")
             )

@@ -49,7 +49,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             if len(errors) < MOST_ERRORS:
                 errors[line[line.kind]] = None
         elif not runs:
-            raise line.refused(Sentence('no line "nr_procs = ..." stands above it.'))
+            raise line.refused(Sentence('no line "nr_procs = ..." is above it.'))
         elif line.kind == "failed":
             other = Sentence("The correctness test failed: other data were read.")
             runs[-1].mark("failed", other)

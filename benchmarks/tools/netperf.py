@@ -303,7 +303,7 @@ class Values:
         if len(names) != len(values):
             raise line.refused(
                 Sentence(
-                    "{names} names stand above {values} values.",
+                    "There are {names} names for {values} values.",
                     names=len(names),
                     values=len(values),
                 )

@@ -8,6 +8,13 @@ The CPU counters of hosts and virtual machines are read, in % of one CPU (ESXi a
 the virtual CPUs: more than 100 is possible). The first sample of a rate is blank. The
 group number of ESXi changes whenever a machine is started: only its name is kept. The
 rows of a log are summarized.
+
+A German Windows translates the names, each version in another way, and writes decimal
+commas within the quotes, or semicolons between the cells::
+
+    "07/23/2026 06:04:44.000","10,5","3,25"
+
+What it counted is told by its English name, so that it is the same case.
 """
 
 from __future__ import annotations
@@ -55,6 +62,20 @@ _PATH = re.compile(
     rf"\\% (?P<counter>{_COUNTERS})",
     re.ASCII,
 )
+# Of German objects only these words are the same in all versions: `Logischer Prozessor
+# für Hyper-V-Hypervisor`, `Hyper-V-Hypervisor - logischer Prozessor`, `Hyper-V
+# Hypervisor: virtueller Prozessor`, `... - Stamm des virtuellen Prozessors`.
+_GERMAN_PATH = re.compile(
+    r"\\\\(?P<host>[^\\]+)\\(?P<object>[^\\(]*prozessor[^\\(]*)"
+    r"\((?P<instance>.*)\)\\(?P<counter>[^\\]*)",
+    re.IGNORECASE,
+)
+_GERMAN_COUNTERS = (
+    (r"%? ?Gesamt(?:e )?(?:lauf|ausführungs)zeit(?: \(%\))?", "Total Run Time"),
+    (r"%? ?Gast(?:lauf|ausführungs)zeit(?: \(%\))?", "Guest Run Time"),
+    (r"%? ?Hypervisor-?(?:lauf|ausführungs)zeit(?: \(%\))?", "Hypervisor Run Time"),
+    (r"%? ?Prozessorzeit(?: \(%\))?", "Processor Time"),
+)
 # One search over a whole column finds a cell that is no plain number.
 _NOT_PLAIN = re.compile(r"\n(?!\d{1,15}(?:\.\d{1,15})?(?:\n|\Z))", re.ASCII)
 _GROUP = re.compile(r"\A\d+:(?=.)")
@@ -67,37 +88,46 @@ class Table:
     """A header, which of its columns are read, and the run below it."""
 
     width: int = 0
+    separator: str = ","
+    # Its names are German: so are its numbers.
+    is_german: bool = False
     columns: dict[int, dict[str, Parameter]] = field(default_factory=dict)
     run: Draft = field(default_factory=Draft)
     rows: int = 0
     summaries: dict[int, Summary] = field(default_factory=dict)
 
-    def begin(self, names: list[str]) -> None:
-        """The columns of these names that are counters of CPUs."""
+    def begin(self, line: Found) -> None:
+        """The columns of a header that are counters of CPUs."""
+        self.separator = ";" if line["columns"].lstrip().startswith(";") else ","
+        names = self.cells_of(line)
         self.width = len(names)
-        for index, path in enumerate(map(_PATH.fullmatch, names)):
+        self.is_german = any(map(_GERMAN_PATH.fullmatch, names))
+        for index, path in enumerate(map(_counter_of, names)):
             if path is None:
                 continue
-            instance, counted = path["instance"], path["object"]
+            host, counted, instance, counter = path
             if counted.startswith(_OF_THE_HOST) and not instance.endswith("_Total"):
                 continue
             if counted == "Group Cpu":
                 instance = _GROUP.sub("", instance)
-            self.run.facts["host"] = path["host"]
+            self.run.facts["host"] = host
             self.columns[index] = {
                 "object": counted,
                 "instance": instance,
-                "counter": path["counter"],
+                "counter": counter,
             }
             self.summaries[index] = Summary()
 
     def take_alike(self, chunk: str) -> bool:
         """Rows all at once, if each is whole and its numbers are plain."""
-        rows = [line[1:-1].split('","') for line in chunk.split("\n")[:-1]]
+        between = f'"{self.separator}"'
+        rows = [line[1:-1].split(between) for line in chunk.split("\n")[:-1]]
         # The first row may be blank: it is taken by itself.
         if lines_of(chunk) < 0 or not self.rows or {*map(len, rows)} != {self.width}:
             return False
-        picked = {index: [row[index] for row in rows] for index in self.columns}
+        picked = {
+            index: [self.plain(row[index]) for row in rows] for index in self.columns
+        }
         if any(_NOT_PLAIN.search("\n".join(["", *cells])) for cells in picked.values()):
             return False
         # A quote within a cell would have cut it at the wrong place.
@@ -110,13 +140,13 @@ class Table:
 
     def take_row(self, line: Found) -> None:
         """A row by itself."""
-        cells = _cells(line)
+        cells = self.cells_of(line)
         if len(cells) != self.width and line.is_open("cells"):
             self.run.mark("cut", CUT)
             return
         refuse_other_width(line, cells, self.width)
         for index, summary in self.summaries.items():
-            cell = cells[index].strip()
+            cell = self.plain(cells[index].strip())
             # -1 is written where a counter gave nothing.
             if cell and cell != "-1":
                 summary.take(line.amount_of(cell))
@@ -124,6 +154,21 @@ class Table:
                 blank = Sentence("There are blank samples: left out.")
                 self.run.mark("not_measured", blank)
         self.rows += 1
+
+    def plain(self, cell: str) -> str:
+        """A number as English writes it."""
+        return cell.replace(",", ".") if self.is_german else cell
+
+    def cells_of(self, line: Found) -> list[str]:
+        """The cells of a header or a row."""
+        # A list ends with a separator in some versions.
+        text = line.text.strip().removesuffix(self.separator)
+        try:
+            return next(csv.reader([text], delimiter=self.separator, strict=True))
+        except csv.Error:
+            raise line.refused(
+                Sentence("this row is cut or damaged: a quote is open.")
+            ) from None
 
     def done(self) -> Draft:
         """The run, summarized."""
@@ -133,6 +178,35 @@ class Table:
         return self.run
 
 
+def _counter_of(name: str) -> tuple[str, str, str, str] | None:
+    """Host, object, instance and counter of a column, in English; None: not read."""
+    if path := _PATH.fullmatch(name):
+        return path["host"], path["object"], path["instance"], path["counter"]
+    if not (path := _GERMAN_PATH.fullmatch(name)):
+        return None
+    found = [
+        english
+        for pattern, english in _GERMAN_COUNTERS
+        if re.fullmatch(pattern, path["counter"].strip(), re.IGNORECASE)
+    ]
+    counted = _english_object(path["object"].casefold())
+    if not found or not counted:
+        return None
+    return path["host"], counted, path["instance"], found[0]
+
+
+def _english_object(german: str) -> str:
+    if "hypervisor" in german:
+        if "logisch" in german:
+            return "Hyper-V Hypervisor Logical Processor"
+        if "stamm" in german:
+            return "Hyper-V Hypervisor Root Virtual Processor"
+        return "Hyper-V Hypervisor Virtual Processor" if "virtuell" in german else ""
+    if german.startswith("prozessorinformation"):
+        return "Processor Information"
+    return "Processor" if german == "prozessor" else ""
+
+
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each header; the rows below it are summarized."""
     tables: list[Table] = []
@@ -140,8 +214,8 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     return finished(
         [table.done() for table in tables],
         Sentence(
-            "There is no sample of a CPU counter with an English name: of "
-            "the counters only those of processors are read."
+            "There is no sample of a CPU counter with an English or a German name: "
+            "of the counters only those of processors are read."
         ),
     )
 
@@ -151,23 +225,13 @@ def _take(tables: list[Table], chunk: str) -> None:
         return
     for line in LINES(chunk):
         if line.kind == "header":
-            names = _cells(line)
-            keep(tables, Table())
-            tables[-1].begin(names)
+            table = Table()
+            table.begin(line)
+            keep(tables, table)
         elif tables and line.is_open("cells") and not line["cells"].endswith('"'):
             tables[-1].run.mark("cut", CUT)
         elif tables:
             tables[-1].take_row(line)
-
-
-def _cells(line: Found) -> list[str]:
-    try:
-        # A list ends with a comma in some versions.
-        return next(csv.reader([line.text.strip().removesuffix(",")], strict=True))
-    except csv.Error:
-        raise line.refused(
-            Sentence("this row is cut or damaged: a quote is open.")
-        ) from None
 
 
 TOOL = Tool(
@@ -179,7 +243,7 @@ TOOL = Tool(
     aliases=("typeperf", "relog", "Hyper-V counters", "esxtop", "resxtop"),
     labels=("{object}", "{instance}", "{counter}"),
     parser=Parser(
-        version=2,
+        version=3,
         parse=parse,
         signatures=(r'"\(PDH-CSV 4\.0\)',),
     ),

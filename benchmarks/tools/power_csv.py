@@ -142,7 +142,7 @@ class Rows:
         if watts < 0:
             raise row.refused(
                 Sentence(
-                    "{watts} W is no power of a machine that runs.", watts=cells[1]
+                    "{watts} W is not the power of a running machine.", watts=cells[1]
                 )
             )
         time = microseconds(row, cells[0], self.is_ms)
@@ -241,7 +241,7 @@ def microseconds(row: Found, cell: str, is_ms: bool) -> int:
         try:
             time = datetime.fromisoformat(cell.replace("/", "-"))
         except ValueError:
-            raise row.refused(Sentence('"{cell}" is no time.', cell=cell)) from None
+            raise row.refused(Sentence('"{cell}" is not a time.', cell=cell)) from None
         aware = time if time.tzinfo else time.replace(tzinfo=UTC)
         return (aware - _EPOCH) // _MICROSECOND
     if clock := _CLOCK.fullmatch(cell):
@@ -249,7 +249,7 @@ def microseconds(row: Found, cell: str, is_ms: bool) -> int:
         return minutes * 60 * _SECOND + round(float(clock[3]) * _SECOND)
     number = row.number_of(cell)
     if not 0 <= number < _LARGEST:
-        raise row.refused(Sentence("{cell} is no time.", cell=cell))
+        raise row.refused(Sentence("{cell} is not a time.", cell=cell))
     return round(number * (1000 if is_ms or number > _FIRST_MILLISECOND else _SECOND))
 
 

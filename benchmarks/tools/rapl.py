@@ -81,7 +81,7 @@ class Counter:
                 raise line.refused(
                     Sentence(
                         "the counter fell: it wraps at max_energy_range_uj, which must "
-                        "stand in the log."
+                        "be in the log."
                     )
                 )
             self.total += value - self.before
@@ -253,7 +253,7 @@ def _whole(line: Found, cell: str) -> int:
     value = line.number_of(cell)
     if value < 0 or not value.is_integer():
         raise line.refused(
-            Sentence('"{cell}" is no counter of microjoules.', cell=cell)
+            Sentence('"{cell}" is not a counter of microjoules.', cell=cell)
         )
     return int(value)
 

@@ -150,7 +150,7 @@ def _add(
 def _whole(cell: str, line: Found) -> int:
     # A text of thousands of digits must not become a number.
     if not (cell.isascii() and cell.isdigit() and len(cell) < 19):
-        raise line.refused(Sentence('"{text}" is no whole number.', text=cell))
+        raise line.refused(Sentence('"{text}" is not a whole number.', text=cell))
     return int(cell)
 
 

@@ -146,7 +146,7 @@ TOOL = Tool(
                 when("system: process creation", operation="fork|spawn"),
             )
         ),
-        # What the page cache answers says nothing of the disk.
+        # What the page cache answers says nothing about the disk.
         "blocks": Work(
             (
                 when("disk: random read", operation="random read", page_cache="no"),

@@ -101,7 +101,7 @@ class Log:
         power = dict(zip(self.names, cells, strict=False)).get("W", OFF)
         value = 0.0 if power == OFF else line.number_of(power)
         if value < 0 or not value.is_integer():
-            raise line.refused(Sentence("W is {power}: no whole tenths.", power=power))
+            raise line.refused(Sentence("W is {power}: not whole tenths.", power=power))
         if not value:
             what = Sentence("power switched off") if power == OFF else "0 W"
             unmeasured = Sentence("There are packets with {what}: left out.", what=what)
@@ -120,7 +120,7 @@ class Log:
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each logging."""
     return finished(
-        [log.done() for log in logs_of(output)], Sentence("No packet tells watts.")
+        [log.done() for log in logs_of(output)], Sentence("No packet has watts.")
     )
 
 

@@ -46,7 +46,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             line.refuse_open("value")
             size = line["value"].strip()
             if not size.isdecimal() or len(size) > 15:
-                raise line.refused(Sentence("this is no whole number of MiB."))
+                raise line.refused(Sentence("this is not a whole number of MiB."))
         total, free = (int(facts[name]) for name in MEMORY)
         if free > total:
             more = Sentence(
@@ -54,7 +54,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             )
             raise host["free_memory"].refused(more)
         run.add("memory in use", total - free, "MiB")
-    return finished(runs, Sentence("xl info told no total_memory and free_memory."))
+    return finished(runs, Sentence("xl info reported no total_memory and free_memory."))
 
 
 TOOL = Tool(

@@ -7,23 +7,29 @@ from django.db import connection
 
 _KEY = "hashtextextended(%s, 0)"
 # PostgreSQL shows a lock of one 64-bit key as two halves, with an objsubid of 1.
-_HELD = f"""
-    SELECT EXISTS (
-        SELECT FROM pg_locks
-        WHERE locktype = 'advisory' AND objsubid = 1
-          AND database = (
-              SELECT oid FROM pg_database WHERE datname = current_database()
-          )
-          AND (classid::bigint << 32) | objid::bigint = {_KEY}
-    )
+_LOCKS = f"""
+    SELECT FROM pg_locks
+    WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND (classid::bigint << 32) | objid::bigint = {_KEY}
+"""
+_HELD = f"SELECT EXISTS ({_LOCKS})"
+# Taken once, however often the session asks.
+_TAKEN = f"""
+    SELECT CASE WHEN EXISTS ({_LOCKS} AND pid = pg_backend_pid()) THEN true
+                ELSE pg_try_advisory_lock({_KEY}) END
 """
 
 
 @contextmanager
-def held(name: str) -> Iterator[bool]:
+def held(name: str, *, wait: bool = False) -> Iterator[bool]:
     """Take a piece of work in hand until the block ends; False if somebody else has."""
     # The session's lock, not a transaction's: the work commits along the way.
-    is_mine = bool(_answer(f"SELECT pg_try_advisory_lock({_KEY})", name))
+    if wait:
+        _answer(f"SELECT pg_advisory_lock({_KEY})", name)
+        is_mine = True
+    else:
+        is_mine = bool(_answer(f"SELECT pg_try_advisory_lock({_KEY})", name))
     try:
         yield is_mine
     finally:
@@ -37,7 +43,15 @@ def is_held(name: str) -> bool:
     return bool(_answer(_HELD, name))
 
 
-def _answer(question: str, name: str) -> object:
+def take(name: str) -> bool:
+    """Take something in hand until this session ends; False while another has it.
+
+    To be asked again and again: a connection that broke has lost it.
+    """
+    return bool(_answer(_TAKEN, name, name))
+
+
+def _answer(question: str, *names: str) -> object:
     with connection.cursor() as cursor:
-        cursor.execute(question, [name])
+        cursor.execute(question, names)
         return cursor.fetchone()[0]

@@ -103,7 +103,7 @@ def told(row: UnfinishedWork) -> str:
             error=error,
         )
     if row.kind == Kind.NEWS:
-        return Sentence("What is new was not told to feeds: {error}", error=error)
+        return Sentence("News could not be added to the feeds: {error}", error=error)
     if row.kind == Kind.WEBHOOK:
         return Sentence("A webhook could not be served: {error}", error=error)
     return Sentence("A version could not be published: {error}", error=error)
@@ -111,13 +111,13 @@ def told(row: UnfinishedWork) -> str:
 
 def _meaning(row: UnfinishedWork) -> str:
     if row.kind == Kind.CHECK:
-        return Sentence("Its sessions, flags and verdicts are of before.")
+        return Sentence("Its sessions, flags and verdicts are out of date.")
     if row.kind == Kind.ENERGY:
-        return Sentence("What is shown of their energy is of before.")
+        return Sentence("The energy shown for them is out of date.")
     if row.kind == Kind.PLAN:
         return Sentence("Its late steps and its budget do not end by themselves.")
     if row.kind == Kind.NEWS:
-        return Sentence("Feeds tell what was new before.")
+        return Sentence("Feeds list older news.")
     if row.kind == Kind.WEBHOOK:
-        return Sentence("Its address is told nothing until then.")
+        return Sentence("Nothing is sent to its address until then.")
     return Sentence("It can be published again.")

@@ -142,7 +142,8 @@ def _opened(packed: bytes) -> tuple[str, str, bytes]:
 def _no_bundle() -> BundleRefusedError:
     return BundleRefusedError(
         Sentence(
-            "This is no bundle. Choose a file that the agent wrote (bundle write), as"
+            "This is not a bundle. Choose a file that the agent wrote (bundle write), "
+            "as"
             " it is: packed, and ending in .virtlab."
         )
     )
@@ -165,7 +166,8 @@ def _signer(lab: Lab | None, prefix: str, signature: str, signed: bytes) -> Toke
     if token is None:
         raise BundleRefusedError(
             Sentence(
-                "The bundle is signed by {token}, which is no token of this lab. Import"
+                "The bundle is signed by {token}, which is not a token of this lab. "
+                "Import"
                 " it where that token was made.",
                 token=name,
             )

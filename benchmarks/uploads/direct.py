@@ -7,15 +7,16 @@ by the same statement.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
 from django.db import IntegrityError, connection, transaction
 from django.db.backends.signals import connection_created
 
-from benchmarks import tasks, tools
+from benchmarks import sight, tasks, tools
 from benchmarks.errors import BenchmarksError, TooFastError
 from benchmarks.fingerprints import SystemDescription, system_fingerprint
 from benchmarks.labs import tokens
@@ -33,12 +34,13 @@ from benchmarks.models import (
     System,
     Token,
 )
+from benchmarks.models.lab import in_force
 from benchmarks.monitoring.counters import ACCEPTED, REPEATED
 from benchmarks.own_tools.lookup import DeclaredTool, declared_tools, named
-from benchmarks.platforms import shows_emulation
+from benchmarks.platforms import shows_emulation, shows_hypervisor_beneath
 from benchmarks.uploads.intake import Submission, Upload, stated_fields
 from benchmarks.uploads.results import ReadSample, made_of, read_samples
-from benchmarks.uploads.storing import FEW_SAMPLES, NewRun, rows_of, store_uploads
+from benchmarks.uploads.storing import NewRun, array, rows_of, store_uploads
 
 CASES_REMEMBERED: Final = 50_000
 SYSTEMS_REMEMBERED: Final = 1024
@@ -54,6 +56,7 @@ LOOK_UP = f"""
     SELECT token.id, token.digest, token.can_upload, token.revoked_at,
            token.expires_at, token.last_used_at, token.agent_id, token.lab_id,
            lab.slug, study.id, host.id, system.id, system.is_emulated,
+           system.is_above_hypervisor,
            session.id, session.origin, corun.id, known.id, known.digest, known.status,
            (SELECT string_agg(concat_ws('.', own.id, own.xmin, (
                        SELECT max(version.id) FROM {VERSION} AS version
@@ -76,7 +79,7 @@ LOOK_UP = f"""
       ON corun.study_id = study.id AND corun.name = %(corun)s
     LEFT JOIN {RUN} AS known
       ON known.lab_id = token.lab_id AND known.agent_id = token.agent_id
-     AND known.key = %(key)s AND known.part = 1
+     AND known.key = %(key)s::uuid AND known.part = 1
     WHERE token.prefix = %(prefix)s
 """
 CASES = f"""
@@ -102,6 +105,7 @@ class Found:
     host_id: int | None
     system_id: int | None
     is_emulated: bool | None
+    is_above_hypervisor: bool | None
     session_id: int | None
     session_origin: str | None
     corun_id: int | None
@@ -127,6 +131,7 @@ def forget(**_signal: Any) -> None:
 connection_created.connect(forget, dispatch_uid="the short way in remembers ids")
 
 
+@sight.everything()  # each of its statements names the token's lab
 def submit_directly(shown_token: str, upload: Upload) -> Submission | None:
     """Store a run that names what is there, or return None: nothing was stored then.
 
@@ -156,8 +161,8 @@ def submit_directly(shown_token: str, upload: Upload) -> Submission | None:
             "system": fingerprint,
             "session": document.get("session", ""),
             "corun": document.get("corun", ""),
-            "key": upload.key,
-            "cases": [pk for pk, _ in cases.values()],
+            "key": str(upload.key),
+            "cases": array([pk for pk, _ in cases.values()]),
         },
     )
     if not row:
@@ -193,30 +198,23 @@ def submit_directly(shown_token: str, upload: Upload) -> Submission | None:
     except TooFastError:
         return None  # the other way says so
     try:
-        stored = _store(found, run)
+        # One statement is a transaction by itself, unless one is open.
+        with transaction.atomic() if connection.in_atomic_block else nullcontext():
+            stored = store_uploads(
+                lab_id=found.lab_id, agent_id=found.agent_id, runs=[run]
+            )
     except IntegrityError:
         return None  # somebody stored, or took away, the same at this moment
     # It is stored: no hint and no counter that fails makes a failure of it.
     transaction.on_commit(tasks.wake, robust=True)
     transaction.on_commit(ACCEPTED.inc, robust=True)
-    return Submission(stored, upload.key, Run.Status.RECEIVED, False)
-
-
-def _store(found: Found, run: NewRun) -> int:
-    """Store in one statement that is a transaction by itself, unless one is open."""
-    store = partial(
-        store_uploads, lab_id=found.lab_id, agent_id=found.agent_id, runs=[run]
-    )
-    if connection.in_atomic_block or len(run.samples or ()) > FEW_SAMPLES:
-        with transaction.atomic():
-            return store()[run.key]
-    return store()[run.key]
+    return Submission(stored[run.key], upload.key, Run.Status.RECEIVED, False)
 
 
 def _may_upload(found: Found, secret: str) -> bool:
-    token = Token(revoked_at=found.revoked_at, expires_at=found.expires_at)
     fits = tokens.fits(secret, found.token_digest)
-    return fits and token.is_valid() and found.can_upload
+    is_valid = in_force(found.revoked_at, found.expires_at)
+    return fits and is_valid and found.can_upload
 
 
 def _is_all_there(
@@ -232,7 +230,10 @@ def _is_all_there(
         return False
     if document.get("corun") and found.corun_id is None:
         return False
-    if shows_emulation(document.get("facts", {})) and not found.is_emulated:
+    facts = document.get("facts", {})
+    if shows_emulation(facts) and not found.is_emulated:
+        return False
+    if shows_hypervisor_beneath(facts) and not found.is_above_hypervisor:
         return False
     if found.own_tools and _is_own(document["tool"], found):
         return False

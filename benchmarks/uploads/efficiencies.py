@@ -12,6 +12,7 @@ from benchmarks.analysis.baselines import (
     CellConditions,
     choose_baseline,
     place_of,
+    same_os,
     wanted_place,
 )
 from benchmarks.analysis.near import MeasuredCase, nearest
@@ -181,6 +182,11 @@ def normalise(touched: Sequence[Cell]) -> None:
         | {_same_system(cell) for cell in changed if cell.scenario == ALONE}
         | {_seats(cell) for cell in changed if not _is_slot(cell)}
     )
+    of_studies = {
+        (cell.study_id, cell.lab_id, cell.case_id)
+        for cell in changed
+        if cell.system.is_native
+    }
     # Of each lab alone: runs of several are processed together, and the same name is
     # another machine there.
     by_case: dict[tuple[int, int], list[PlacedCell]] = defaultdict(list)
@@ -189,23 +195,19 @@ def normalise(touched: Sequence[Cell]) -> None:
         if cell.n:
             by_case[cell.lab_id, cell.case_id].append(cell)
     efficiencies = []
-    for cells in by_case.values():
-        natives = [cell for cell in cells if cell.system.is_native]
-        # Whoever sees a study sees what it is set against.
-        seen = {
-            study.pk: [
-                native.conditions
-                for native in natives
-                if study.may_rest_on(native.study)
-            ]
-            for study in {cell.study_id: cell.study for cell in cells}.values()
-        }
+    for case, cells in by_case.items():
+        natives = _Natives(cells)
         efficiencies += [
-            _efficiency_of(cell, cells, seen[cell.study_id])
+            _efficiency_of(cell, cells, natives.seen_by(cell))
             for cell in cells
             if cell.pk in ids
-            or leant_on & {_partners(cell), _study_case(cell), _same_system(cell)}
+            or leant_on & {_study_case(cell), _same_system(cell)}
             or (_is_slot(cell) and _seats(cell) in leant_on)
+            or (
+                _partners(cell) in leant_on
+                # Others' native runs are nothing to whose study has its own.
+                and ((cell.study_id, *case) in of_studies or not natives.has_own(cell))
+            )
         ]
     # Slots lack the same system alone, not a native partner.
     missing = [each for each in efficiencies if each.state == State.MISSING]
@@ -223,6 +225,37 @@ def normalise(touched: Sequence[Cell]) -> None:
             if each.kept != kept.get(each.cell.pk)
         ],
     )
+
+
+class _Natives:
+    """The native cells of a case, by where they were measured."""
+
+    def __init__(self, cells: Iterable[PlacedCell]) -> None:
+        self.at: dict[tuple[Any, ...], list[PlacedCell]] = defaultdict(list)
+        self.seen: dict[tuple[Any, ...], list[CellConditions]] = {}
+        for cell in cells:
+            if cell.system.is_native:
+                self.at[place_of(cell.conditions)].append(cell)
+
+    def seen_by(self, cell: PlacedCell) -> Sequence[CellConditions]:
+        """Those that a cell may be compared with: who sees its study sees them, too."""
+        place = wanted_place(cell.conditions)
+        key = (cell.study_id, place)
+        if key not in self.seen:
+            self.seen[key] = [
+                native.conditions
+                for native in self.at.get(place, ())
+                if cell.study.may_rest_on(native.study)
+            ]
+        return self.seen[key]
+
+    def has_own(self, cell: PlacedCell) -> bool:
+        """Return whether its study has the same OS there: no other is asked then."""
+        return any(
+            native.study_id == cell.study_id
+            and same_os(cell.conditions, native.conditions)
+            for native in self.at.get(wanted_place(cell.conditions), ())
+        )
 
 
 def _looking_for_near_ones(ids: set[int]) -> set[int]:
@@ -337,14 +370,14 @@ def _efficiency_of(
     if choice.state != "missing" or not reference:
         baseline = next((one for one in same_case if one.pk == choice.chosen), None)
         return _against(cell, baseline, choice.state, choice.reason)
-    # Without native runs a study is set against its reference system.
+    # Without native runs a study is compared with its reference system.
     if cell.system_id == reference:
         return _against(cell, None, State.REFERENCE, "")
     wanted = (cell.study_id, reference, *_circumstances(cell))
     for other in same_case:
         if wanted == (other.study_id, other.system_id, *_circumstances(other)):
             return _against(cell, other, State.RELATIVE, "")
-    nor = Sentence("Nor has the reference system this case.")
+    nor = Sentence("The reference system does not have this benchmark either.")
     return _against(cell, None, State.MISSING, joined([choice.reason, nor]))
 
 
@@ -391,8 +424,8 @@ def _nothing_alone(cell: PlacedCell, same_case: Sequence[PlacedCell]) -> Sentenc
     """
     parts = [
         Sentence(
-            "One of several VMs is set against the same system with one VM alone: "
-            "there is no such run of this case."
+            "One of several VMs is compared with the same system running alone: "
+            "there is no such run of this benchmark."
         )
     ]
     alike = {
@@ -420,7 +453,7 @@ def _nothing_alone(cell: PlacedCell, same_case: Sequence[PlacedCell]) -> Sentenc
     )
     if wanted in together:
         parts.append(
-            Sentence("The sum of all of them stands beside the native machine.")
+            Sentence("The sum of all of them is shown beside the native machine.")
         )
     return joined(parts)
 

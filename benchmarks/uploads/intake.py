@@ -35,7 +35,7 @@ from benchmarks.own_tools.lookup import (
 )
 from benchmarks.parsing.contract import Tool
 from benchmarks.parsing.decoding import writes_comma
-from benchmarks.platforms import shows_emulation
+from benchmarks.platforms import shows_emulation, shows_hypervisor_beneath
 from benchmarks.simultaneous import despite_others
 from benchmarks.studies.saving import describe_system, hosts_by_slug, store_systems
 from benchmarks.uploads.results import ReadSample, made_of, read_samples, store_cases
@@ -232,16 +232,32 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
     if drafts:
         for key, run_id in _store(agent, drafts).items():
             known[key] = run_id, Run.Status.RECEIVED
-        # A hint that overtakes its commit would find an empty outbox.
-        # It is stored: no hint and no counter that fails makes a failure of it.
-        transaction.on_commit(tasks.wake, robust=True)
-        transaction.on_commit(partial(ACCEPTED.inc, len(drafts)), robust=True)
+
+        _tell_of(len(drafts))
     if repeated := len(uploads) - len(fresh):
         REPEATED.inc(repeated)
     return [
         Submission(known[key][0], key, known[key][1], repeated=index not in fresh)
         for index, key in enumerate(keys)
     ]
+
+
+def _tell_of(runs: int) -> None:
+    """Wake a worker and count, once these runs are stored for good.
+
+    No hint and no counter that fails makes a failure of it. Not partials: Django names
+    what fails in its log by its own name.
+    """
+
+    def hint() -> None:
+        tasks.wake(runs)
+
+    def count() -> None:
+        ACCEPTED.inc(runs)
+
+    # A hint that overtakes its commit would find an empty outbox.
+    transaction.on_commit(hint, robust=True)
+    transaction.on_commit(count, robust=True)
 
 
 def _store(agent: Agent, drafts: Sequence[RunDraft]) -> dict[UUID, int]:
@@ -277,10 +293,15 @@ def _store(agent: Agent, drafts: Sequence[RunDraft]) -> dict[UUID, int]:
             )
         )
     stored = store_uploads(lab_id=lab.pk, agent_id=agent.pk, runs=runs)
-    # Whatever a person calls the system: its agent saw what imitates the processor.
+    # Whatever a person calls the system: its agent saw what emulates the processor.
     emulated = {run.system_id for run in runs if shows_emulation(run.fields["facts"])}
     if emulated:
         System.objects.filter(pk__in=emulated).update(is_emulated=True)
+    above = {
+        run.system_id for run in runs if shows_hypervisor_beneath(run.fields["facts"])
+    }
+    if above:
+        System.objects.filter(pk__in=above).update(is_above_hypervisor=True)
     return stored
 
 

@@ -6,15 +6,16 @@ transaction that stores its results: killed at any point, the work is done again
 """
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime, timedelta
 from typing import Final, cast
 from uuid import uuid4
 
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
-from django.db.models import Max, Min, QuerySet, Sum
+from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db.models import BigIntegerField, Max, Min, QuerySet, Sum
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from benchmarks.database import any_of, was_away
@@ -69,23 +70,77 @@ RETRY_DELAY = timedelta(seconds=2)
 # What one worker has in hand no other takes: for so long by the clock, which covers the
 # moment until its rows are locked, then by the lock.
 IN_HAND = timedelta(seconds=2)
+# What a lab measured with one tool, as a number to lock.
+_SHARE = "hashtextextended(concat_ws(' ', 'share', run.lab_id, run.tool), 0)"
+SHARE = RawSQL(
+    f"(SELECT {_SHARE} FROM {Run._meta.db_table} AS run"
+    f" WHERE run.id = {OutboxItem._meta.db_table}.run_id)",
+    [],
+    BigIntegerField(),
+)
+FREE_SHARES = f"""
+    WITH due AS MATERIALIZED (
+        SELECT DISTINCT {_SHARE} AS share
+        FROM {OutboxItem._meta.db_table} AS item
+        JOIN {Run._meta.db_table} AS run ON run.id = item.run_id
+        WHERE item.quarantined_at IS NULL
+          AND item.due_at <= %s AND item.created_at <= %s
+          AND (%s OR NOT item.is_bulk)
+    )
+    SELECT share FROM due WHERE pg_try_advisory_lock(share)
+"""
+LET_GO = "SELECT pg_advisory_unlock(share) FROM unnest(%s::bigint[]) AS held(share)"
 STOPPED_ITS_WORKER: Final = template("It stopped its worker every time.")
 
 
-def drain(limit: int = BATCH, older_than_s: float = 0) -> int:
-    """Process what waits in the outbox and return how many runs were finished."""
-    finished = 0
+def drain(limit: int = BATCH, older_than_s: float = 0, is_bulk: bool = True) -> int:
+    """Process what waits in the outbox by now; return how many runs were finished.
+
+    What came alone before what came in bulk, or without it, at most a batch later.
+
+    What comes meanwhile has a hint of its own: taken at once, it would be few.
+    """
+    finished, until = 0, timezone.now() - timedelta(seconds=older_than_s)
     for _ in range(BATCHES_A_CALL):
-        batch = _next_batch(limit, older_than_s)
-        if not batch:
-            break
-        finished += _process(batch)
+        with _free_shares(until, is_bulk) as shares:
+            batch = _next_batch(limit, until, shares, is_bulk) if shares else []
+            if not batch:
+                break
+            finished += _process(batch)
     return finished
 
 
+def is_left(until: datetime, is_bulk: bool) -> bool:
+    """Return whether something that came until then is due and in nobody's hands."""
+    due = OutboxItem.objects.filter(batch=None, quarantined_at=None, is_bulk=is_bulk)
+    return due.filter(created_at__lte=until, due_at__lte=timezone.now()).exists()
+
+
+@contextmanager
+def _free_shares(until: datetime, is_bulk: bool) -> Iterator[list[int]]:
+    """Yield the shares of the work that are due and in nobody else's hands; hold them.
+
+    A share is what a lab measured with one tool: cells of different shares have nothing
+    to do with one another. Several workers at one share would wait for each other, and
+    make its cells once each. Held by the session: whoever dies lets go of them.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(FREE_SHARES, [timezone.now(), until, is_bulk])
+        shares = [share for (share,) in cursor.fetchall()]
+    try:
+        yield shares
+    finally:
+        # A session that is no more holds nothing.
+        if shares:
+            with suppress(DatabaseError, InterfaceError), connection.cursor() as cursor:
+                cursor.execute(LET_GO, [shares])
+
+
 @transaction.atomic
-def _next_batch(limit: int, older_than_s: float) -> list[int]:
-    """Take the next runs that are due in hand, and return them.
+def _next_batch(
+    limit: int, until: datetime, shares: list[int], is_bulk: bool
+) -> list[int]:
+    """Take the next runs of these shares that are due in hand, and return them.
 
     What is found in hand already was never brought to an end: its worker died. Then
     one of those runs may be what it died of, and half of them are tried; a run that was
@@ -93,13 +148,24 @@ def _next_batch(limit: int, older_than_s: float) -> list[int]:
     """
     now = timezone.now()
     started_at = _server_started_at()
-    due = OutboxItem.objects.filter(
-        due_at__lte=now,
-        # Young work is left to the worker that its hint woke.
-        created_at__lte=now - timedelta(seconds=older_than_s),
-        quarantined_at=None,
-    ).exclude(lab__in=flooded_labs())
-    items = list(due.select_for_update(skip_locked=True).order_by("due_at")[:limit])
+    due = (
+        OutboxItem.objects.alias(share=SHARE)
+        .filter(
+            share__in=shares,
+            due_at__lte=now,
+            # Young work is left to the worker that its hint woke.
+            created_at__lte=until,
+            quarantined_at=None,
+        )
+        .exclude(is_bulk=False, lab__in=flooded_labs(is_bulk=False))
+        .exclude(is_bulk=True, lab__in=flooded_labs(is_bulk=True))
+    )
+    if not is_bulk:
+        due = due.filter(is_bulk=False)
+    free = due.select_for_update(skip_locked=True, of=("self",))
+    items = list(free.order_by("is_bulk", "due_at")[:limit])
+    alone = [item for item in items if not item.is_bulk]
+    items = alone or items
     texts = [place for place, item in enumerate(items) if not item.is_read]
     if len(texts) > TEXTS:
         items = items[: texts[TEXTS]]
@@ -118,10 +184,12 @@ def _next_batch(limit: int, older_than_s: float) -> list[int]:
     return _take([item.pk for item in suspects[: (len(suspects) + 1) // 2]], started_at)
 
 
-def flooded_labs() -> list[int]:
+def flooded_labs(is_bulk: bool) -> list[int]:
     """Return the labs of which more of a large study is still to come."""
     now = timezone.now()
-    waiting = OutboxItem.objects.filter(is_read=True, batch=None, quarantined_at=None)
+    waiting = OutboxItem.objects.filter(
+        is_read=True, is_bulk=is_bulk, batch=None, quarantined_at=None
+    )
     floods = waiting.values("lab").annotate(
         samples=Sum("run__sample_count"),
         first=Min("created_at"),
@@ -133,6 +201,12 @@ def flooded_labs() -> list[int]:
         last__gt=now - NEXT_PIECE,
     )
     return list(coming.order_by().values_list("lab", flat=True))
+
+
+def is_still_coming(within_s: float) -> bool:
+    """Return whether something was uploaded that lately, which nobody has in hand."""
+    lately = timezone.now() - timedelta(seconds=within_s)
+    return OutboxItem.objects.filter(batch=None, created_at__gt=lately).exists()
 
 
 def _server_started_at() -> datetime:
@@ -260,7 +334,8 @@ def process_runs(
     uploads = [upload for upload in uploads if upload.pk not in are_read]
     Run.objects.filter(pk__in=are_read).update(status=Run.Status.PARSED)
     own = _own_tools(uploads)
-    outputs = RunOutput.objects.filter(run__in=uploads)
+    labs = {upload.lab_id for upload in uploads}
+    outputs = RunOutput.objects.filter(lab__in=labs, run__in=uploads)
     texts = dict(outputs.values_list("run_id", "text"))
     read = {
         upload: read_upload(texts[upload.pk], own.get(upload.tool))

@@ -79,7 +79,7 @@ def step(reread_id: int, *, wait: bool = False) -> bool:
     if reread is None:
         return False
     waiting = _uploads(reread).filter(pk__gt=reread.cursor)
-    uploads = list(waiting.select_related("output").order_by("pk")[:STEP])
+    uploads = list(waiting.order_by("pk")[:STEP])
     before = _readings(uploads)
     failures = _read_again(uploads)
     _report(reread, before, _readings(uploads))
@@ -112,13 +112,21 @@ def _uploads(reread: Reread) -> QuerySet[Run]:
 
 
 def _readings(uploads: Sequence[Run]) -> Readings:
-    samples = Sample.objects.filter(Q(run__in=uploads) | Q(run__source__in=uploads))
-    rows = samples.order_by("run_id", "sequence").values_list(
-        "run__source_id", "run_id", "run__part", "case_id", "repetition", "value"
+    runs = Run.objects.filter(
+        Q(pk__in=[it.pk for it in uploads]) | Q(source__in=uploads)
     )
+    parts = {
+        pk: (source_id or pk, part)
+        for pk, source_id, part in runs.values_list("pk", "source_id", "part")
+    }
+    labs = {upload.lab_id for upload in uploads}
+    samples = Sample.objects.filter(lab__in=labs, run__in=list(parts))
+    rows = samples.order_by("run_id", "sequence")
     readings: dict[SamplePlace, tuple[float, ...]] = {}
-    for source_id, run_id, part, case_id, repetition, value in rows:
-        place = SamplePlace(source_id or run_id, part, case_id, repetition)
+    for run_id, *same, value in rows.values_list(
+        "run_id", "case_id", "repetition", "value"
+    ):
+        place = SamplePlace(*parts[run_id], *same)
         readings[place] = (*readings.get(place, ()), value)
     return readings
 

@@ -12,7 +12,6 @@ from sys import float_info
 from typing import Any, Final
 
 import orjson
-from django.db import connection
 from django.db.models import F
 
 from benchmarks import fingerprints, tools, units
@@ -27,13 +26,8 @@ from benchmarks.parsing.labels import case_label
 from benchmarks.parsing.reading import ReadRun
 from benchmarks.parsing.starts import placed
 from benchmarks.sentences import stored
-from benchmarks.uploads.storing import moment
+from benchmarks.uploads.storing import insert_samples, moment
 
-# A run may bring 10,000 samples and a batch holds many runs: copied, not inserted.
-COPY = (
-    f"COPY {Sample._meta.db_table} "
-    "(lab_id, run_id, sequence, case_id, repetition, value) FROM STDIN"
-)
 INHERITED = (
     "lab_id",
     "agent_id",
@@ -396,19 +390,16 @@ def store_cases(cases: Iterable[SampleCase]) -> dict[str, int]:
 
 def replace_samples(samples: Samples, cases: Mapping[str, int]) -> None:
     """Write the samples of these runs, and only them: twice is the same as once."""
-    if Sample.objects.filter(run__in=samples).delete()[0]:
+    labs = {run.lab_id for run in samples}
+    if Sample.objects.filter(lab__in=labs, run__in=samples).delete()[0]:
         # Other samples are another version of a run: its row is written again.
         again = Run.objects.filter(pk__in=[run.pk for run in samples])
         again.update(sample_count=F("sample_count"))
-    with (
-        # Django does not: PostgreSQL away would be the fault of these runs.
-        connection.wrap_database_errors,
-        connection.cursor() as cursor,
-        cursor.copy(COPY) as copy,
-    ):
-        for run, rows in samples.items():
-            for sequence, row in enumerate(rows, start=1):
-                case_id = cases[row.case.fingerprint]
-                copy.write_row(
-                    (run.lab_id, run.pk, sequence, case_id, row.repetition, row.value)
-                )
+    insert_samples(
+        (
+            *(run.lab_id, run.pk, sequence),
+            *(cases[row.case.fingerprint], row.repetition, row.value),
+        )
+        for run, rows in samples.items()
+        for sequence, row in enumerate(rows, start=1)
+    )

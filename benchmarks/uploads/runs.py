@@ -30,8 +30,7 @@ def listed_runs(viewer: Viewer, **filters: Any) -> QuerySet[Run]:
 
 def find_run(viewer: Viewer, run_id: int) -> Run:
     """Return one run with its upload, or raise NotFoundError."""
-    runs = visible_runs(viewer, pk=run_id).select_related("output", "source__output")
-    run = runs.first()
+    run = visible_runs(viewer, pk=run_id).first()
     if run is None:
         raise NotFoundError(Sentence("run"), run_id)
     return run
@@ -55,7 +54,9 @@ def samples_inline(runs: Sequence[Run]) -> Mapping[int, list[Sample]]:
     """Return the samples of those runs that have few enough to show in a list."""
     few = {run.pk: run for run in runs if run.sample_count <= SHOWN_INLINE}
     samples: dict[int, list[Sample]] = {run_id: [] for run_id in few}
-    rows = Sample.objects.filter(run__in=list(few)).order_by("run_id", "sequence")
+    labs = {run.lab_id for run in few.values()}
+    samples_of_few = Sample.objects.filter(lab__in=labs, run__in=list(few))
+    rows = samples_of_few.order_by("run_id", "sequence")
     cases = Case.objects.in_bulk({row.case_id for row in rows})
     for row in rows:
         row.run, row.case = few[row.run_id], cases[row.case_id]

@@ -1,11 +1,12 @@
 """Store runs with their texts, their samples and the work that they make, all at once.
 
-One statement for runs, texts and outbox rows, however many; samples go with it where
-they are few, and by COPY where they are many. Statements are prepared: planning them
-takes longer than running them.
+One statement for runs, texts and outbox rows, however many; the samples of one run go
+with it, those of many in a statement of their own. Statements are prepared: planning
+them takes longer than running them. Numbers travel as texts of arrays, which psycopg
+need not look at one by one; and not by COPY, which row-level security forbids.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -13,18 +14,23 @@ from uuid import UUID
 
 import orjson
 import psycopg
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
+from benchmarks import sight
+from benchmarks.database import is_distributed
 from benchmarks.models import OutboxItem, Run, RunOutput, Sample
 from benchmarks.monitoring.tracing import current_id
 
-FEW_SAMPLES: Final = 1_000
+# What one person or agent sends at once and waits for.
+FEW_RUNS: Final = 10
+ONLY_IF_ASKED: Final = 1_000_000_000
+"""So often is a statement executed that nobody asked to prepare, before it is."""
 
 RUN, TEXT, WORK, SAMPLE = (
     model._meta.db_table for model in (Run, RunOutput, OutboxItem, Sample)
 )
-# Given a run: the column, its type, and whether it is a part of the run's row.
+# Given a run: the column and its type.
 GIVEN: Final[Mapping[str, str]] = {
     "study_id": "bigint",
     "system_id": "bigint",
@@ -46,46 +52,67 @@ GIVEN: Final[Mapping[str, str]] = {
     "facts": "jsonb",
     "sample_count": "integer",
     "derived_count": "integer",
+    # Not of the run's own row: what is kept of it, and whether it need be read.
+    "text": "text",
+    "is_read": "boolean",
 }
-COLUMNS = ", ".join(f'"{name}"' for name in GIVEN)
+COLUMNS = ", ".join(f'"{name}"' for name in list(GIVEN)[:-2])
+NAMES = ", ".join(f'"{name}"' for name in GIVEN)
 # JSON is full of quotes, and psycopg escapes each of them in an array that is sent as
 # text: that took longer than all else that is done with an upload. Binary has none.
-ARRAYS = ", ".join(
-    f"%({name})b::text[]::jsonb[]" if kind == "jsonb" else f"%({name})s::{kind}[]"
-    for name, kind in GIVEN.items()
-)
+ARRAYS = ", ".join(f"%({name})b::text[]::{kind}[]" for name, kind in GIVEN.items())
+VALUES = ", ".join(f"%({name})s::{kind}" for name, kind in GIVEN.items())
+SAMPLE_COLUMNS = "lab_id, run_id, sequence, case_id, repetition, value"
 STORE = f"""
     WITH given AS (
-        SELECT * FROM unnest({ARRAYS}, %(text)b::text[], %(is_read)s::boolean[])
-        WITH ORDINALITY AS given ({COLUMNS}, text, is_read, place)
+        SELECT * FROM {{given}}
     ), run AS (
         INSERT INTO {RUN} ({COLUMNS}, lab_id, agent_id, part, received_at, status,
                            reason, warnings)
-        SELECT {COLUMNS}, %(lab)s, %(agent)s, 1, %(now)s, 'received', '', '[]'
+        SELECT {COLUMNS}, %(lab)s::bigint, %(agent)s::bigint, 1, %(now)s::timestamptz,
+               'received', '', '[]'
         FROM given ORDER BY place
         RETURNING id, key
-    ), text AS (
-        INSERT INTO {TEXT} (run_id, lab_id, text)
-        SELECT run.id, %(lab)s, given.text FROM run JOIN given USING (key)
     ), work AS (
-        INSERT INTO {WORK} (run_id, lab_id, is_read, created_at, due_at, batch_size,
-                            failures, error, quarantined_by, request_id)
-        SELECT run.id, %(lab)s, given.is_read, %(now)s, %(now)s, 0, 0, '', '',
-               %(request)s
+        INSERT INTO {WORK} (run_id, lab_id, is_read, is_bulk, created_at, due_at,
+                            batch_size, failures, error, quarantined_by, request_id)
+        SELECT run.id, %(lab)s::bigint, given.is_read, %(is_bulk)s::boolean,
+               %(now)s::timestamptz, %(now)s::timestamptz, 0, 0, '', '', %(request)s
         FROM run JOIN given USING (key)
-    ), sample AS (
-        INSERT INTO {SAMPLE} (lab_id, run_id, sequence, case_id, repetition, value)
-        SELECT %(lab)s, run.id, row.sequence, row.case_id, row.repetition, row.value
-        FROM run JOIN unnest(
-            %(of)s::uuid[], %(case)s::bigint[], %(repetition)s::integer[],
-            %(value)s::float8[], %(sequence)s::integer[]
-        ) AS row (key, case_id, repetition, value, sequence) USING (key)
-    )
+    ){{more}}
     SELECT key, id FROM run
 """
-COPY = (
-    f"COPY {SAMPLE} (lab_id, run_id, sequence, case_id, repetition, value) FROM STDIN"
+TEXT_TOO = f""", text AS (
+        INSERT INTO {TEXT} (run_id, lab_id, text)
+        SELECT run.id, %(lab)s::bigint, given.text FROM run JOIN given USING (key)
+    )"""
+MANY = f"unnest({ARRAYS}) WITH ORDINALITY AS given ({NAMES}, place)"
+STORE_MANY = STORE.format(given=MANY, more=TEXT_TOO)
+# On a Citus cluster texts and samples are elsewhere than runs and work, and one
+# statement cannot write both.
+STORE_RUNS = STORE.format(given=MANY, more="")
+STORE_TEXTS = f"""
+    INSERT INTO {TEXT} (lab_id, run_id, text)
+    SELECT * FROM unnest(%(labs)s::bigint[], %(runs)s::bigint[], %(texts)b::text[])
+"""
+# The same for one, whose samples belong to nothing else.
+STORE_ONE = STORE.format(
+    given=f"(VALUES ({VALUES}, 1)) AS given ({NAMES}, place)",
+    more=f"""{TEXT_TOO}, sample AS (
+        INSERT INTO {SAMPLE} ({SAMPLE_COLUMNS})
+        SELECT %(lab)s::bigint, run.id, row.sequence, row.case_id, row.repetition,
+               row.value
+        FROM run, unnest(
+            %(cases)s::bigint[], %(repetitions)s::integer[], %(values)s::float8[]
+        ) WITH ORDINALITY AS row (case_id, repetition, value, sequence)
+    )""",
 )
+STORE_SAMPLES = f"""
+    INSERT INTO {SAMPLE} ({SAMPLE_COLUMNS})
+    SELECT * FROM unnest(
+        %(labs)s::bigint[], %(runs)s::bigint[], %(sequences)s::integer[],
+        %(cases)s::bigint[], %(repetitions)s::integer[], %(values)s::float8[])
+"""
 
 StoredSample = tuple[int, int, float]
 """Case, repetition and value, in the unit of the case's metric."""
@@ -109,63 +136,107 @@ class NewRun:
     samples: Sequence[StoredSample] | None = None
     derived_count: int = 0
 
+    def given(self) -> dict[str, str | None]:
+        """Return what `GIVEN` names, as texts: whatever it is, the statement is one."""
+        started_at = self.fields.get("started_at")
+        values = {
+            **self.fields,
+            "study_id": self.study_id,
+            "system_id": self.system_id,
+            "session_id": self.session_id,
+            "corun_id": self.corun_id,
+            "key": self.key,
+            "digest": self.digest,
+            "started_at": started_at.isoformat() if started_at else None,
+            "facts": orjson.dumps(self.fields["facts"]).decode(),
+            "sample_count": len(self.samples or ()),
+            "derived_count": self.derived_count,
+            "text": self.text,
+            "is_read": self.samples is not None,
+        }
+        return {
+            name: None if (value := values.get(name)) is None else str(value)
+            for name in GIVEN
+        }
 
+
+# PostgreSQL takes no COPY from whom policies bind.
+@sight.everything()
 def store_uploads(
     *, lab_id: int, agent_id: int, runs: Sequence[NewRun]
 ) -> dict[UUID, int]:
     """Store these runs and return their ids by key.
 
     A run of the same key that is there already is an IntegrityError, and nothing is
-    stored. Many samples take a transaction around it.
+    stored. One run is stored by one statement; several take a transaction around it.
     """
-    counts = [len(run.samples or ()) for run in runs]
-    are_few = sum(counts) <= FEW_SAMPLES
-    rows = [
-        (run.key, sequence, *sample)
-        for run in runs
-        for sequence, sample in enumerate(run.samples or (), start=1)
-        if are_few
-    ]
-    given: dict[str, list[Any]] = {
-        name: [run.fields.get(name) for run in runs] for name in GIVEN
+    fixed: dict[str, Any] = {
+        "lab": str(lab_id),
+        "agent": str(agent_id),
+        "now": timezone.now().isoformat(),
+        "request": current_id(),
+        "is_bulk": is_bulk(len(runs)),
     }
-    for name in ("study_id", "system_id", "session_id", "corun_id", "key", "digest"):
-        given[name] = [getattr(run, name) for run in runs]
-    given |= {
-        "facts": [orjson.dumps(run.fields["facts"]).decode() for run in runs],
-        "sample_count": counts,
-        "derived_count": [run.derived_count for run in runs],
-        "text": [run.text for run in runs],
-        "is_read": [run.samples is not None for run in runs],
-    }
-    stored = rows_of(
-        STORE,
-        {
-            **given,
-            "lab": lab_id,
-            "agent": agent_id,
-            "now": timezone.now(),
-            "request": current_id(),
-            "of": [row[0] for row in rows],
-            "sequence": [row[1] for row in rows],
-            "case": [row[2] for row in rows],
-            "repetition": [row[3] for row in rows],
-            "value": [row[4] for row in rows],
-        },
-    )
-    ids: dict[UUID, int] = dict(stored)
-    if not are_few:
-        with (
-            # Django does not: what the database says would be no error of Django's.
-            connection.wrap_database_errors,
-            connection.cursor() as cursor,
-            cursor.copy(COPY) as copy,
-        ):
-            for run in runs:
-                run_id = ids[run.key]
-                for sequence, sample in enumerate(run.samples or (), start=1):
-                    copy.write_row((lab_id, run_id, sequence, *sample))
+    if is_distributed():
+        return _store_apart(lab_id, runs, fixed)
+    if len(runs) == 1:
+        [run] = runs
+        columns = list(zip(*run.samples or (), strict=True)) or [()] * 3
+        names = ("cases", "repetitions", "values")
+        samples = dict(zip(names, map(array, columns), strict=True))
+        return dict(rows_of(STORE_ONE, run.given() | fixed | samples))
+    ids: dict[UUID, int] = dict(rows_of(STORE_MANY, _arrays(runs) | fixed))
+    insert_samples(_sample_rows(lab_id, runs, ids))
     return ids
+
+
+@transaction.atomic
+def _store_apart(
+    lab_id: int, runs: Sequence[NewRun], fixed: Mapping[str, Any]
+) -> dict[UUID, int]:
+    """Store the same in three statements, as a Citus cluster takes it."""
+    given = _arrays(runs)
+    ids: dict[UUID, int] = dict(rows_of(STORE_RUNS, {**given, **fixed}))
+    texts = {
+        "labs": array([lab_id] * len(runs)),
+        "runs": array([ids[run.key] for run in runs]),
+        "texts": given["text"],
+    }
+    rows_of(STORE_TEXTS, texts)
+    insert_samples(_sample_rows(lab_id, runs, ids))
+    return ids
+
+
+def _arrays(runs: Sequence[NewRun]) -> dict[str, Any]:
+    given = [run.given() for run in runs]
+    return {name: [each[name] for each in given] for name in GIVEN}
+
+
+def _sample_rows(
+    lab_id: int, runs: Sequence[NewRun], ids: Mapping[UUID, int]
+) -> Iterator[tuple[int, int, int, int, int, float]]:
+    for run in runs:
+        run_id = ids[run.key]
+        for sequence, sample in enumerate(run.samples or (), start=1):
+            yield lab_id, run_id, sequence, *sample
+
+
+def is_bulk(runs: int) -> bool:
+    """Return whether so many runs at once wait behind those that come alone."""
+    return runs > FEW_RUNS
+
+
+def insert_samples(rows: Iterable[tuple[int, int, int, int, int, float]]) -> None:
+    """Write samples: lab, run, sequence, case, repetition and value of each."""
+    names = ("labs", "runs", "sequences", "cases", "repetitions", "values")
+    if columns := list(zip(*rows, strict=True)):
+        given = zip(names, map(array, columns), strict=True)
+        rows_of(STORE_SAMPLES, dict(given))
+
+
+def array(numbers: Sequence[float]) -> str:
+    """Return numbers as the text of an array: exact, and quickly made."""
+    return "{" + orjson.dumps(numbers).decode()[1:-1] + "}"
 
 
 def rows_of(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -174,11 +245,12 @@ def rows_of(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ..
     Django binds parameters itself, so that PostgreSQL plans every statement anew.
     """
     connection.ensure_connection()
-    with (
-        connection.wrap_database_errors,
-        psycopg.Cursor(connection.connection) as cursor,
-    ):
-        return cursor.execute(statement, parameters, prepare=True).fetchall()
+    raw = connection.connection
+    # Without a threshold, as Django opens it, psycopg prepares nothing, asked or not.
+    raw.prepare_threshold = ONLY_IF_ASKED
+    with connection.wrap_database_errors, psycopg.Cursor(raw) as cursor:
+        cursor.execute(statement, parameters, prepare=True)
+        return cursor.fetchall() if cursor.description else []
 
 
 def moment(text: str | None) -> datetime | None:

@@ -58,14 +58,14 @@ def energy_drawing(
         RowBars(_("work, at the meter's mean power"), [s.energy_j for s in systems]),
     ]
     if waiting_w is not None:
-        name = _("total less the wait at %(watts)s W") % {"watts": waiting_w}
+        name = _("total without idle power at %(watts)s W") % {"watts": waiting_w}
         bars.append(RowBars(name, [system.less_wait_j for system in systems]))
     return Drawing(
         slug="energy",
         title=_("Printed total and energy of the work")
         if is_known
         else _("Printed total"),
-        note=_("The truth lies between the two where the machine waited meanwhile.")
+        note=_("The truth lies between the two where the machine was idle meanwhile.")
         if is_known
         else _("Of all the time that the meter ran; the work's own is not known."),
         figure=bar_chart(
@@ -76,8 +76,12 @@ def energy_drawing(
         ),
         head=(
             *(_("System"), _("Printed total"), _("Meter ran"), _("Work took")),
-            *(_("Mean power"), _("Energy of the work"), _("Less the wait")),
-            *(_("Ratio printed"), _("Ratio of the work"), _("Ratio less the wait")),
+            *(_("Mean power"), _("Energy of the work"), _("Without idle power")),
+            *(
+                _("Ratio printed"),
+                _("Ratio of the work"),
+                _("Ratio without idle power"),
+            ),
             _("Conclusion"),
         ),
         rows=tuple(_energy_row(system, table, names) for system in systems),

@@ -188,8 +188,8 @@ def _half_normal(effects: FactorEffects) -> HalfNormal | None:
         other_title=_("Where chance would put it"),
     )
     note = _(
-        "Contrasts between levels that are set against different native runs are drawn "
-        "smaller than they are, in the scale of the others: an error of one native run "
+        "Contrasts between levels that are compared with different native runs are "
+        "drawn smaller, on the scale of the others: an error of one native run "
         "would look like them. The table has their factors."
     )
     return HalfNormal(figure, tuple(rows), note if is_any_shrunk else "")

@@ -184,7 +184,7 @@ def _with_intervals(bars: Sequence[tuple[float, Ratio]]) -> Points:
         low=[bar.low for _y, bar in bars],
         high=[bar.high for _y, bar in bars],
         along="x",
-        # A range that says nothing of other days is thinner than an interval.
+        # A range that says nothing about other days is thinner than an interval.
         interval_width=1.2 if symbol != "circle" else 2,
         symbol=symbol,
         opacity=opacity,

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 
-from benchmarks.models import Study
+from benchmarks.models import Study, Version
 from dashboard.exports.escaping import OTHER_CHARACTER, tex
 
 DAY = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?", re.ASCII)
@@ -104,6 +104,41 @@ def dataset_script(citation: Citation, study: Study) -> SafeString:
             "contentUrl": f"{citation.address}compare.csv",
         },
     }
+    return _ld_script(stated)
+
+
+def version_script(request: HttpRequest, version: Version) -> SafeString:
+    """Return a public version as JSON-LD: with its DOI, if it has one.
+
+    Of its study nothing that may change later: its BibTeX has who wrote it then.
+    """
+    page = f"{site_of(request)}{reverse('dashboard:version', args=[version.pk])}"
+    doi = f"https://doi.org/{version.doi}" if version.doi else ""
+    stated = {
+        "@context": "https://schema.org/",
+        "@type": "Dataset",
+        "name": version.title,
+        "url": page,
+        "identifier": [doi, page] if doi else page,
+        "sameAs": doi,
+        "version": str(version.number),
+        "publisher": {"@type": "Organization", "name": version.lab.name},
+        "datePublished": version.published_at.date().isoformat(),
+        "license": version.study.data_licence,
+        "isPartOf": citation_of(request, version.study).address,
+        "distribution": [
+            {
+                "@type": "DataDownload",
+                "encodingFormat": kind,
+                "contentUrl": f"{page.rstrip('/')}.{form}",
+            }
+            for form, kind in (("csv", "text/csv"), ("json", "application/json"))
+        ],
+    }
+    return _ld_script(stated)
+
+
+def _ld_script(stated: dict[str, Any]) -> SafeString:
     text = json.dumps({name: value for name, value in stated.items() if value})
     # No text of it may end the element or begin another one.
     for sign in "<>&":
@@ -140,6 +175,14 @@ def bibtex(citation: Citation) -> str:
     if r"\virtlabchar" in entry:
         return f'@preamble{{ "{OTHER_CHARACTER}" }}\n{entry}'
     return entry
+
+
+def with_doi(entry: str, doi: str) -> str:
+    """Return a BibTeX entry with a DOI, which a version gets after its files."""
+    if not doi:
+        return entry
+    before = entry.rstrip().removesuffix("}").rstrip().removesuffix(",")
+    return f"{before},\n  doi = {{{doi}}},\n}}\n"
 
 
 def _whole(text: str) -> str:

@@ -251,9 +251,9 @@ def _row(cells: Iterable[str]) -> str:
 
 def _basis(source: EvidenceSource) -> str:
     flagged = (
-        _("What flags doubt is in.")
+        _("Flagged results are included.")
         if source.with_flagged
-        else _("What flags doubt is left out.")
+        else _("Flagged results are left out.")
     )
     return _(
         "Ratios to each machine's own native runs, native = 1; made on %(day)s by "

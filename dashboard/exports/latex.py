@@ -362,7 +362,7 @@ def _remarks(table: ComparisonTable, source: Source) -> Iterator[str]:
         margin = _("The equivalence margin is %(margin)s %%.")
         if source.tested > 1:
             margin = _(
-                "The equivalence margin is %(margin)s %%; corrected for %(n)s cells "
+                "The equivalence margin is %(margin)s %%; corrected for %(n)s results "
                 "that were tested together (Benjamini-Hochberg, 5 %%)."
             )
         percent = f"{source.equivalence_margin_percent:g}"

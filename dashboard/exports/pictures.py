@@ -23,6 +23,7 @@ from benchmarks.publishing.pictures import (
     request_picture,
     take_picture,
 )
+from benchmarks.replica import from_primary
 from dashboard.charts.forest import ForestMark, forest_chart, forest_marks
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import site_of
@@ -58,6 +59,7 @@ class Wanted:
     back: str
 
 
+@from_primary()
 def picture_answer(
     request: HttpRequest, task: Task[Any, Any], wanted: Wanted
 ) -> HttpResponse:

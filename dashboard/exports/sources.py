@@ -16,7 +16,7 @@ from dashboard.kit.selections import SHOWN, SPEED
 class Source:
     """Where the numbers come from.
 
-    ``show`` is what cells show, ``against`` says so and what they are set against.
+    ``show`` is what cells show, ``against`` says so and what they are compared with.
     """
 
     title: str

@@ -50,7 +50,7 @@ class MatrixCell:
             return self.figure
         if self.screened:
             return _("measured, but not pooled")
-        return _("nobody measured it; how to fill it")
+        return _("not measured: how to add it")
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def _cell(question: Question, work: str, found: Synthesis, address: str) -> Matr
     }
     if found is NOTHING:
         # What would be measured there, and the forms for it, filled in.
-        address, why = f"{address}#fill", _("Nobody measured it: how to fill it")
+        address, why = f"{address}#fill", _("Not measured: how to add it")
     else:
         why = str(evidence.WHY[found.strength])
     is_graded = found.strength != EvidenceStrength.NONE

@@ -40,8 +40,8 @@ class ShortNameField(forms.SlugField):
             required=False,
             max_length=max_length,
             help_text=_(
-                "For addresses: letters, digits, - and _. It stays for good. Left "
-                "empty, it follows from the name."
+                "For addresses: letters, digits, - and _. It cannot be changed "
+                "later. Left empty, it follows from the name."
             ),
             error_messages={
                 "invalid": _("Use letters a-z, digits, - and _ only, like rack-7.")

@@ -1,5 +1,5 @@
 """What Django's settings name: pages for an empty 405 and for a database that is away
-or busy, the finder of Plotly's file."""
+or busy, a second factor that a lab demands, the finder of Plotly's file."""
 
 import logging
 import sys
@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import plotly
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.staticfiles.finders import BaseFinder
 from django.core.files.storage import FileSystemStorage
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.views.defaults import server_error
 
 from benchmarks.database import sqlstate, was_away
 from benchmarks.errors import TOOK_TOO_LONG, TooFastError
+from benchmarks.labs.second_factors import lab_that_waits_for
 
 logger = logging.getLogger(__name__)
 RETRY_AFTER_S = 5
@@ -41,6 +44,32 @@ class ButtonAddressMiddleware:
         # A 405 has to say what is allowed (RFC 9110).
         page["Allow"] = response["Allow"]
         return page
+
+
+class SecondFactorMiddleware:
+    """Ask for a second factor where a lab demands one of its members.
+
+    Until it is set up a session opens nothing but the pages about it; for the API it is
+    nobody's. Tokens of agents are no sessions.
+    """
+
+    # Their own account, the way out, and what pages are drawn with.
+    OPEN = ("/account/", "/login/", "/logout/", "/static/", "/docs/", "/embed/")
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        is_open = request.path.startswith(self.OPEN)
+        if is_open or settings.SESSION_COOKIE_NAME not in request.COOKIES:
+            return self.get_response(request)
+        person = request.user
+        if not person.is_authenticated or lab_that_waits_for(person) is None:
+            return self.get_response(request)
+        if request.path.startswith("/api/"):
+            request.user = AnonymousUser()
+            return self.get_response(request)
+        return redirect("dashboard:factors")
 
 
 class BusyMiddleware:

@@ -19,6 +19,8 @@ from threading import Lock
 from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
 from cachetools import LRUCache
+from django.contrib.auth.models import User
+from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import render
@@ -28,7 +30,8 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 
 from benchmarks.database import one_moment
-from benchmarks.studies.data_versions import database_version
+from benchmarks.models import Lab, Membership, Study
+from benchmarks.studies.data_versions import Parts, reading, version_of
 from dashboard.kit import figures
 from dashboard.kit.viewers import person_of
 
@@ -41,6 +44,8 @@ BLOCKS: Final = ("title", "body", "head", "content")
 # Nobody can write it into a name: another one in every process.
 SECRET: Final = secrets.token_hex(16)
 BORDER: Final = mark_safe(f"<!--{SECRET}-->")
+# What may have been read of whoever asks before the page began.
+ALWAYS: Final = frozenset(it._meta.db_table for it in (User, Membership, Lab, Study))
 ADDRESS: Final = ("HTTP_HOST", "SERVER_NAME", "SERVER_PORT", "QUERY_STRING")
 
 Given = ParamSpec("Given")
@@ -81,8 +86,22 @@ def size_of(text: str) -> int:
     return sys.getsizeof(text) + ENTRY_BYTES
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A text, what it was read from, and which version of that."""
+
+    text: str
+    parts: Parts | None = None
+    version: str | None = None
+
+
+def room_of(kept: Kept) -> int:
+    """Return the bytes that it takes; what pages are read from, many share."""
+    return size_of(kept.text)
+
+
 _lock = Lock()
-_texts: LRUCache[bytes, str] = LRUCache(MOST_BYTES, getsizeof=size_of)
+_texts: LRUCache[bytes, Kept] = LRUCache(MOST_BYTES, getsizeof=room_of)
 
 
 def kept_part(
@@ -91,57 +110,80 @@ def kept_part(
     template: str,
     content: Callable[[], Mapping[str, Any]],
 ) -> SafeString:
-    """Return a part of a page, made once for every version of the study it is made of.
+    """Return a part of a page, made once for every version of what it is made of.
 
-    It shows what that version, the address and the language say, and nothing else: not
-    even another study. So it is found again after somebody else's upload. ``content``
-    is what its template is given, asked for only where it is made.
+    It shows what that version (of a study, or all the data themselves), the address and
+    the language say, and nothing else. So it is found again after somebody else's
+    upload. ``content`` is what its template is given, asked for only where it is made.
     """
     target = request.headers.get("HX-Target")
     made_from = (version, template, request.get_full_path(), target, get_language())
     key = sha256(repr(made_from).encode()).digest()
-    text = _found(key)
-    if text is None:
-        text = render_to_string(template, {**content()}, _stranger(request))
-        _keep(key, text)
+    if found := _found(key):
+        return mark_safe(found.text)
+    text = render_to_string(template, {**content()}, _stranger(request))
+    _keep(key, Kept(text))
     return mark_safe(text)
 
 
-def _found(key: bytes | None) -> str | None:
+def _found(key: bytes) -> Kept | None:
     # Requests are threads of one process, and cachetools' caches are not safe among
     # them. Pages are made outside the lock: nobody waits for another's page.
     with _lock:
-        return _texts.get(key) if key else None
+        return _texts.get(key)
 
 
-def _keep(key: bytes | None, text: str) -> None:
+def _keep(key: bytes, made: Kept) -> None:
     # The cache raises for a text that is larger than all its room.
-    if key and size_of(text) <= MOST_BYTES:
+    if room_of(made) <= MOST_BYTES:
         with _lock:
-            _texts[key] = text
+            _texts[key] = made
 
 
 def kept_page(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
-    """Make a view's content once for what the database holds, and for each reader.
+    """Make a view's content once for what it is read from, and for each reader.
 
     Answers that are no content (a redirect) and errors are not kept.
     """
+    return _kept(view, of_study=False)
 
+
+def kept_study_page(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
+    """Keep a page of a study that shows its own rows, and of what these lean on.
+
+    Of systems and hosts those of its labs, and no other study's cells, runs or flags
+    but those of baselines and quotes (`Reading.parts`): so that an upload into another
+    study leaves it alone. `tests/dashboard/test_kept_everywhere.py` proves of each that
+    it is so. A page that looks further is a `kept_page`.
+    """
+    return _kept(view, of_study=True)
+
+
+def _kept(
+    view: Callable[..., Answer], *, of_study: bool
+) -> Callable[..., HttpResponse]:
     @wraps(view)
     def show(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        # Before anything is read: what is committed meanwhile is on the next page.
+        may_keep = not may_be_taken_back()
         key = _key(request)
-        text = _found(key)
+        text = still_current(key) if may_keep else None
         if text is None:
             # Much of what a view returns is read only where a template asks for it.
-            with one_moment():
+            with one_moment(), reading() as read:
                 answer = view(request, *args, **kwargs)
                 if isinstance(answer, HttpResponse):
                     return answer
                 marks = {"border": BORDER, "csrf_token": SECRET}
                 context = {**answer.context, **marks}
                 text = render_to_string(answer.template, context, _stranger(request))
-            _keep(key, text)
+                if may_keep:
+                    # In the same moment: what is committed meanwhile is on the next.
+                    read.tables |= ALWAYS
+                    parts = read.parts(_study_of(kwargs) if of_study else None)
+                    version = version_of(parts)
+                    is_kept = version is not None and not has_written()
+            if may_keep and is_kept:
+                _keep(key, Kept(text, parts, version))
 
         blocks = text.split(BORDER)
         # Forms stand in the content, which is the last block.
@@ -155,19 +197,40 @@ def kept_page(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
     return show
 
 
-def _key(request: HttpRequest) -> bytes | None:
-    """Return a digest of what a page is made from; None where nothing can be kept.
+def may_be_taken_back() -> bool:
+    """Return whether a transaction is open, which sees what nobody may ever see."""
+    return connection.in_atomic_block
+
+
+def has_written() -> bool:
+    """Return whether this transaction has written: what was read before is old then."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")
+        return bool(cursor.fetchone()[0])
+
+
+def still_current(key: bytes) -> str | None:
+    """Return a page that is kept, if what it was read from is as it was."""
+    found = _found(key)
+    if found and version_of(found.parts) == found.version:
+        return found.text
+    return None
+
+
+def _study_of(kwargs: Mapping[str, Any]) -> int | None:
+    named = Study.objects.filter(lab__slug=kwargs["lab"], slug=kwargs["slug"])
+    return named.values_list("pk", flat=True).first()
+
+
+def _key(request: HttpRequest) -> bytes:
+    """Return a digest of who asks for which page.
 
     An address of thousands of letters would take more room than many a text.
     """
-    version = database_version()
-    if version is None:
-        return None
     person = person_of(request)
     # Host and day stand in a citation; a part of a page, which has a target, has the
     # address of the whole.
     made_from = (
-        version,
         timezone.now().date(),
         person and person.pk,
         request.build_absolute_uri(),
@@ -178,7 +241,7 @@ def _key(request: HttpRequest) -> bytes | None:
 
 
 def _stranger(request: HttpRequest) -> HttpRequest:
-    """Return a request for the same address that says nothing of who asks."""
+    """Return a request for the same address that says nothing about who asks."""
     stranger = HttpRequest()
     stranger.method = "GET"
     stranger.path, stranger.path_info = request.path, request.path_info

@@ -23,17 +23,17 @@ def profile_section(profile: Profile) -> Section:
         return Section("profile", _("Overhead profile"), (why,))
     notes = [
         _(
-            "The geometric mean of a system's ratios in one component, over the cases "
-            "that all compared systems have, in the scenario single. Below it the 95 % "
-            "interval over cases of this kind, or the range from the worst to the best "
-            "case; the number of cases and runs; and the worst case."
+            "The geometric mean of a system's ratios in one component, over the "
+            "benchmarks that all compared systems have, in the scenario single. Below "
+            "it the 95 % interval over cases of this kind, or the range from the worst "
+            "to the best case; the number of cases and runs; and the worst case."
         )
     ]
     if any(share.least_runs < 2 for row in profile.rows for share in row.stated):
         notes.append(
             _(
-                "Where a single run stands behind a case, no interval is given: the "
-                "range says how cases differ, not how sure the mean is."
+                "Where a benchmark has a single run, no interval is given: the range "
+                "says how benchmarks differ, not how sure the mean is."
             )
         )
     if len(profile.rows) > SYSTEMS:
@@ -52,7 +52,7 @@ def profile_section(profile: Profile) -> Section:
 
 def _share_entry(share: Share | None) -> Entry:
     if share is None:
-        return Entry("", sub=_("no case in common"), is_number=True)
+        return Entry("", sub=_("no benchmark in common"), is_number=True)
     return Entry(
         figures.ratio(share.mean, share.interval),
         sub="\n".join(share_facts(share)),
@@ -71,11 +71,13 @@ def share_facts(share: Share) -> Iterator[str]:
             "low": figures.ratio(share.minimum),
             "high": figures.ratio(share.maximum),
         }
-    cases = ngettext("%(n)s case", "%(n)s cases", share.cases) % {"n": share.cases}
+    cases = ngettext("%(n)s benchmark", "%(n)s benchmarks", share.cases) % {
+        "n": share.cases
+    }
     yield f"{cases}, {wording.runs_text(share.runs)}"
     if share.cases > 1:
         yield _("worst: %(case)s") % {"case": share.worst}
     if share.doubted:
-        yield _("%(n)s doubted by a flag") % {"n": share.doubted}
+        yield _("%(n)s flagged") % {"n": share.doubted}
     if share.apart:
         yield _("%(n)s with a baseline of another session") % {"n": share.apart}

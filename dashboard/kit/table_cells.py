@@ -134,7 +134,7 @@ def full_figure(row: ComparisonRow) -> str:
 
 
 def baseline_figure(row: ComparisonRow) -> str:
-    """Return the mean that a row is set against, with its unit."""
+    """Return the mean that a row is compared with, with its unit."""
     is_whole = row.shown.baseline_n == 1 and not row.shown.is_energy
     return wording.quantity(row.shown.baseline_value, row.shown.unit, whole=is_whole)
 

@@ -19,6 +19,8 @@ from benchmarks.viewer import ANYONE, Viewer
 from dashboard import wording
 
 Given = ParamSpec("Given")
+# Of a session: which invitation's code it has shown.
+PROVED_INVITATION = "invitation"
 View = Callable[Concatenate[HttpRequest, Given], HttpResponse]
 
 

@@ -23,6 +23,12 @@ def picture(drawn: Figure | Outline) -> SafeString:
 
 
 @register.filter
+def embedded_picture(chart: Chart, alt: str) -> SafeString:
+    """Return a light picture of a chart that stands alone."""
+    return mark_safe(sketch(chart, alt))
+
+
+@register.filter
 def outlined(chart: Outline | Chart) -> Outline:
     """Return what a chart takes of its page; of one that comes later it is known."""
     return chart if isinstance(chart, Outline) else outline(chart)

@@ -254,7 +254,7 @@ def component_name(component: str) -> str:
 
 
 def runs_text(n: int) -> str:
-    """Return how many runs stand behind a number; one is called what it is."""
+    """Return the number of runs behind a figure; one is called what it is."""
     return _runs_text(n, get_language())
 
 

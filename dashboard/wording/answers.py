@@ -92,7 +92,9 @@ def _caution(answer: Answer) -> str:
     """Say what else stands against it: one platform alone, and doubted results."""
     parts = []
     if answer.kind == "alone":
-        parts.append(_("It is alone: which hypervisor is better here, nobody knows."))
+        parts.append(
+            _("It is the only one: which hypervisor is better here is not known.")
+        )
     if answer.flagged:
         flagged = ngettext(
             "A flag doubts %(n)s of these results.",

@@ -89,7 +89,7 @@ def target_texts(corun: ComparedCoRun) -> list[str]:
         return [ideal]
     lmu = _(
         "%(ratio)s of the target from as many VMs as cores (%(time)s s), as the LMU "
-        "studies have it."
+        "studies define it."
     ) % {
         "ratio": figures.ratio(target.lmu_ratio),
         "time": figures.brief(target.lmu_s),
@@ -123,8 +123,8 @@ def corun_answer(coruns: Sequence[ComparedCoRun], withheld: frozenset[int]) -> s
     text = _times(chosen, vms) or _rates(chosen, vms)
     if left_out := len(parallel) - len(trusted):
         text += " " + ngettext(
-            "%(n)s co-run that rests on a doubted number is left out.",
-            "%(n)s co-runs that rest on doubted numbers are left out.",
+            "%(n)s co-run that uses a flagged number is left out.",
+            "%(n)s co-runs that use flagged numbers are left out.",
             left_out,
         ) % {"n": left_out}
     return text
@@ -177,7 +177,7 @@ def _rates(coruns: Sequence[ComparedCoRun], vms: str) -> str:
             if len(ratios) == 1
             else _(
                 "%(vms)s together reach %(low)s to %(high)s times %(base)s alone, "
-                "%(median)s in the middle of %(n)s cases."
+                "%(median)s in the middle of %(n)s benchmarks."
             )
         )
         words = {

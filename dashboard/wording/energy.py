@@ -85,7 +85,7 @@ def _reversal(
     if not 0 < even_w < min(system.mean_w, base.mean_w):
         return text
     unless = _(
-        "The printed order holds only if the machine waited at less than %(watts)s W."
+        "The printed order holds only if the machine idled below %(watts)s W."
     ) % {"watts": figures.number(even_w, ".3g")}
     return f"{text} {unless}"
 

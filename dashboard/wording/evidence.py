@@ -33,9 +33,10 @@ WHY: Mapping[EvidenceStrength, Text] = {
         "Too few labs, single runs, or an interval that decides nothing."
     ),
     EvidenceStrength.CONTRADICTORY: gettext_lazy(
-        "Labs decide against each other, and most of what they differ by is no noise."
+        "Labs reach opposite verdicts, and most of the difference between them is not "
+        "noise."
     ),
-    EvidenceStrength.NONE: gettext_lazy("Nothing here can be concluded from."),
+    EvidenceStrength.NONE: gettext_lazy("Nothing can be concluded from this."),
 }
 OBSTACLES: Mapping[str, Text] = {
     Obstacle.NO_NATIVE: gettext_lazy("no native run to compare with"),
@@ -45,7 +46,7 @@ OBSTACLES: Mapping[str, Text] = {
     Obstacle.UNIT_MISMATCH: gettext_lazy("native runs in another unit"),
     Obstacle.AMBIGUOUS: gettext_lazy("several native results disagree"),
     Obstacle.ZERO: gettext_lazy("a reading of 0 or less"),
-    Obstacle.EMULATION: gettext_lazy("a program imitates the processor"),
+    Obstacle.EMULATION: gettext_lazy("a program emulates the processor"),
     Obstacle.FLAGGED: gettext_lazy("an open or confirmed flag doubts a number"),
     Obstacle.CLOCK_SUSPECT: gettext_lazy("a clock that cannot be trusted"),
     Obstacle.NOISY_BASELINE: gettext_lazy("too noisy for an interval"),
@@ -91,12 +92,38 @@ def ends_text(ends: tuple[float, float] | None) -> str:
     return _("%(low)s to %(high)s") % {"low": low, "high": high}
 
 
+def percent_text(low: float, high: float) -> str:
+    """Return an interval of ratios in whole percents: "93 to 96 %"."""
+    ends = dict.fromkeys(f"{figures.number(round(end * 100))}" for end in (low, high))
+    return _("%(ends)s\N{NO-BREAK SPACE}%%") % {"ends": "\N{EN DASH}".join(ends)}
+
+
 def labs_text(labs: int) -> str:
     return ngettext("%(n)s lab", "%(n)s labs", labs) % {"n": labs}
 
 
 def machines_text(machines: int) -> str:
     return ngettext("%(n)s machine", "%(n)s machines", machines) % {"n": machines}
+
+
+def badge_text(found: Synthesis) -> str:
+    """Say it in a line: from where to where, and of how many labs."""
+    pool = found.counted
+    ends = pool.interval
+    units = found.units if found.pool.k else found.hollow
+    if ends is None and units:
+        # Too few for a mean: from the lowest to the highest.
+        ratios = [unit.log_ratio for unit in units]
+        ends = (min(ratios), max(ratios))
+    if ends is None:
+        return _("not measured yet")
+    said = {
+        "range": percent_text(exp(ends[0]), exp(ends[1])),
+        "labs": labs_text(pool.labs),
+    }
+    if found.is_hollow:
+        return _("%(range)s of native, single runs, %(labs)s") % said
+    return _("%(range)s of native, %(labs)s") % said
 
 
 def counted_text(found: Synthesis) -> str:
@@ -117,8 +144,8 @@ def answer(found: Synthesis) -> str:
     if found.single.k:
         return _of_single_runs(found)
     if found.screened:
-        return _("Measured, but nothing that can be put together: see why below.")
-    return _("Nobody measured this here.")
+        return _("Measured, but nothing that can be pooled: see why below.")
+    return _("This was not measured here.")
 
 
 def _of_replicated(found: Synthesis) -> str:
@@ -126,7 +153,7 @@ def _of_replicated(found: Synthesis) -> str:
     if pool.k == 1:
         return _(
             "One machine: %(ratio)s of native (%(ends)s). Whether another machine "
-            "would say the same, nobody knows."
+            "would show the same is not known."
         ) % {
             "ratio": ratio_text(found.units[0].log_ratio, found.units[0].interval),
             "ends": ends_text(found.units[0].interval),

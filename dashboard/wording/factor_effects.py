@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from math import exp, log
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from benchmarks.analysis.factor_effects.design import JOINT, Factor, Term
 from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects, Means
@@ -19,7 +19,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 MOST_STATEMENTS = 3
 
 STRENGTHS: dict[str, Text] = {
-    "clear": gettext_lazy("clear"),
+    "clear": pgettext_lazy("effect beyond chance", "clear"),
     "possible": gettext_lazy("possible"),
     "none": gettext_lazy("within chance"),
     "unjudged": gettext_lazy("not judged"),
@@ -120,7 +120,7 @@ def _nothing_moved(effects: FactorEffects) -> list[str]:
     """Say how large an effect would have shown, and what may be one."""
     limits = [it.wide_margin or it.margin or 0.0 for it in effects.effects]
     if not limits:
-        return [_("No effect can be told from these systems.")]
+        return [_("These systems do not determine any effect.")]
     # The widest margin, so that the sentence is true of every effect.
     smallest = {"times": times(exp(max(limits)))}
     lines = [_("No significant effect (smallest detectable: %(times)s).") % smallest]
@@ -204,8 +204,8 @@ def how_chance_was_measured(effects: FactorEffects) -> str:
         if effects.are_days_apart:
             text = _(
                 "The scatter of runs stands for chance (%(df)s degrees of freedom): 95"
-                " %% intervals. Not all was measured in the same sessions, and nobody"
-                " knows how much days differ here: clear is only what lies beyond a"
+                " %% intervals. Not all was measured in the same sessions, and how"
+                " much days differ here is not known: clear is only what lies beyond a"
                 " quarter, which no day does, when all effects are tested together."
             )
         return text % {"df": df}
@@ -245,7 +245,7 @@ def notes(analysis: Analysis) -> list[str]:
         text = _("Not shown, because these systems cannot tell them apart: %(pairs)s.")
         lines.append(text % {"pairs": "; ".join(names)})
     if effects.pooled_interactions:
-        text = _("Taken for chance, because too little else measures it: %(terms)s.")
+        text = _("Treated as chance, because too little else measures it: %(terms)s.")
         if effects.kind == "unjudged":
             text = _(
                 "Left out to measure chance, which still could not be measured: "
@@ -260,30 +260,31 @@ def left_out(analysis: Analysis) -> Iterator[str]:
     counts = analysis.left_out
     if n := counts.get("no_ratio", 0):
         text = ngettext(
-            "%(n)s cell has no relative performance and is left out.",
-            "%(n)s cells have no relative performance and are left out.",
+            "%(n)s result has no relative performance and is left out.",
+            "%(n)s results have no relative performance and are left out.",
             n,
         )
         yield text % {"n": n}
     if n := counts.get("no_speed", 0):
         text = ngettext(
-            "%(n)s cell is left out: what it tells is no speed.",
-            "%(n)s cells are left out: what they tell is no speed.",
+            "%(n)s result is left out: what it measures is not a speed.",
+            "%(n)s results are left out: what they measure is not a speed.",
             n,
         )
         yield text % {"n": n}
     if n := counts.get("not_positive", 0):
         text = ngettext(
-            "%(n)s cell reads 0 or nothing and is left out.",
-            "%(n)s cells read 0 or nothing and are left out.",
+            "%(n)s result reads 0 or nothing and is left out.",
+            "%(n)s results read 0 or nothing and are left out.",
             n,
         )
         yield text % {"n": n}
     if n := counts.get("implausible", 0):
         text = ngettext(
-            "%(n)s cell is left out: more than a hundred times off native speed, it"
+            "%(n)s result is left out: more than a hundred times off native speed, it"
             " looks like a slip of a unit or a misprint.",
-            "%(n)s cells are left out: more than a hundred times off native speed, they"
+            "%(n)s results are left out: more than a hundred times off native speed, "
+            "they"
             " look like a slip of a unit or a misprint.",
             n,
         )

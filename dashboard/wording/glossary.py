@@ -64,7 +64,7 @@ COMPARING = (
         _(
             "Of one of several VMs that ran together: its speed beside that of the "
             "same system with one VM alone. 0.42 is 0.42 of the speed that it has "
-            "alone; nothing is said of native."
+            "alone; nothing is said about native."
         ),
     ),
     Word(
@@ -72,7 +72,7 @@ COMPARING = (
         _("no speed"),
         _(
             "A length that an option of the test set, a count, a share of CPU time, "
-            "an amount: it has no relative performance, and the cell says why."
+            "an amount: it has no relative performance, and the result's page says why."
         ),
     ),
     Word("overhead", _("overhead"), _("1 minus relative performance: what is lost.")),
@@ -212,7 +212,10 @@ MEASURING = (
     Word(
         "scenario",
         _("scenario"),
-        _("What else ran meanwhile: nothing, other VMs, a load, traffic between VMs."),
+        _(
+            "What else ran at the time: nothing, other VMs, a load, traffic between "
+            "VMs."
+        ),
     ),
     Word("co-run", _("co-run"), _("Runs of several VMs that ran together.")),
     Word(

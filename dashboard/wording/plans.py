@@ -1,14 +1,14 @@
 """The words of plans: what states, orders and scenarios are called."""
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from benchmarks.models import Plan, PlanStep
 from dashboard import wording
 from dashboard.wording import Text
 
 PLAN_STATES: dict[str, Text] = {
-    "open": gettext_lazy("open"),
+    "open": pgettext_lazy("plan", "open"),
     "done": gettext_lazy("done"),
     "stopped": gettext_lazy("stopped"),
 }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from dashboard.kit import figures
 from dashboard.wording import Text
@@ -51,11 +51,13 @@ STATES: dict[str, tuple[Text, Text]] = {
     ),
     "other_parameters": (
         gettext_lazy("other parameters"),
-        gettext_lazy("what it is set against ran the benchmark otherwise: no ratio"),
+        gettext_lazy(
+            "what it is compared with ran the benchmark with other parameters: no ratio"
+        ),
     ),
     "unit_mismatch": (
         gettext_lazy("another unit"),
-        gettext_lazy("what it is set against was measured in another unit: no ratio"),
+        gettext_lazy("what it is compared with was measured in another unit: no ratio"),
     ),
     "other_host": (
         gettext_lazy("another host"),
@@ -64,12 +66,15 @@ STATES: dict[str, tuple[Text, Text]] = {
     "slowdown": (
         gettext_lazy("slowdown"),
         gettext_lazy(
-            "one VM of several beside the same system with one VM alone: no efficiency"
+            "one VM of several beside the same system with one VM alone: no relative "
+            "performance"
         ),
     ),
     "no_speed": (
         gettext_lazy("no speed"),
-        gettext_lazy("a set length, a count, a share, an amount: it has no efficiency"),
+        gettext_lazy(
+            "a set length, a count, a share, an amount: it has no relative performance"
+        ),
     ),
     "metered": (
         gettext_lazy("metered"),
@@ -93,13 +98,14 @@ STATES: dict[str, tuple[Text, Text]] = {
 
 STATUSES: dict[str, Text] = {
     "received": gettext_lazy("waiting"),
+    # Translators: state of an upload.
     "parsed": gettext_lazy("processed"),
     "rejected": gettext_lazy("rejected"),
     "quarantined": gettext_lazy("failed"),
 }
 
 FLAG_STATUSES: dict[str, Text] = {
-    "open": gettext_lazy("open"),
+    "open": pgettext_lazy("flag", "open"),
     "confirmed": gettext_lazy("confirmed"),
     "dismissed": gettext_lazy("dismissed"),
     "all": gettext_lazy("all"),
@@ -107,7 +113,7 @@ FLAG_STATUSES: dict[str, Text] = {
 SEVERITIES: dict[str, Text] = {
     "impossible": gettext_lazy("impossible"),
     "implausible": gettext_lazy("implausible"),
-    "check": gettext_lazy("check"),
+    "check": pgettext_lazy("severity of a flag", "check"),
 }
 CHANGES: dict[str, Text] = {
     "changed": gettext_lazy("changed"),

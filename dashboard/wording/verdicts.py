@@ -95,7 +95,7 @@ DESIGNS: dict[str, Text] = {
         "Each side ran in sessions of its own, too few to say how much sessions differ."
     ),
     "assumed_one": gettext_lazy(
-        "Start times are not stated: all runs are taken for one sitting."
+        "Start times are not stated: all runs are treated as one sitting."
     ),
 }
 
@@ -171,7 +171,7 @@ def reasons(row: ComparisonRow) -> list[str]:
     if not others.intersection(judged.codes):
         return texts
     return [
-        _("%(reason)s That is so of its baseline.") % {"reason": reason}
+        _("%(reason)s This is true of its baseline.") % {"reason": reason}
         if code in others
         else reason
         for code, reason in zip(judged.codes, texts, strict=True)

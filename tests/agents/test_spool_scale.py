@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from agents.sending import MOST_AT_ONCE
 from agents.spool import Spool
 from bench.stage import await_true, staged
 
 SPOOLED = int(os.environ.get("VIRTLAB_SPOOLED", "3000"))
-LEAST_RATE = 500  # runs a second over loopback, against a server that only stores
+# Runs a second over loopback, against a server that only stores and has as much to do.
+LEAST_RATE = 500
 MOST_BYTES = 25_000_000
 OUTPUT = "Triad:          25684.4     0.006283     0.006229     0.006360\n" * 5
 
@@ -74,10 +76,13 @@ def test_watch_sends_many_quickly_and_stays_small(stage):
     log = watch.communicate(timeout=60)[1]
 
     resident_bytes = int(re.search(r"VmHWM:\s*(\d+) kB", log)[1]) * 1024
+    cpu_s = float(re.search(r"CPU: ([\d.]+) s", log)[1])
     rate = SPOOLED / took_s
     print(f"first after {first_s:.2f} s, {rate:.0f} runs/s,", end=" ")
+    print(f"{SPOOLED / cpu_s:.0f} a second of its processor time,", end=" ")
     print(f"{resident_bytes / 1e6:.1f} MB, {stage.server.connections} connections")
-    assert rate > LEAST_RATE
+    # By its own processor time: whoever else is at work slows the figure by the wall.
+    assert SPOOLED / cpu_s > 3 * LEAST_RATE
     assert resident_bytes < MOST_BYTES
     assert stage.server.connections <= 2
     assert "stopped" in log
@@ -88,15 +93,15 @@ def test_sigterm_ends_it_after_what_is_being_sent(stage):
     stage.server.slow_s = 0.2
 
     watch = stage.begin("watch")
-    await_true(lambda: stage.server.stored)
-    told_s = time.perf_counter()
+    await_true(lambda: len(stage.server.stored) > MOST_AT_ONCE)
+    sent, told_s = len(stage.server.stored), time.perf_counter()
     watch.send_signal(signal.SIGTERM)
     log = watch.communicate(timeout=60)[1]
 
-    ended_s = time.perf_counter() - told_s
-    print(f"ended {ended_s:.2f} s after SIGTERM", end=" ")
-    assert ended_s < 5
+    # Not by the clock, for others may be at work: what was under way and no more.
+    print(f"ended {time.perf_counter() - told_s:.2f} s after SIGTERM", end=" ")
     assert watch.returncode == 0
+    assert len(stage.server.stored) - sent <= 2 * MOST_AT_ONCE
     assert len(stage.server.stored) < SPOOLED
     assert "stopped" in log
 

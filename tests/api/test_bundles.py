@@ -47,7 +47,7 @@ def test_another_labs_token_imports_nothing_of_ours(api, packed, other_token):
     answer = post(api, packed, token=other_token)
 
     assert answer.status_code == 422
-    assert "no token of this lab" in answer.json()["detail"]
+    assert "not a token of this lab" in answer.json()["detail"]
 
 
 def test_what_is_no_gzip_has_another_media_type(api):

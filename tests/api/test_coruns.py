@@ -51,7 +51,7 @@ def test_of_a_slot_of_two_speeds_nothing_is_made(
     figures = corun["figures"]
     assert {figures[name] for name in ("sum", "mean", "maximum", "jain")} == {None}
     assert figures["reasons"] == [
-        "No single figure describes VM 1: nothing is made of it."
+        "No single figure describes VM 1: nothing is derived from it."
     ]
     assert body["curves"] == []
 

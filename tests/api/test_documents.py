@@ -43,6 +43,7 @@ def test_it_is_served_as_json_and_yaml(anyone):
 
 
 STORES_NOTHING = {"/api/v1/parse/", "/api/v1/parse/machine/"}
+ASK_FOR_NOTHING = {"/api/v1/webhooks/{id}/test/"}
 
 
 @pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS, ids=NAMES)
@@ -53,8 +54,9 @@ def test_every_operation_is_described(path, method, operation):
     if method in {"post", "patch"} and path not in STORES_NOTHING:
         assert operation["security"] == [{"token": []}]
         assert operation["responses"].keys() >= {"401", "403", "413", "415", "422"}
-        (content,) = operation["requestBody"]["content"].values()
-        assert content["examples"]
+        if path not in ASK_FOR_NOTHING:
+            (content,) = operation["requestBody"]["content"].values()
+            assert content["examples"]
 
 
 def test_every_address_is_in_the_document():

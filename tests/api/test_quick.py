@@ -1,6 +1,7 @@
 """The thin way in says yes to what REST framework says yes to, and never to more."""
 
 import copy
+from functools import partial
 from typing import Any
 
 import orjson
@@ -13,7 +14,7 @@ from rest_framework.serializers import ValidationError
 from api.kit.parsing import StrictJSONError, read_object
 from api.kit.shapes import checked
 from api.quick import read_quickly
-from api.runs import RunInput
+from api.runs import RunInput, RunsView
 from benchmarks.labs import tokens
 from benchmarks.models import OutboxItem, Run, RunOutput, Sample, Study, Token
 from benchmarks.uploads import direct
@@ -210,6 +211,50 @@ def test_both_ways_store_and_answer_the_same(
     ]
     assert samples[0] == samples[1] != []
     assert OutboxItem.objects.filter(is_read=True).count() == 3
+
+
+def test_an_answer_before_all_other_middleware_is_as_after_it(
+    api, run_document, taken_directly, monkeypatch, valkey
+):
+    """What they add to an answer is seen on the first that went through them."""
+    went_all_the_way = []
+    view = RunsView.dispatch
+    monkeypatch.setattr(
+        RunsView,
+        "dispatch",
+        lambda *its, **named: went_all_the_way.append(1) or view(*its, **named),
+    )
+    full = api.post("runs/", run_document())
+    short = [api.post("runs/", run_document()) for _ in range(2)]
+
+    assert len(went_all_the_way) == 1
+    own = {"Location", "X-Request-ID", "Content-Length"}
+    for answer in short:
+        assert {k: v for k, v in answer.headers.items() if k not in own} == {
+            k: v for k, v in full.headers.items() if k not in own
+        }
+        assert answer.headers["Location"].endswith(f"/runs/{answer.json()['id']}/")
+        assert answer.headers["X-Request-ID"]
+        assert int(answer.headers["Content-Length"]) == len(answer.content)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"host": "elsewhere.example"}, {"accept-language": "xx"}, {"cookie": "a=b"}],
+    ids=str,
+)
+def test_what_other_middleware_decides_by_goes_through_it(
+    api, client, token, run_document, headers
+):
+    api.post("runs/", run_document())
+    send = partial(client.post, "/api/v1/runs/", content_type="application/json")
+    known = {"authorization": f"Token {token}"}
+    assert send(run_document(), headers=known).status_code == 202
+
+    answer = send(run_document(), headers={**known, **headers})
+
+    assert answer.status_code == (400 if "host" in headers else 202)
+    assert answer.headers["Content-Language"] == "en"
 
 
 def test_it_takes_the_same_once(api, run_document, taken_directly):

@@ -26,3 +26,23 @@ def test_an_agent_shares_a_view_with_its_lab(api, reader, stranger):
 )
 def test_what_is_no_view_is_refused(api, body, status):
     assert api.post("saved-views/", body).status_code == status
+
+
+def test_a_view_is_read_changed_and_deleted(api, token, other_token, read_token):
+    made = api.post(
+        "saved-views/", {"name": "One", "address": "/evidence/"}, token=token
+    )
+    place = f"saved-views/{made.json()['id']}/"
+    assert made["Location"].endswith(f"/api/v1/{place}")
+    assert api.get(place, token=read_token).json()["name"] == "One"
+
+    changed = api.patch(place, {"name": "Two"}, token=token).json()
+    assert (changed["name"], changed["address"]) == ("Two", "/evidence/")
+    assert api.patch(place, {"address": "/labs/"}, token=token).status_code == 422
+    assert api.patch(place, {}, token=token).status_code == 400
+
+    assert api.get(place, token=other_token).status_code == 404
+    assert api.send("delete", place, {}, other_token).status_code == 404
+    assert api.send("delete", place, {}, read_token).status_code == 403
+    assert api.send("delete", place, {}, token).status_code == 204
+    assert api.get(place, token=read_token).status_code == 404

@@ -23,6 +23,7 @@ from benchmarks.models import (
     Plan,
     Review,
     Run,
+    SavedView,
     Study,
     System,
     Version,
@@ -58,6 +59,7 @@ DETAILS = {
     "own-tool": lambda: f"own-tools/{OwnTool.objects.get().pk}/",
     "version-file": lambda: f"versions/{Version.objects.get().pk}/csv/",
     "comment": lambda: f"comments/{Comment.objects.get().pk}/",
+    "saved-view": lambda: f"saved-views/{SavedView.objects.get().pk}/",
     "review": lambda: f"reviews/{Review.objects.get().pk}/",
     "review-file": lambda: f"reviews/{Review.objects.get().pk}/review.csv/",
 }
@@ -76,11 +78,16 @@ MISSING = {
     "own-tool": "own-tools/999999/",
     "version-file": "versions/999999/csv/",
     "comment": "comments/999999/",
+    "saved-view": "saved-views/999999/",
     "review": "reviews/999999/",
     "review-file": "reviews/999999/review.csv/",
 }
-# What only agents ask, with a token of the lab: test_plans.py, test_own_tools.py.
-AGENTS = {"own-tool-versions", "plan-slots", "plan-next", "part-meet", "part-finish"}
+# What only agents ask, with a token of the lab: test_plans.py, test_own_tools.py; of a
+# lab's webhooks only its keepers and its uploading agents know: test_webhooks.py.
+AGENTS = {
+    *("own-tool-versions", "plan-slots", "plan-next", "part-meet", "part-finish"),
+    *("webhooks", "webhook", "webhook-test", "webhook-deliveries"),
+}
 ANALYSES = [
     *("factor-effects", "coruns", "energy", "publishing"),
     *("sweeps", "network", "trend"),
@@ -105,12 +112,13 @@ DATA = ["data", "data-file"]
 LISTS = ["studies", "hosts", "power", "own-tools", "saved-views", "reviews", *FACTS]
 # What belongs to the lab and not to the study that it shares: a tool that measured
 # nothing in it is one.
-NOT_SHARED = {"power", "own-tools", "own-tool", "saved-views"}
+NOT_SHARED = {"power", "own-tools", "own-tool", "saved-views", "saved-view"}
 BY_STUDY = [*FACTS, *ANALYSES]
 OF_ONES_LABS = ["agents", "labs"]
 WITHOUT_LABS = {
     *(
         "bulk",
+        "archives",
         "bundles",
         "health",
         "ready",

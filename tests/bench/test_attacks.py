@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from bench import drill, fuzz, leaks, overload
+from bench import drill, fuzz, leaks, overload, soak
 from bench.attacked import percentile, verdict
 
 OVERLOAD = {
@@ -55,6 +55,19 @@ def test_an_overload_loses_nothing_however_slow(name):
 def test_an_overload_is_quick_only_if_all_are_answered_in_time(bad):
     assert overload.Figures(**OVERLOAD).is_quick
     assert not overload.Figures(**OVERLOAD | bad).is_quick
+
+
+def grown(held):
+    found = soak.growth([{"web": mib, soak.SHARED: 9.0 * mib} for mib in held])
+    return [each.group for each in found if each.is_more]
+
+
+def test_a_soak_finds_what_grows_after_the_first_minutes():
+    noise = [30.0 * (n % 3 == 0) for n in range(25)]
+
+    assert grown([100 + 40 * n for n in range(5)] + 25 * [300.0]) == []
+    assert grown([300.0 + each for each in [*noise, *noise[:5]]]) == []
+    assert grown([300.0 + 4 * n for n in range(30)]) == ["web"]
 
 
 @pytest.mark.parametrize("name", ["leaks", "unseen", "errors"])

@@ -15,7 +15,7 @@ from psycopg.errors import error_from_result
 
 from benchmarks.database import one_moment, was_away
 from benchmarks.models import Lab
-from benchmarks.uploads import results, storing
+from benchmarks.uploads import storing
 
 
 def raised(error: Exception, cause: Exception | None = None) -> Exception:
@@ -43,16 +43,20 @@ def test_what_postgresql_refused_is_no_absence(db):
 
 
 @pytest.mark.django_db
-def test_what_ends_a_copy_is_an_error_of_django_too(monkeypatch, lab, agent):
+def test_what_ends_a_statement_of_ours_is_an_error_of_django_too():
     """Else PostgreSQL away would be the fault of runs, and a 500 for who uploads."""
-    monkeypatch.setattr(storing, "FEW_SAMPLES", -1)
-    for module in (storing, results):
-        monkeypatch.setattr(module, "COPY", "COPY nothing FROM STDIN")
+    with pytest.raises(DatabaseError, match="nothing"), transaction.atomic():
+        storing.rows_of("SELECT * FROM nothing", {})
 
-    with pytest.raises(DatabaseError, match="nothing"), transaction.atomic():
-        storing.store_uploads(lab_id=lab.pk, agent_id=agent.pk, runs=[])
-    with pytest.raises(DatabaseError, match="nothing"), transaction.atomic():
-        results.replace_samples({}, {})
+
+@pytest.mark.django_db
+def test_a_statement_that_comes_again_is_not_planned_again():
+    for number in range(3):
+        storing.rows_of("SELECT %(number)s::int AS again", {"number": str(number)})
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement FROM pg_prepared_statements")
+        assert ("SELECT $1::int AS again",) in cursor.fetchall()
 
 
 def store_another_lab():

@@ -102,8 +102,8 @@ def test_flags_of_before_have_the_new_severities_and_are_looked_for_again(study)
     ("old", "new"),
     [
         (
-            Sentence("The study changed meanwhile. Look at it and freeze it again."),
-            "The study changed meanwhile. Look at it and publish it again.",
+            Sentence("The study has changed. Look at it and freeze it again."),
+            "The study has changed. Look at it and publish it again.",
         ),
         (
             Sentence("Freeze {study} when they are done.", study="freeze-2026"),

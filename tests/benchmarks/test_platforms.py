@@ -138,7 +138,7 @@ def test_the_layers_of_an_agent_tell_emulation(facts, shown):
 
 def test_an_unknown_platform_is_said_to_be_one():
     assert not any(unknown(name) for name in PLATFORMS)
-    assert "is no platform known here" in unknown("Foovisor")
+    assert "is not a platform known here" in unknown("Foovisor")
     assert '"Firecracker" is' in unknown("Firecraker")
     assert 'name it "KVM" or "QEMU TCG"' in unknown("QEMU 8.2")
 

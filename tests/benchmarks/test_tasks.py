@@ -7,7 +7,7 @@ import redis
 from django.core.management import call_command
 from kombu.exceptions import OperationalError
 
-from benchmarks import tasks
+from benchmarks import broker, tasks
 from benchmarks.models import PublishingJob, Run
 from benchmarks.publishing.jobs import UNTAKEN
 from benchmarks.studies import checking
@@ -19,13 +19,18 @@ from tests import publishing
 def quiet_redis(valkey):
     """Begin without a hint under way."""
     valkey.flushdb()
+    for hint in tasks._hints:
+        hint.seen_until = 0.0
 
 
 @pytest.fixture
 def sent(monkeypatch):
     """The hints that were sent instead of being sent."""
     hints = []
-    monkeypatch.setattr(tasks.drain, "apply_async", lambda **how: hints.append(how))
+    for task in (tasks.drain, tasks.drain_bulk):
+        monkeypatch.setattr(
+            task, "apply_async", lambda *what, **how: hints.append(what)
+        )
     return hints
 
 
@@ -43,6 +48,44 @@ def test_what_comes_after_a_worker_looked_sends_a_hint_of_its_own(sent, db):
     tasks.wake()
 
     assert len(sent) == 2
+
+
+def test_a_worker_waits_while_more_comes_but_not_for_ever(monkeypatch):
+    slept = []
+    coming = [True, True, False]
+    monkeypatch.setattr(tasks.time, "sleep", slept.append)
+    monkeypatch.setattr(
+        tasks.processing, "is_still_coming", lambda _: coming.pop(0) if coming else True
+    )
+    clock = iter(range(100))
+    monkeypatch.setattr(tasks.time, "monotonic", lambda: next(clock) / 10)
+
+    tasks._linger()
+    assert len(slept) == 3
+    slept.clear()
+    tasks._linger()
+
+    assert len(slept) == tasks.LINGER_AT_MOST_S * 10
+
+
+def test_the_sweeper_sees_whether_a_worker_was_woken(sent, monkeypatch):
+    assert not tasks.is_worker_woken()
+    tasks.wake()
+    assert tasks.is_worker_woken()
+
+    def refuse(*_, **__):
+        raise redis.ConnectionError("Redis is away")
+
+    monkeypatch.setattr(redis.Redis, "exists", refuse)
+    assert not tasks.is_worker_woken()
+
+
+def test_many_runs_at_once_are_not_waited_with(sent, agent, submit, run_document):
+    tasks.wake(1)
+    broker.connection().delete(*tasks.HINT_SENT)
+    tasks.wake(tasks.TOGETHER)
+
+    assert sent == [((True,),), ((False,),)]
 
 
 def test_without_redis_an_upload_is_taken_all_the_same(
@@ -96,7 +139,7 @@ def test_without_redis_a_forgotten_version_is_sent_later(
 def test_an_upload_is_taken_whatever_becomes_of_its_hint(
     agent, run_document, monkeypatch, django_capture_on_commit_callbacks
 ):
-    def break_down():
+    def break_down(runs):
         raise AttributeError("a broken connection of the message library")
 
     monkeypatch.setattr(tasks, "wake", break_down)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 # What makes a sentence, and how many templates it takes.
 MAKERS = {"Sentence": 1, "template": 1, "counted": 2}
-MARKERS = {*MAKERS, "_", "gettext", "gettext_lazy", "ngettext"}
+MARKERS = {*MAKERS, "_", "gettext", "gettext_lazy", "ngettext", "pgettext_lazy"}
 # What takes a text for people, beside the errors, and which argument it is.
 TAKERS = {
     "fault": slice(2, 3),
@@ -18,10 +18,13 @@ TAKERS = {
     "mark": slice(1, 2),
     "refused": slice(0, 1),
 }
+# And for who runs an installation, in a shell or a log.
 FOR_PROGRAMMERS = {
     "AssertionError",
     "CommandError",
+    "DistributionError",
     "KeyError",
+    "OAuth2Error",
     "TypeError",
     "ValueError",
 }

@@ -23,6 +23,7 @@ from django.http import HttpResponse
 from django.test import override_settings
 from django.utils import translation
 from django.utils.translation import trans_real
+from django.utils.translation.trans_real import CONTEXT_SEPARATOR
 
 from benchmarks import models, tools, units
 from benchmarks.plausibility.checking import RULES
@@ -52,7 +53,8 @@ class Marking(trans_real.DjangoTranslation):
         self.known = {one for path in (LIST, of_django) for one, *_ in texts_in(path)}
 
     def gettext(self, message: str) -> str:
-        return f"{OPEN}{message}{CLOSE}" if message in self.known else message
+        plain = message.rpartition(CONTEXT_SEPARATOR)[2]
+        return f"{OPEN}{plain}{CLOSE}" if plain in self.known else message
 
     def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
         chosen = msgid1 if n == 1 else msgid2
@@ -75,9 +77,14 @@ def read(path: Path) -> Catalog:
 def translated(language: str, folder: Path) -> Iterator[None]:
     """Let there be a translation: every text between brackets, compiled."""
     messages = Catalog(locale=language, fuzzy=False)
-    for texts in texts_in(LIST):
-        said = tuple(f"{OPEN}{text}{CLOSE}" for text in texts)
-        messages.add(texts if texts[1:] else texts[0], said if texts[1:] else said[0])
+    for message in read(LIST):
+        if message.pluralizable:
+            messages.add(
+                message.id, tuple(f"{OPEN}{each}{CLOSE}" for each in message.id)
+            )
+        elif message.id:
+            said = f"{OPEN}{message.id}{CLOSE}"
+            messages.add(message.id, said, context=message.context)
     place = folder / language / "LC_MESSAGES"
     place.mkdir(parents=True)
     with (place / "django.mo").open("wb") as compiled:

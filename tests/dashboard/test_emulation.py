@@ -63,7 +63,7 @@ def test_a_run_on_an_unknown_platform_says_so(text, submit, run_document):
 
     page = text(f"/runs/{Run.objects.get().pk}/")
 
-    assert "is no platform known here" in page
+    assert "is not a platform known here" in page
 
 
 def test_beside_real_guests_only_the_emulated_ones_are_warned_of(

@@ -75,7 +75,7 @@ def test_the_api_answers_null_and_the_codes(server_b, client):
 
 @pytest.fixture
 def noisy_native(submit, run_document, xen):
-    """A native cell of two speeds, and a guest that is set against it."""
+    """A native cell of two speeds, and a guest that is compared with it."""
     fast_and_slow = [run_document(value) for value in (50, 51, 50, 100, 101, 100, 51)]
     submit(*fast_and_slow, *(run_document(40, system=xen) for _ in range(5)))
     guest = Cell.objects.get(system__hypervisor="Xen")

@@ -9,12 +9,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import translation
 
 from benchmarks.models import Reread, Run, RunOutput, Study
-from benchmarks.parsing import reading
+from benchmarks.parsing import archives, reading
+from benchmarks.parsing.archives import Member
 from benchmarks.studies import checking, saving
 from benchmarks.uploads import processing, rereading
 from dashboard import wording
-from dashboard.pages.upload import archives
-from dashboard.pages.upload.archives import Member
 from dashboard.pages.upload.files import Named, Room, preview
 from tests.dashboard.marking import (
     WORD,

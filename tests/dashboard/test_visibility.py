@@ -79,6 +79,7 @@ OF_A_LAB = {
     "audit-log",
 } | {
     *("webhooks", "own-tools", "declare-tool", "new-host", "new-study"),
+    "demand-second-factor",
 }
 POSTED = {"status": "confirmed", "note": "seen", "role": "admin"} | {
     "host": "alpha",

@@ -13,6 +13,7 @@ from lab.images import (
     own_sources,
     write_disk,
     write_job,
+    write_raw,
 )
 
 
@@ -73,6 +74,16 @@ def test_a_job_is_a_tar_of_whole_sectors(tmp_path):
     assert disk.stat().st_size % 512 == 0
     with tarfile.open(disk) as archive:
         assert archive.getnames() == ["start", "token", "virtlab-agent.pyz"]
+
+
+def test_a_raw_disk_is_a_whole_file_system_made_anew(tmp_path):
+    path = write_raw(tmp_path / "raw" / "qemu.img")
+    path.write_bytes(b"spoilt")
+
+    assert write_raw(path).stat().st_size == images.RAW_MIB * 1024 * 1024
+    # All of it is on the disk, and what stands there is ext4 (its magic number).
+    assert path.stat().st_blocks * 512 >= path.stat().st_size
+    assert path.read_bytes()[1080:1082] == b"\x53\xef"
 
 
 def test_a_token_can_be_read_by_nobody_else(tmp_path):

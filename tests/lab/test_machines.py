@@ -1,4 +1,5 @@
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -35,6 +36,14 @@ def test_a_plain_machine_emulates_its_processor_and_writes_to_no_image():
     assert "root=/dev/vda" in after(argv, "-append")
 
 
+def test_what_is_measured_as_a_disk_is_raw_and_past_this_machines_cache():
+    argv = qemu(replace(PLAIN, raw="raw.img"))
+
+    (*others, raw) = [each for each in argv if each.startswith("file=")]
+    assert raw == "file=raw.img,if=virtio,format=raw,cache=none"
+    assert len(others) == 2
+
+
 def test_a_xen_machine_boots_xen_with_dom0_as_its_module():
     argv = qemu(Machine(kernel="k", initrd="i", disks=("root.img",), xen="xen"))
 
@@ -45,7 +54,7 @@ def test_a_xen_machine_boots_xen_with_dom0_as_its_module():
 
 
 def test_a_liar_counts_instructions():
-    more = ("-icount", "shift=4,sleep=on")
+    more = ("-icount", "shift=6,sleep=on")
 
     assert qemu(Machine(kernel="k", initrd="i", disks=(), more=more))[-2:] == [*more]
 
@@ -64,7 +73,8 @@ def test_a_folder_may_have_a_strange_name():
 
 DESK = Enrolment("http://10.0.2.2:1", "tcp://10.0.2.2:2", "study", "machine")
 COMMAND = ["run", "sysbench", "--option", "layers=qemu-tcg > kvm"]
-GUEST = measuring("qemu", Place("10.0.2.15", "10.0.2.2"), DESK, [COMMAND])
+HERE = Place("10.0.2.15", "10.0.2.2", "/dev/vdc")
+GUEST = measuring("qemu", HERE, DESK, [COMMAND])
 NATIVE = measuring("native", Place(), DESK, [COMMAND])
 INNER = Machine(kernel="vmlinuz", initrd="initrd", disks=("/dev/vdc", "kvm.tar"))
 SCRIPTS = {
@@ -94,6 +104,13 @@ def test_a_guest_sets_its_clock_and_this_machine_keeps_its_own():
     assert "clock.py set" in GUEST
     assert "clock.py set" not in NATIVE
     assert "ip addr" not in NATIVE
+
+
+def test_a_guest_has_its_raw_disk_where_this_machine_has_a_folder():
+    assert "mount /dev/vdc disk" in GUEST
+    assert "mkdir -p disk" in NATIVE
+    assert "mount" not in NATIVE
+    assert "vdev=xvdc, access=rw" in xen_guest("xen-pv", "pv")
 
 
 def test_the_token_stands_in_no_script():

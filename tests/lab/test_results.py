@@ -5,7 +5,7 @@ import pytest
 from lab.boots import KVM, LIAR, NATIVE, NSPAWN, TRIO, Visit
 from lab.errors import LabError
 from lab.processes import ClockCheck, ConsoleReport
-from lab.results import Found, await_read, found_of, problems, table
+from lab.results import Found, await_read, found_of, problems, said_of, table
 
 
 class Server:
@@ -85,6 +85,51 @@ def test_it_waits_until_all_is_read_and_every_clock_is_judged(monkeypatch):
         await_read(Server(waiting=1), "lab")
     with pytest.raises(LabError):
         await_read(Server(cells=[cell(1, "")]), "lab")
+
+
+def test_it_waits_as_long_as_the_server_goes_on(monkeypatch):
+    """A busy machine reads late, and still reads."""
+    monkeypatch.setattr("lab.results.READ_S", 0.8)
+    server = Server(waiting=4)
+
+    def go_on(path):
+        server.waiting -= 1
+        return {"outbox": {"waiting": server.waiting}}
+
+    server.get = go_on
+
+    await_read(server, "lab")  # four looks, half a second each
+
+    assert server.waiting == 0
+
+
+def row(component, verdict, state="paired", value=1.0, tool="virtlab-memory"):
+    return {
+        "component": component,
+        "verdict": verdict,
+        "state": state,
+        "value": value,
+        "tool": tool,
+    }
+
+
+def test_it_counts_single_figures_and_the_verdicts_of_each_component():
+    server = Server()
+    server.lists["comparisons/"] = [
+        row("memory", "baseline", "native"),
+        row("memory", "baseline", "native", value=None),
+        row("memory", "slower"),
+        row("memory", "not_assessed"),
+        row("CPU", "equivalent", tool="virtlab-system"),
+        row("CPU", "undetermined"),
+        row("application", "not_assessed", "no_speed"),
+    ]
+
+    said = said_of(server, "lab")
+
+    assert (said.single, said.native) == (1, 2)
+    assert said.verdicts == {"CPU": (0, 1), "memory": (1, 2), "system": (1, 1)}
+    assert said.lines()[0].endswith("1 of 2 cells have a single figure (50%)")
 
 
 (CONTAINER,), (NESTED,), (LYING,) = (boot.systems for boot in (NSPAWN, KVM, LIAR))

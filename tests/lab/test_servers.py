@@ -6,7 +6,7 @@ import pytest
 
 from lab import servers
 from lab.errors import LabError
-from lab.servers import Server, create_study, lab_folder, server_of
+from lab.servers import Server, create_study, lab_folder, machine_name, server_of
 
 
 def test_a_virtlab_that_does_not_start_is_told_with_its_last_words(tmp_path):
@@ -38,6 +38,15 @@ def test_its_folder_may_be_another(tmp_path):
     assert lab_folder({}).parts[-2:] == ("var", "lab")
 
 
+def test_machines_are_told_apart_by_their_names(monkeypatch):
+    monkeypatch.setattr("platform.node", lambda: "Rack_3.example.org")
+
+    assert machine_name({}) == "lab-rack-3-example-org"
+    assert machine_name({"MACHINE": "athlon"}) == "athlon"
+    monkeypatch.setattr("platform.node", lambda: "")
+    assert machine_name({}) == "lab-machine"
+
+
 FACTS = {"platform": {"layers": ["kvm"]}}
 
 
@@ -57,4 +66,4 @@ def test_a_pass_into_a_study_that_is_there_is_refused(monkeypatch):
     server = Server("http://127.0.0.1:1", "vl_token", "vl_token")
 
     with pytest.raises(LabError, match="There is a study monday already"):
-        create_study(server, FACTS, "monday", "lab-machine")
+        create_study(server, FACTS, "monday", "lab-machine", "")

@@ -267,6 +267,6 @@ def asked(stack: Stack, path: str, *, secure: bool = True, token: str = "") -> A
 
 
 RESTORE = (
-    "pg_restore -U postgres --clean --if-exists --no-owner --role=virtlab"
+    "pg_restore -U postgres --clean --if-exists --no-owner --role=virtlab_owner"
     " --exit-on-error --single-transaction --dbname=virtlab"
 )

@@ -30,7 +30,10 @@ SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 LASTING = ("web", "worker", "sweeper", "postgres", "redis", "proxy")
 PRODUCT = ("web", "worker", "sweeper", "prepare", "reference")
-SECRETS = {"SECRET_KEY", "POSTGRES_PASSWORD", "DATABASE_PASSWORD"}
+SECRETS = {
+    *("SECRET_KEY", "POSTGRES_PASSWORD"),
+    *("DATABASE_PASSWORD", "OWNER_DATABASE_PASSWORD"),
+}
 GUNICORN = {option for setting in KNOWN_SETTINGS for option in setting.cli or ()}
 CELERY = {option for parameter in worker.params for option in parameter.opts}
 
@@ -227,23 +230,51 @@ def test_its_database_settings_are_the_ones_asserted_at_the_start():
     )
 
 
-def test_its_database_role_is_made_and_is_no_superuser(running: Services):
-    """The script of the image's first start, run against a real server."""
+@pytest.mark.parametrize("is_old", [False, True])
+def test_its_roles_are_made_and_only_one_owns_the_tables(running: Services, is_old):
+    """The script of the image's first start, run against a real server.
+
+    Run again where an older version made one role, it hands that one's tables over.
+    """
     postgres = running.postgres
     with postgres.connect("postgres", "postgres") as connection:
         connection.execute("drop database virtlab")
         connection.execute("drop role virtlab")
+        connection.execute("drop role virtlab_owner")
+        if is_old:
+            connection.execute("create role virtlab login password 'old'")
+            connection.execute("create database virtlab owner virtlab")
+    if is_old:
+        with psycopg.connect(
+            host=str(postgres.socket_folder), user="virtlab", password="old"
+        ) as connection:
+            connection.execute("create table kept as select 1 as one")
     environment = {
         "PATH": f"{postgres.bin}:{os.environ['PATH']}",
         "PGHOST": str(postgres.socket_folder),
         "PGPASSWORD": postgres.password("postgres"),
         "DATABASE_PASSWORD": "it's drawn",
+        "OWNER_DATABASE_PASSWORD": "drawn, too",
     }
 
     subprocess.run([ROOT / "compose/create-role.sh"], env=environment, check=True)
 
-    with psycopg.connect(
-        host=environment["PGHOST"], user="virtlab", password="it's drawn"
-    ) as connection:
-        query = "select rolsuper, rolcreatedb from pg_roles where rolname = 'virtlab'"
-        assert connection.execute(query).fetchone() == (False, False)
+    query = """
+        select rolsuper, rolcreatedb, rolbypassrls, (
+            select pg_get_userbyid(datdba) from pg_database where datname = 'virtlab'
+        ) from pg_roles where rolname = current_user
+    """
+    for user, password in [
+        ("virtlab", "it's drawn"),
+        ("virtlab_owner", "drawn, too"),
+    ]:
+        with psycopg.connect(
+            host=environment["PGHOST"], user=user, password=password, dbname="virtlab"
+        ) as connection:
+            assert connection.execute(query).fetchone() == (
+                *(False, False, False),
+                "virtlab_owner",
+            )
+            if is_old:
+                owner = "select tableowner from pg_tables where tablename = 'kept'"
+                assert connection.execute(owner).fetchone() == ("virtlab_owner",)

@@ -63,14 +63,38 @@ def test_its_environment_leads_to_both_servers(shared):
     assert len(environment["SECRET_KEY"]) >= 50
 
 
-def test_its_application_role_may_make_databases_but_is_no_superuser(shared):
-    with shared.postgres.connect() as connection:
+@pytest.mark.parametrize("user", ["virtlab", "virtlab_owner"])
+def test_its_roles_are_no_superusers_make_no_databases_and_pass_no_policy(shared, user):
+    with shared.postgres.connect(user) as connection:
         row = connection.execute(
-            "select rolsuper, rolcreaterole, rolcreatedb from pg_roles"
+            "select rolsuper, rolcreaterole, rolcreatedb, rolbypassrls from pg_roles"
             " where rolname = current_user"
         ).fetchone()
 
-    assert row == (False, False, True)
+    assert row == (False, False, False, False)
+
+
+def test_its_application_role_owns_nothing(shared):
+    refused = pytest.raises(psycopg.errors.InsufficientPrivilege)
+    with shared.postgres.connect("virtlab") as connection, refused:
+        connection.execute("create table mine as select 1 as one")
+
+
+def test_what_one_role_owned_before_there_were_two_is_handed_over(var):
+    with embedded.services(var) as running:
+        with running.postgres.connect("postgres") as connection:
+            connection.execute("grant create on schema public to virtlab")
+            connection.execute("alter database virtlab owner to virtlab")
+        with running.postgres.connect("virtlab") as connection:
+            connection.execute("create table kept as select 1 as one")
+
+    with embedded.services(var) as running, running.postgres.connect() as connection:
+        owners = connection.execute(
+            "select tableowner, (select pg_get_userbyid(datdba) from pg_database"
+            " where datname = 'virtlab') from pg_tables where tablename = 'kept'"
+        ).fetchone()
+        assert owners == ("virtlab_owner", "virtlab_owner")
+        assert connection.execute("select one from kept").fetchone() == (1,)
 
 
 def test_it_lets_nobody_in_without_the_password(shared):

@@ -175,7 +175,9 @@ def build_machine(folder, *, user, is_fit, failed=()):
         f"    *--check) exit {0 if is_fit else 1} ;;\nesac",
     }
     if is_fit:
-        said |= {f"bin/{name}": "exit 0" for name in ("prometheus", "promtool", "sshd")}
+        there = ["prometheus", "promtool", "sshd", "wine"]
+        there += [f"{machine}-w64-mingw32-gcc" for machine in ("x86_64", "i686")]
+        said |= {f"bin/{name}": "exit 0" for name in there}
         said |= {"bin/mkdir": "exit 0"}
     for name, line in said.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -220,6 +222,9 @@ def test_the_build_machine_installs_the_lab_and_boots_a_guest(tmp_path):
         "apt-get openssh-server",
         "make test-probe",
         "apt-get --quiet",
+        "apt-get gcc-mingw-w64-i686-win32",
+        "make test-windows",
+        "apt-get --quiet",
         "apt-get qemu-system-x86",
         "make lab-short",
     ]
@@ -239,6 +244,7 @@ def test_a_build_machine_without_qemu_says_so_loudly(tmp_path):
     assert "make drill WAS NOT RUN" in done.stderr
     assert "make test-prometheus WAS NOT RUN" in done.stderr
     assert "make test-probe WAS NOT RUN" in done.stderr
+    assert "make test-windows WAS NOT RUN" in done.stderr
     assert "make lab-short WAS NOT RUN" in done.stderr
 
 

@@ -1,6 +1,6 @@
 """What is analysed: the factors of a set of systems, their responses, their scatter.
 
-The logarithm of an efficiency is ln(VM) - ln(native). Cells that were set against one
+The logarithm of an efficiency is ln(VM) - ln(native). Cells that were compared with one
 native cell share its error: it does not average out over them. With the variance of
 one run's logarithm as the unit, the covariance of the responses is::
 

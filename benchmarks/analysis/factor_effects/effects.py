@@ -185,7 +185,7 @@ def factor_effects(
     """Analyse one response of a set of systems; the order of systems does not matter.
 
     Natural logarithms throughout: an effect of ln 2 is a factor of 2. Where days are
-    apart repeated runs say nothing of what a day moves.
+    apart repeated runs say nothing about what a day moves.
     """
     systems = [observation.levels for observation in observations]
     factors = factors_of(systems)

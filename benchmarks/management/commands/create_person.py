@@ -9,9 +9,12 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from benchmarks.errors import PlaceError
 from benchmarks.labs.people import place_person
+from benchmarks.labs.sign_ins import keep_address
 from benchmarks.management.commands.create_token import find_lab
 from benchmarks.models import Membership
+from benchmarks.together.letters import is_address
 
 
 def checked_name(name: str) -> str:
@@ -37,11 +40,21 @@ class Command(BaseCommand):
             default=Membership.Role.VIEWER.value,
             help="viewer unless given",
         )
+        parser.add_argument(
+            "--email", default="", help="an address that you know to be theirs"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         lab, name = find_lab(options["lab"]), checked_name(options["name"])
-        role = options["role"]
+        role, email = options["role"], options["email"]
+        if email and not is_address(email):
+            raise CommandError(f"{email!r} is no e-mail address.")
         password = place_person(lab=lab, username=name, role=role)
+        if email:
+            try:
+                keep_address(User.objects.get(username=name), email)
+            except PlaceError as error:
+                raise CommandError(str(error)) from None
         self.stderr.write(f"{name} is {role} of {lab}.")
         if password:
             self.stdout.write(password)

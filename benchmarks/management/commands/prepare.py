@@ -13,18 +13,29 @@ from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
 from benchmarks.labs.installation import FirstSecrets, install
+from benchmarks.row_security import as_owner, secure
 from benchmarks.unattended import attempts
+from benchmarks.unattended.holding import held
 from benchmarks.uploads.efficiencies import renew_efficiencies
 from benchmarks.uploads.processing import retry_after_upgrade
 
 
 class Command(BaseCommand):
-    """Migrates, collects static files, makes the first lab and its secrets."""
+    """Migrates, lays down who sees which rows, collects static files, makes the first
+    lab and its secrets."""
 
     help = __doc__
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self._migrate()
+        # Machines that start at once prepare their database one after the other. Each
+        # role has a session of its own, and a lock goes with its session.
+        with as_owner(), held("prepare", wait=True):
+            self._migrate()
+            secure()
+        with held("prepare", wait=True):
+            self._furnish()
+
+    def _furnish(self) -> None:
         self._collect_static()
         # Secrets that could not be written down are secrets nobody knows: the files
         # come before the commit.

@@ -1,6 +1,10 @@
-"""`manage.py sweep`: outbox, rereads, checks, news, energy, plans, publishing."""
+"""`manage.py sweep`: outbox, rereads, checks, news, mail, energy, plans, publishing.
+
+Of several, on whatever machines, one does it; the others wait until it is gone.
+"""
 
 import logging
+import os
 import select
 import signal
 import socket
@@ -20,11 +24,20 @@ from benchmarks.monitoring.counters import SWEEP_SECONDS
 from benchmarks.monitoring.tracing import new_id, traced
 from benchmarks.plans import progress
 from benchmarks.power import integration
-from benchmarks.studies import checking
+from benchmarks.studies import checking, data_versions
+from benchmarks.studies.rollups import Renewal
 from benchmarks.together import events
+from benchmarks.unattended.holding import held, take
 from benchmarks.uploads import processing, rereading
 
 logger = logging.getLogger(__name__)
+SWEEPER = "sweeper"
+# As workers: what the sweeper has in hand, no worker can take.
+NICENESS = 5
+# So long work is left to a worker that was woken and may be at it.
+WOKEN_S = 10.0
+# Flags are to be current soon after an upload; at rest nobody waits for a look.
+SOON_S = 0.2
 
 
 class Command(BaseCommand):
@@ -33,32 +46,59 @@ class Command(BaseCommand):
     help = __doc__
     tidy = Hourly()
     memory = Memory()
+    is_leading: bool | None = None
+    renew_rollups = Renewal()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--every", type=float, default=1.0, help="seconds")
         parser.add_argument(
-            "--older-than", type=float, default=2.0, help="leave younger work alone (s)"
+            "--older-than", type=float, default=4.0, help="leave younger work alone (s)"
         )
         parser.add_argument("--once", action="store_true", help="one look, then end")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["once"]:
-            self._look(options["older_than"])
+            with held(SWEEPER) as is_mine:
+                if is_mine:
+                    self._look(options["older_than"], options["every"])
+                else:
+                    self.stdout.write("Another sweeper works: nothing to do here.")
             return
         if settings.METRICS_PORT:
             exposition.serve(settings.METRICS_PORT)
+        # Whoever uploads, and reads pages, comes first.
+        os.nice(NICENESS)
         with stop_signals() as stopped:
             while True:
                 with traced(new_id("sweep-")):
-                    is_busy = self._look(options["older_than"])
+                    pause_s = options["every"]
+                    if self._leads():
+                        older_than_s = options["older_than"]
+                        if tasks.is_worker_woken():
+                            # Where much waits it takes its time; both would be slower.
+                            older_than_s = max(older_than_s, WOKEN_S)
+                        pause_s = self._look(older_than_s, options["every"])
                 self.memory.give_back()
-                pause_s = 0 if is_busy else options["every"]
                 if select.select([stopped], [], [], pause_s)[0]:
                     return
 
-    def _look(self, older_than_s: float) -> bool:
-        """Do what there is; return whether there is more to be done at once."""
+    def _leads(self) -> bool:
+        """Return whether this is the sweeper that works."""
+        try:
+            leads = take(SWEEPER)
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("The database does not answer: %s", error)
+            connection.close()
+            return False
+        if leads != self.is_leading:
+            logger.info("This sweeper works" if leads else "Another sweeper works")
+        self.is_leading = leads
+        return leads
+
+    def _look(self, older_than_s: float, every_s: float) -> float:
+        """Do what there is; return after how many seconds to look again."""
         finished = reread = 0
+        is_soon_due = False
         try:
             with _logged("The outbox"):
                 finished = processing.drain(older_than_s=older_than_s)
@@ -66,10 +106,13 @@ class Command(BaseCommand):
                 reread = rereading.proceed()
             with _logged("Checking"):
                 checking.check_due_studies()
+                is_soon_due = checking.is_soon_due()
             with _logged("Telling"):
                 events.tell_due_news()
             with _logged("Webhooks"):
                 tasks.send_to_webhooks()
+            with _logged("Letters"):
+                tasks.send_to_letters()
             with _logged("Integrating power"):
                 integration.integrate_due()
             with _logged("Proceeding with plans"):
@@ -77,16 +120,22 @@ class Command(BaseCommand):
             with _logged("Tidying"):
                 if gone := {what: n for what, n in self.tidy().items() if n}:
                     logger.info("Deleted what was over: %s", gone)
+            with _logged("Notes of changes"):
+                data_versions.gather_notes()
+            with _logged("Counting"):
+                self.renew_rollups()
             with _logged("Publishing"):
                 tasks.send_forgotten_publishing_jobs()
         except (OperationalError, InterfaceError) as error:
             logger.warning("The database does not answer: %s", error)
             # A broken connection would fail every later look.
             connection.close()
-            return False
+            return every_s
         if finished:
             logger.info("Finished %s runs that nobody was woken for", finished)
-        return reread > 0
+        if reread:
+            return 0.0
+        return min(SOON_S, every_s) if is_soon_due else every_s
 
 
 @contextmanager

@@ -58,7 +58,7 @@ class Ratio:
 
 @rule(
     "baselines-disagree",
-    "Two native baselines that disagree",
+    "Conflicting native baselines",
     "impossible",
     looks_beside=True,
 )
@@ -229,10 +229,10 @@ def faster_than_native(study: StudyFacts) -> Iterator[Doubt]:
     looks_beside=True,
 )
 def baseline_too_slow(study: StudyFacts) -> Iterator[Doubt]:
-    """At least four guests are set against one native cell, three of four of them beat
-    it, and their median lies more than 5 % above it: by 4 times the larger of their own
-    spread, the standard error of the native cell (a third of its kind's noise for a
-    single value) and 1 %.
+    """At least four guests are compared with one native cell, three of four of them
+    beat it, and their median lies more than 5 % above it: by 4 times the larger of
+    their own spread, the standard error of the native cell (a third of its kind's
+    noise for a single value) and 1 %.
 
     Why: one guest may be lucky. If all are ahead by the same amount, the native value
     is the one that is wrong. In the LMU study of ESXi all four 64-bit Linux guests send
@@ -262,7 +262,7 @@ def baseline_too_slow(study: StudyFacts) -> Iterator[Doubt]:
             continue
         yield about_cells(
             Sentence(
-                "{n} guests are set against {native} ({mean:g} {unit}), and in the "
+                "{n} guests are compared with {native} ({mean:g} {unit}), and in the "
                 "median they beat it by {ahead:.1%}.",
                 n=len(members),
                 native=native.name,

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Final
 
+from benchmarks.platforms import BENEATH, shows_hypervisor_beneath
 from benchmarks.plausibility.facts import Id, RunFact, StudyFacts
 from benchmarks.plausibility.findings import Doubt, rule, subjects
 from benchmarks.sentences import counted
-
-FACT: Final = "virtualization-based security"
-"""What agents state of Windows (docs/agents.md)."""
-RUNNING: Final = "running"
 
 
 @rule("native-above-hypervisor", "A native Windows above a hypervisor", "check")
@@ -26,11 +22,11 @@ def native_above_hypervisor(study: StudyFacts) -> Iterator[Doubt]:
 
     What to do: turn VBS off (and the role, or `bcdedit /set hypervisorlaunchtype off`),
     boot, and measure the baseline again; or dismiss the flag where a Windows as it is
-    delivered is what guests are to be set against.
+    delivered is what guests are to be compared with.
     """
     beneath: dict[Id, list[RunFact]] = defaultdict(list)
     for run in study.runs:
-        if run.is_native and str(run.facts.get(FACT, "")).startswith(RUNNING):
+        if run.is_native and shows_hypervisor_beneath(run.facts):
             beneath[run.system].append(run)
     for system, runs in beneath.items():
         yield Doubt(
@@ -40,7 +36,7 @@ def native_above_hypervisor(study: StudyFacts) -> Iterator[Doubt]:
                 "{where} is called native, and Windows ran above its hypervisor (VBS: "
                 "{state}) in {n} runs.",
                 where=runs[0].where,
-                state=str(runs[0].facts[FACT]),
+                state=str(runs[0].facts[BENEATH]),
                 n=len(runs),
             ),
             subjects("run", (run.id for run in runs)),

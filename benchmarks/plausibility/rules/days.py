@@ -44,12 +44,12 @@ TWIN_SLOWER = template(
 )
 OWN = template(
     "{system} was {off:.1%} faster in session {name} than in {other}, in {cases} cases "
-    "alike: the machine changed between them, and what it is set against depends on "
+    "alike: the machine changed between them, and what it is compared with depends on "
     "the day."
 )
 OWN_SLOWER = template(
     "{system} was {off:.1%} slower in session {name} than in {other}, in {cases} cases "
-    "alike: the machine changed between them, and what it is set against depends on "
+    "alike: the machine changed between them, and what it is compared with depends on "
     "the day."
 )
 

@@ -50,11 +50,11 @@ def pasted_values(study: StudyFacts) -> Iterator[Doubt]:
     The chance that two readings are equal is their rounding step over 2 sqrt(pi)
     standard deviations (two normal readings on one grid), a half of the noise of their
     kind being taken as the least possible; runs must be equal one by one. Readings that
-    12 systems share, or that stand in several cases of one system, are limits and no
+    12 systems share, or that are in several cases of one system, are limits and no
     copies. The same machine without a hypervisor in two studies is a check: the
     studies share one measurement.
 
-    Why: equal digits are a copy. 27 values of VMs in parallel stand in both LMU
+    Why: equal digits are a copy. 27 values of VMs in parallel are in both LMU
     studies, one of ESXi and one of Xen; in the study of Xen two virtualizations of
     64-bit Linux show the same four disk throughputs.
 
@@ -140,7 +140,7 @@ def pasted_cases(study: StudyFacts) -> Iterator[Doubt]:
         )
 
 
-@rule("pasted-runs", "Some runs of a cell stand in another one", "impossible")
+@rule("pasted-runs", "Some runs of a cell are also in another one", "impossible")
 def pasted_runs(study: StudyFacts) -> Iterator[Doubt]:
     """Some runs of a cell read, to the last digit, what runs of another one do: the
     same case on another system, or another case of the same tool and metric on the same

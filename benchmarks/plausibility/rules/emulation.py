@@ -1,4 +1,4 @@
-"""Systems that are as slow as an imitated processor, whatever they are called."""
+"""Systems that are as slow as an emulated processor, whatever they are called."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Speed:
 
 @rule(
     "emulation-speed",
-    "As slow as an imitated processor",
+    "As slow as an emulated processor",
     "implausible",
     looks_beside=True,
 )
@@ -74,9 +74,9 @@ def emulation_speed(study: StudyFacts) -> Iterator[Doubt]:
     below a hundredth of native, or whose cases all come within 10 % of the factor
     between two units: `unit-slip` looks at those.
 
-    Why: QEMU falls back to imitating the processor (TCG) where /dev/kvm is missing, may
+    Why: QEMU falls back to emulating the processor (TCG) where /dev/kvm is missing, may
     not be opened, or nested virtualization is off, and says so in one line. CPU cases
-    on an imitated processor reach 0.03 to 0.3 of native. Of 42 systems of eight studies
+    on an emulated processor reach 0.03 to 0.3 of native. Of 42 systems of eight studies
     on the processor itself the slowest reaches 0.45, the next 0.61; half way between,
     on a log scale, is a third.
 
@@ -91,7 +91,7 @@ def emulation_speed(study: StudyFacts) -> Iterator[Doubt]:
         why: str = Sentence(
             "{system} computes at {typical:.3g} of native ({slowest:.3g} to "
             "{fastest:.3g} in {n} cases): as slowly as a processor that a program "
-            "imitates (QEMU TCG), and no guest on the processor itself.",
+            "emulates (QEMU TCG), and no guest on the processor itself.",
             system=cell.where,
             typical=median(ratios),
             slowest=ratios[0],

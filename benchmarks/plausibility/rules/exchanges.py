@@ -111,7 +111,7 @@ def rate_as_time(study: StudyFacts) -> Iterator[Doubt]:
     the system's other cases too, where it has some, unless the row is a factor 1,600
     off). Where the row says nothing, the other cases and systems of the tool and metric
     do: four cases at least, whose own distance from what they predict is an eighth of
-    this one's at most; cases of emulated systems are set against other emulated ones.
+    this one's at most; cases of emulated systems are compared with other emulated ones.
     What comes nearer to a factor of `unit-slip` is left to that rule.
     So is a value whose digits tell: it has more decimals than any other reading of its
     tool and metric, and more digits than these or than their fixed decimals leave it,
@@ -300,19 +300,19 @@ def _expected(cell: CellFact, row: list[CellFact]) -> float | None:
 )
 def exchanged_values(study: StudyFacts) -> Iterator[Doubt]:
     """In some cases of a tool and metric two systems of one host read what the other
-    one should, though they lie clearly apart: set against the other systems here, each
-    comes within a quarter of their distance to where the other one lies in all other
-    cases (three at least), and both are off from their own place by 4 standard
+    one should, though they lie clearly apart: compared with the other systems here,
+    each comes within a quarter of their distance to where the other one lies in all
+    other cases (three at least), and both are off from their own place by 4 standard
     deviations of how far such cases lie from theirs, and by 10 % at least. So are two
     cases on one system that read what the other one should.
     Beside one or two systems it takes five cases: two of them lie where the other one
     should, by how the systems lie in all others (three at least; a quarter, and 4
     standard deviations, as above).
-    Two guests that are set against native machines which lie apart (of two guest OSs,
+    Two guests that are compared with native machines which lie apart (of two guest OSs,
     or bits) look exchanged in a case where one beats its own and the other stays
     behind by nearly that distance (a quarter of it), and neither would once the two
-    are put back. A native machine that another study measured under the same OS is set
-    against itself there.
+    are put back. A native machine that another study measured under the same OS is
+    compared with itself there.
     Where all cases of a test may be exchanged, the component's other tests (CPU and
     memory are one) say how two systems lie: three cases at least, the same one ahead
     in all of them, by 10 % in the median and 2 standard deviations of how these differ.
@@ -493,7 +493,7 @@ def _far_from_native(
         if native is None or not native.is_native or not usable:
             continue
         twin = twins.get(native.id)
-        # A native cell that is off itself says nothing of its guests.
+        # A native cell that is off itself says nothing about its guests.
         if twin and abs(_times_faster(native, twin)) >= APART:
             native = twin
         alone = cell.scenario == "single" and min(cell.mean, native.mean) > 0

@@ -22,6 +22,7 @@ from 0.001 to 100,000 ms, the nearest one each, and prints the centre of the buc
 its percentile falls into (src/sb_histogram.c: ``floor(... + 0.5)``; OPER_LOG_* in
 src/sb_logger.c). So a p95 may exceed the exact max by half a bucket: 0.9 %."""
 RELATIONS: Final[Mapping[str, Sentence]] = {
+    # Translators: stated = 5, but 6 follows from the other numbers.
     "=": Sentence("but"),
     "<=": Sentence("but at most"),
     ">=": Sentence("but at least"),

@@ -15,7 +15,7 @@ from benchmarks.sentences import counted
 SAID_ONLY: Final = frozenset({"time_server", "not_measured", "unknown_test"})
 
 
-@rule("tool-mark", "A doubt of the tool's parser", "implausible")
+@rule("tool-mark", "A warning from the tool's parser", "implausible")
 def tool_mark(study: StudyFacts) -> Iterator[Doubt]:
     """The parser that read a run's raw output marked it: an output cut short, errors
     that the tool reported, a confidence that it did not reach, readings left out.

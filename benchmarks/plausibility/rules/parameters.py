@@ -32,7 +32,7 @@ def parameters_differ(study: StudyFacts) -> Iterator[Doubt]:
     it was does not count, nor do cases that several systems have in the same variant.
     All cases of a system that differ in the same way are one flag.
 
-    Why: they stand in two rows of the comparison, or are compared by hand although they
+    Why: they are two rows of the comparison, or are compared by hand although they
     measure two things. The UOC study ran b_eff_io with T=600, MT=4096 on disks and with
     T=200, MT=2048 on flash memory.
 
@@ -159,7 +159,7 @@ def length_differs(study: StudyFacts) -> Iterator[Doubt]:
         )
 
 
-@rule("iterations-as-runs", "Iterations that may pass for runs", "check")
+@rule("iterations-as-runs", "Iterations that may have been counted as runs", "check")
 def iterations_as_runs(study: StudyFacts) -> Iterator[Doubt]:
     """A cell has exactly as many runs as its case has iterations (parameters
     ``iterations``, ``repetitions``, ``runs``, ``loops`` or ``passes``), at least two.
@@ -170,7 +170,7 @@ def iterations_as_runs(study: StudyFacts) -> Iterator[Doubt]:
     with five iterations.
 
     What to do: upload the iterations as repetitions of one run, or confirm that the
-    tool was started anew each time.
+    tool was restarted each time.
     """
     members: dict[object, list[CellFact]] = defaultdict(list)
     for cell in study.cells:

@@ -1,4 +1,4 @@
-"""A co-run and the single run that it is set against."""
+"""A co-run and the single run that it is compared with."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ CLEARLY: Final = 5e-3
 Slots = Mapping[str, CellFact]
 
 
-@rule("slots-do-not-add-up", "A sum or mean that its parts do not give", "impossible")
+@rule("slots-do-not-add-up", "A total that does not match its parts", "impossible")
 def slots_do_not_add_up(study: StudyFacts) -> Iterator[Doubt]:
     """A printed sum or mean of the slots of a co-run differs from what the slots give
     by more than their rounding and 0.05 %. Rounding k parts and their sum moves it by

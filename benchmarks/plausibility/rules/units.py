@@ -56,7 +56,7 @@ OTHERS: Final = 4
 """Fewer cells than these do not say how far such cases lie from each other."""
 
 
-@rule("unit-slip", "A value in another unit than its siblings", "impossible")
+@rule("unit-slip", "Suspected unit error", "impossible")
 def unit_slip(study: StudyFacts) -> Iterator[Doubt]:
     """A value that is off by a power of 10 (of data and their rates by one of 1024, or
     by 8, too; of times by 60 or 3600): from the other runs of its cell; from what the
@@ -72,7 +72,7 @@ def unit_slip(study: StudyFacts) -> Iterator[Doubt]:
     A value with more decimals than any other reading of its tool and metric, which has
     as few as they have once it is multiplied by a factor, is flagged where it is off by
     that, a factor 5 at least, however well such cases predict each other. So is a guest
-    set against its own native machine (CPU and memory, or where it is twice as fast)
+    compared with its own native machine (CPU and memory, or where it is twice as fast)
     that is off from how two or more others of the case lie beside theirs.
     A whole system is flagged where it is off by such a factor from all others: by at
     least 40, or by 5 where a guest is more than twice as fast as its host. A single run
@@ -85,12 +85,12 @@ def unit_slip(study: StudyFacts) -> Iterator[Doubt]:
     test is off the same way, by at least half as much (as a log) and another factor; a
     minimum, maximum or percentile beside the other
     runs of its cell, for one slow request makes it, or throughout a system, for so do
-    its interrupts; a system that computes as slowly as an imitated processor
+    its interrupts; a system that computes as slowly as an emulated processor
     (`emulation-speed`); a reciprocal (`rate-as-time`; one that a slip explains as well
     is named beside it); how long a system takes to
     start, beside other systems; a system on an emulated processor beside a real one or
     one of other layers, for each instruction costs it another factor (only single cells
-    of it are set against those of other layers, where there are four cases or more).
+    of it are compared with those of other layers, where there are four cases or more).
 
     Why: kB for MB, bits for bytes, a lost decimal point. In the LMU study of ESXi the
     native RAM reads 3108035 MB/s; the study of Xen prints 3108.04 for the same machine.

@@ -169,17 +169,15 @@ def _compared(
     flags = ""
     if flagged:
         flags = ngettext(
-            "%(n)s result is not assessed, for a plausibility rule doubts it or its "
-            "baseline.",
-            "%(n)s results are not assessed, for a plausibility rule doubts them or "
-            "their baselines.",
+            "%(n)s result is not assessed: it or its baseline is flagged.",
+            "%(n)s results are not assessed: they or their baselines are flagged.",
             flagged,
         ) % {"n": flagged}
     return (
         told % {"against": source.against.rpartition(", ")[2] or source.against},
         intervals,
         _verdict_rule(study, source) if kinds else "",
-        flags or _("No open plausibility flag stands against these results."),
+        flags or _("No plausibility flag is open on these results."),
     )
 
 
@@ -208,7 +206,7 @@ def _verdict_rule(study: Study, source: Source) -> str:
     )
     if source.tested > 1:
         text += " " + _(
-            "Verdicts are corrected for the %(n)s cells tested together "
+            "Verdicts are corrected for the %(n)s results tested together "
             "(Benjamini-Hochberg, 5 %%)."
         )
     return text % words

@@ -138,9 +138,9 @@ def _about(study: Study, detail: StudyDetail) -> Section:
     texts.append(
         _(
             "Read it in this order: the profile states the cost of each system, the "
-            "findings what may be concluded, the matrix has every cell, and the flags "
-            "name the doubtful numbers. A number without an interval comes from a "
-            "single run: how much a second run would differ is unknown."
+            "findings what may be concluded, the matrix has every result, and the "
+            "flags name the doubtful numbers. A number without an interval comes from "
+            "a single run: how much a second run would differ is unknown."
         )
     )
     factors = [[name, fact_text(levels)] for name, levels in study.factors.items()]

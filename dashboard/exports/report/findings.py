@@ -41,7 +41,7 @@ def findings(
         if row.shown.judgement and (row.shown.ratio or row.shown.ratio_range)
     ]
     if not judgements:
-        return Section("findings", _("Findings"), (_("No cell has a ratio yet."),))
+        return Section("findings", _("Findings"), (_("No result has a ratio yet."),))
     counts = Counter(judgement.verdict for judgement in judgements)
     by_verdict = (
         f"{name} {counts[verdict]}"
@@ -49,10 +49,10 @@ def findings(
         if counts[verdict]
     )
     words = {"n": len(judgements), "counts": ", ".join(by_verdict)}
-    texts = [_("Of %(n)s cells with a ratio: %(counts)s.") % words]
+    texts = [_("Of %(n)s results with a ratio: %(counts)s.") % words]
     if tested:
         corrected = _(
-            "Verdicts are corrected for %(tested)s cells that were tested together "
+            "Verdicts are corrected for %(tested)s results that were tested together "
             "(Benjamini-Hochberg, 5 %%)."
         )
         texts.append(corrected % {"tested": tested})
@@ -72,12 +72,12 @@ def findings(
     )
     tables = []
     if reasons:
-        title = _("Why cells are not assessed; one may have several reasons")
+        title = _("Why results are not assessed; one may have several reasons")
         lines = [(reason, str(count)) for reason, count in reasons.most_common(REASONS)]
-        columns = (_("Reason"), _("Cells"))
+        columns = (_("Reason"), _("Results"))
         tables.append(plain_table(title, columns, lines, numbers_from=1))
     if losses := tuple(_loss_lines(rows, names)):
-        head = _("System"), _("Case"), _("Ratio"), _("Verdict")
+        head = _("System"), _("Benchmark"), _("Ratio"), _("Verdict")
         title = _("The largest losses, %(n)s of each component or scenario")
         line = Line(tuple(Entry(word, is_number=word == head[2]) for word in head))
         weights = (5, 6, 1, 3)
@@ -160,7 +160,7 @@ def _verdict(judgement: Judgement | None) -> str:
     if judgement is None:
         return ""
     interval = verdicts.interval_text(judgement)
-    doubt = _("doubted by a flag") if verdicts.is_flagged(judgement) else ""
+    doubt = _("flagged") if verdicts.is_flagged(judgement) else ""
     weak = _("weak evidence") if judgement.is_weak and judgement.is_assessed else ""
     text = "; ".join(filter(None, (verdicts.scoped_verdict(judgement), weak, doubt)))
     return f"{interval}: {text}" if interval else text
@@ -172,7 +172,7 @@ def flags_section(flags: Iterable[Flag]) -> Section:
         flags, key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk)
     )
     if not ranked:
-        return Section("flags", _("Flags"), (_("Nothing was found doubtful."),))
+        return Section("flags", _("Flags"), (_("Nothing was flagged."),))
     counts = Counter(flag.status for flag in ranked)
     by_status = ", ".join(
         f"{states.flag_status_name(status)} {counts[status]}"
@@ -197,5 +197,5 @@ def flags_section(flags: Iterable[Flag]) -> Section:
             )
         )
     head = (_("Rule"), _("Severity"), _("Finding"), _("Decision"))
-    table = plain_table(_("Doubtful numbers"), head, rows, weights=(3, 2, 10, 3))
+    table = plain_table(_("Flagged numbers"), head, rows, weights=(3, 2, 10, 3))
     return Section("flags", _("Flags"), tuple(texts), (table,))

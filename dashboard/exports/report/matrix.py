@@ -39,7 +39,7 @@ MOST_CELLS = 3_000
 def matrix(rows: Sequence[ComparisonRow]) -> Iterator[Section]:
     """Return all cells, a section a scenario, as many systems a table as fit a page."""
     if len(rows) > MOST_CELLS:
-        text = _("%(n)s cells are too many for paper: export them as CSV.")
+        text = _("%(n)s results are too many for paper: export them as CSV.")
         text %= {"n": f"{len(rows):,}"}
         yield Section("matrix-1", _("The matrix"), (text,))
         return
@@ -48,7 +48,7 @@ def matrix(rows: Sequence[ComparisonRow]) -> Iterator[Section]:
             "Ratios to the baseline of the same case: 1 is its speed, more is better. "
             "Below a ratio its 95 % interval, or the value where there is none. Signs: "
             "▼ slower, ▲ faster, = equivalent, ? undetermined, * weak evidence, ⚑ "
-            "doubted by a flag; a ratio without a sign is not assessed."
+            "flagged; a ratio without a sign is not assessed."
         )
     ]
     scenarios = sorted({row.scenario for row in rows}, key=lambda x: rank(SCENARIOS, x))

@@ -28,11 +28,11 @@ EVERYWHERE: Final[tuple[Text, ...]] = (
         "called relative."
     ),
     gettext_lazy(
-        "Before a cell gets a single figure its runs are looked at in their order: for "
-        "bimodal runs (two speeds; from 5 runs on, at 1 %% false alarms), for patterns "
-        "and drifts in time (from 8 runs on, by permutation, 1 %%) and for a first run "
-        "unlike the others. A cell that fails is shown as what it is and gets no mean. "
-        "Outliers are labelled and never left out."
+        "Before a result gets a single figure its runs are looked at in their order: "
+        "for bimodal runs (two speeds; from 5 runs on, at 1 %% false alarms), for "
+        "patterns and drifts in time (from 8 runs on, by permutation, 1 %%) and for a "
+        "first run unlike the others. A result that fails is shown as what it is and "
+        "gets no mean. Outliers are labelled and never left out."
     ),
     gettext_lazy(
         "The 95 %% interval is made on the log scale from n, mean and variance of both "
@@ -42,9 +42,9 @@ EVERYWHERE: Final[tuple[Text, ...]] = (
         "5 runs a side on a verdict is given."
     ),
     gettext_lazy(
-        "Runs of one sitting, a session, say nothing of another. Where both sides ran "
-        "in three sessions or more, each session gives one ratio and the interval is "
-        "theirs; of sessions that are not shared their means are compared. In one "
+        "Runs of one sitting, a session, say nothing about another. Where both sides "
+        "ran in three sessions or more, each session gives one ratio and the interval "
+        "is theirs; of sessions that are not shared their means are compared. In one "
         "shared session the verdict holds for it alone. Sides in sessions of their own "
         "that were never repeated are drawn hollow and get no verdict."
     ),
@@ -54,18 +54,19 @@ EVERYWHERE: Final[tuple[Text, ...]] = (
         "equivalent if wholly between them, else undetermined. A cell is not assessed, "
         "with its reason, where runs are too few, the baseline is missing, outdated, "
         "one of several or too noisy, the readings are bimodal, their order moves the "
-        "ratio, or a flag stands. Where every run of one side lies beyond every run of "
-        "the other by more than the margin, that is said all the same."
+        "ratio, or a flag is open. Where every run of one side lies beyond every run "
+        "of the other by more than the margin, that is said all the same."
     ),
     gettext_lazy(
-        "Across cases the mean is geometric, only over cases that all compared systems "
-        "have, and stands with its spread and its worst case. A flag never changes a "
-        "number: it keeps the verdict from its cells until a person has decided."
+        "Across cases the mean is geometric, only over benchmarks that all compared "
+        "systems have, and stands with its spread and its worst case. A flag never "
+        "changes a number: it keeps the verdict from its results until a person has "
+        "decided."
     ),
     gettext_lazy(
         "Whose clock timed a number is said in the table of benchmarks. A guest's "
         "clock that is more than 50 ms off, or drifts by more than 500 ppm during a "
-        "run, is suspect, and its cells are not assessed. What a tool printed is not "
+        "run, is suspect, and its results are not assessed. What a tool printed is not "
         "recomputed."
     ),
 )

@@ -71,7 +71,7 @@ def _tables(printed: PrintedTable) -> Iterator[Table]:
     for start in range(0, len(columns), COLUMNS):
         part = list(columns.items())[start : start + COLUMNS]
         keys = [column for column, _heading in part]
-        corner = _("System") if is_by_system else _("Case")
+        corner = _("System") if is_by_system else _("Benchmark")
         lines = []
         for row, label in rows.items():
             texts = [", ".join(numbers.get((row, column), ())) for column in keys]

@@ -99,7 +99,7 @@ def _contrasts(name: str, half_normal: HalfNormal, place: int) -> tuple[Figure, 
     """Return a half-normal plot and its table, which stands at ``place``."""
     caption = _(
         "%(component)s: half-normal plot of all contrasts. Chance alone would put all "
-        "of them on the slanted line; the upright lines are the margins of Lenth for "
+        "of them on the slanted line; the vertical lines are Lenth's margins for "
         "one contrast and for all together."
     ) % {"component": name}
     caption = f"{caption} {half_normal.note}".rstrip()

@@ -4,6 +4,10 @@
   const button = document.querySelector("[data-theme-toggle]");
   const NEXT = { auto: "dark", dark: "light", light: "auto" };
 
+  // A row of tabs that scrolls begins where the page's own tab is.
+  const tab = document.querySelector(".tabs [aria-current]");
+  if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 32;
+
   const label = () => {
     const name = button.dataset[`label${{ auto: "Auto", dark: "Dark", light: "Light" }[root.dataset.theme ?? "auto"]}`];
     button.setAttribute("aria-label", name);

@@ -27,6 +27,7 @@ KEYWORDS = {
     "gettext_lazy": None,
     "gettext_noop": None,
     "ngettext_lazy": (1, 2),
+    "pgettext_lazy": ((1, "c"), 2),
     # What the core, which knows no gettext, makes its sentences with.
     "Sentence": None,
     "template": None,

@@ -1,81 +1,42 @@
-"""Signing in, and a person's own account."""
+"""A person's own account: their labs, how they sign in, where they get mail."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.models import User
-from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
+from django.contrib.auth.views import PasswordChangeView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse, reverse_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from benchmarks.errors import TooFastError, TooManyAttemptsError
+from benchmarks.errors import BenchmarksError, TooManyAttemptsError
 from benchmarks.labs.people import end_sessions
-from benchmarks.labs.throttle import KNOWN_S, Attempt, known_browser
+from benchmarks.labs.second_factors import factors_of
+from benchmarks.labs.sign_ins import linked_account, unlink, verified_address
 from benchmarks.models import Membership
+from dashboard import wording
 from dashboard.kit.viewers import signed_in, signed_in_person
-
-KNOWN = "known-browser"
-
-
-class OwnPasswordForm(forms.Form):
-    """The signed-in person's password, asked for once more."""
-
-    password = forms.CharField(
-        label=gettext_lazy("Your password"),
-        strip=False,
-        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
-    )
-
-    def __init__(self, person: User, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.person = person
-
-    def clean_password(self) -> str:
-        """Refuse a wrong one."""
-        password = str(self.cleaned_data["password"])
-        if not self.person.check_password(password):
-            raise forms.ValidationError(_("Wrong password."))
-        return password
-
-
-class SignIn(LoginView):
-    """Django's sign-in, with a bound on how often a password is tried."""
-
-    template_name = "account/login.html"
-    redirect_authenticated_user = True
-
-    def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        try:
-            self.trial = _attempt(request, request.POST.get("username", ""))
-        except TooManyAttemptsError as error:
-            return _refused(request, error)
-        with _uncounted_if_busy(self.trial):
-            return super().post(request, *args, **options)
-
-    def form_valid(self, form: Any) -> HttpResponse:
-        self.trial.succeeded()
-        answer = super().form_valid(form)
-        # Others' wrong tries do not hold up this browser.
-        answer.set_cookie(
-            KNOWN,
-            known_browser(form.get_user().get_username()),
-            max_age=KNOWN_S,
-            path=reverse("dashboard:login"),
-            secure=settings.HTTPS,
-            httponly=True,
-            samesite="Lax",
-        )
-        return answer
+from dashboard.pages.account import factors, mail
+from dashboard.pages.account.adapters import provider_set
+from dashboard.pages.account.mail import AddressForm
+from dashboard.pages.account.sign_in import (
+    OwnPasswordForm,
+    SignIn,
+    SignOut,
+    attempt,
+    come_back,
+    confirm,
+    confirmed,
+    is_sure,
+    leave_for_provider,
+    refused,
+    second_step,
+    uncounted_if_busy,
+)
 
 
 class ChangePassword(PasswordChangeView):
@@ -93,10 +54,10 @@ class ChangePassword(PasswordChangeView):
     def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
         try:
             # A stolen session could try passwords here without end.
-            self.trial = _attempt(request, signed_in_person(request).get_username())
+            self.trial = attempt(request, signed_in_person(request).get_username())
         except TooManyAttemptsError as error:
-            return _refused(request, error)
-        with _uncounted_if_busy(self.trial):
+            return refused(request, error)
+        with uncounted_if_busy(self.trial):
             return super().post(request, *args, **options)
 
     def form_valid(self, form: Any) -> HttpResponse:
@@ -120,13 +81,19 @@ def show_account(request: HttpRequest) -> HttpResponse:
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
     """End every session of a person, this one included."""
     person = signed_in_person(request)
+    if not person.has_usable_password():
+        if not is_sure(request):
+            return redirect(f"{reverse('dashboard:confirm')}?next=/account/")
+        end_sessions(person=person)
+        messages.success(request, _("You are signed out everywhere."))
+        return redirect("dashboard:login")
     try:
         # A stolen session could try passwords here without end.
-        trial = _attempt(request, person.get_username())
+        trial = attempt(request, person.get_username())
     except TooManyAttemptsError as error:
-        return _refused(request, error)
+        return refused(request, error)
     form = OwnPasswordForm(person, request.POST)
-    with _uncounted_if_busy(trial):
+    with uncounted_if_busy(trial):
         is_right = form.is_valid()
     if not is_right:
         return _account(request, form, 422)
@@ -137,36 +104,34 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
 
 
 def _account(request: HttpRequest, form: OwnPasswordForm, status: int) -> HttpResponse:
-    mine = Membership.objects.filter(user=signed_in_person(request))
+    person = signed_in_person(request)
+    mine = Membership.objects.filter(user=person)
     context = {
         "form": form,
+        "oidc": settings.OIDC,
+        "linked": linked_account(person) if settings.OIDC else None,
+        "sends_mail": settings.EMAIL is not None,
+        "address": verified_address(person),
+        "address_form": AddressForm(),
+        "factors": factors_of(person),
         "memberships": mine.select_related("lab").order_by("lab__name"),
     }
     return render(request, "account/account.html", context, status=status)
 
 
-def _attempt(request: HttpRequest, name: str) -> Attempt:
-    """Count an attempt at a password, before it is looked at."""
-    address = request.META.get("REMOTE_ADDR", "")
-    trial = Attempt(name, address, request.COOKIES.get(KNOWN, ""))
-    trial.count()
-    return trial
-
-
-@contextmanager
-def _uncounted_if_busy(trial: Attempt) -> Iterator[None]:
-    """Give an attempt back whose password nobody had the time to look at."""
+@require_POST
+@confirmed
+def end_link(request: HttpRequest) -> HttpResponse:
+    """End somebody's sign-in by the provider."""
+    name = provider_set().name
     try:
-        yield
-    except TooFastError:
-        trial.succeeded()
-        raise
-
-
-def _refused(request: HttpRequest, error: TooManyAttemptsError) -> HttpResponse:
-    answer = render(request, "account/attempts.html", {"error": error}, status=429)
-    answer["Retry-After"] = str(error.wait_s)
-    return answer
+        unlink(signed_in_person(request), name)
+    except BenchmarksError as error:
+        messages.error(request, wording.said(error.sentence))
+    else:
+        text = _("You no longer sign in with %(provider)s.")
+        messages.success(request, text % {"provider": name})
+    return redirect("dashboard:account")
 
 
 urlpatterns = [
@@ -175,6 +140,22 @@ urlpatterns = [
     path(
         "account/sign-out-everywhere/", sign_out_everywhere, name="sign-out-everywhere"
     ),
+    path("account/confirm/", confirm, name="confirm"),
+    path("account/second-factor/", factors.show, name="factors"),
+    path("account/second-factor/app/", factors.add_app, name="add-app"),
+    path("account/second-factor/passkey/", factors.make_passkey, name="add-passkey"),
+    path("account/second-factor/codes/", factors.make_codes, name="recovery-codes"),
+    path("account/second-factor/<int:pk>/", factors.remove, name="remove-factor"),
+    path("account/unlink/", end_link, name="unlink"),
+    path("account/address/", mail.give_address, name="give-address"),
+    path("account/address/confirm/", mail.confirm_address, name="confirm-address"),
+    path("account/address/forget/", mail.forget, name="forget-address"),
     path("login/", SignIn.as_view(), name="login"),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("login/second-factor/", second_step, name="second-step"),
+    path("login/with/", leave_for_provider, name="leave-for-provider"),
+    path("login/callback/", come_back, name="come-back"),
+    path("login/forgotten/", mail.forgotten, name="forgotten"),
+    path("login/new-password/", mail.NewPassword.as_view(), name="new-password"),
+    path("unsubscribe/<str:code>/", mail.unsubscribe, name="unsubscribe"),
+    path("logout/", SignOut.as_view(), name="logout"),
 ]

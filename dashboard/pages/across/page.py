@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from benchmarks.analysis.planning import PROGRAMS
 from benchmarks.comparing.answers import Answer
@@ -83,7 +83,7 @@ class LightText:
     word: str
     sentence: str
     address: str
-    """Where both are set against each other; empty where there is no pair."""
+    """Where both are compared with each other; empty where there is no pair."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class ColumnHead:
     side: Side
     light: LightText | None
     against: str
-    """The address at which all others are set against it."""
+    """The address at which all others are compared with it."""
     is_chosen: bool
     is_edge: bool
 
@@ -186,7 +186,12 @@ class AcrossPage:
         every = _("All")
         return [
             _menu("host", _("Machine"), hosts, chosen.host, is_wide=True),
-            _menu("work", _("Work"), [("", every), *works], chosen.work),
+            _menu(
+                "work",
+                pgettext("class of work", "Work"),
+                [("", every), *works],
+                chosen.work,
+            ),
             _menu(
                 "benchmark",
                 _("Benchmark"),
@@ -421,7 +426,7 @@ def _light(side: Side, pair: Pair | None) -> LightText | None:
 
 
 def pair_address(one: Side, other: Side) -> str:
-    """Return where two systems are set against each other."""
+    """Return where two systems are compared with each other."""
     chosen = urlencode({"one": str(one.key), "other": str(other.key)})
     return f"{reverse('dashboard:across-pair')}?{chosen}"
 
@@ -463,7 +468,7 @@ class _Cells:
     def _empty(self, case: ComparedCase, side: Side, edge: str) -> str:
         """Write what nobody ran, with the way to run it."""
         address = self._fill(case, side)
-        words = _("%(what)s: not measured; how to fill it") % {
+        words = _("%(what)s: not measured: how to add it") % {
             "what": f"{side.platform}, {case.label}"
         }
         return (

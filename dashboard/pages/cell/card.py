@@ -121,7 +121,7 @@ def _row(
     show: str,
 ) -> ComparisonRow:
     """Return the cell as the table has it: its speed judged, or its energy."""
-    # Verdicts of speeds take the whole study, and say nothing of energies.
+    # Verdicts of speeds take the whole study, and say nothing about energies.
     is_energy = show == ENERGY
     (row,) = comparison_rows(
         study,

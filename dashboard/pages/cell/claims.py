@@ -163,7 +163,7 @@ def claim(
 
 def _provisos(evidence: CellEvidence) -> Iterator[str]:
     if evidence.cell.system.is_emulated:
-        yield _("It ran on a software emulator: this says nothing of real machines.")
+        yield _("It ran on a software emulator: this says nothing about real machines.")
     listed = "; ".join(
         _("%(name)s %(one)s against %(other)s")
         % {

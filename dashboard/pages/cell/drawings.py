@@ -73,7 +73,7 @@ def cell_charts(
 
     Single samples are not drawn at all, and of single runs their iterations only.
     """
-    names = (_("this cell"), _("baseline"))
+    names = (_("this result"), _("baseline"))
     sides = [
         _side(cell, own_samples, name, colour)
         for cell, own_samples, name, colour in zip(
@@ -193,7 +193,7 @@ def _summary(side: Side, cell: Cell) -> dict[str, str]:
 def _order(sides: Sequence[Side], unit: str) -> Drawing:
     drawn = [side for side in sides if side.has_order]
     has_iterations = any(side.has_iterations for side in drawn)
-    note = [_("Left to right as they were done.")]
+    note = [_("Left to right in the order they were run.")]
     note += [
         _("Marks of one form are %(period)s runs apart in %(side)s.")
         % {"period": side.period, "side": side.name}
@@ -201,9 +201,9 @@ def _order(sides: Sequence[Side], unit: str) -> Drawing:
         if side.period
     ]
     if has_iterations:
-        note.append(_("Thin lines part the runs."))
+        note.append(_("Thin lines separate the runs."))
     if any(len({strand.session for strand in side.strands}) > 1 for side in drawn):
-        note.append(_("Dashed lines part the sessions."))
+        note.append(_("Dashed lines separate the sessions."))
 
     rows = []
     for side in drawn:

@@ -46,7 +46,7 @@ from dashboard.wording import states, verdicts
 from dashboard.wording.comparability import ComparabilityWords, comparability_words
 
 MOST_RUNS_A_SIDE = 300  # ninety thousand pairs
-# What others are set against: of it nothing is to be judged.
+# What others are compared with: of it nothing is to be judged.
 SIDES = ("native", "reference")
 # Of one sitting, so that runs are what narrows an interval.
 OF_RUNS = (
@@ -133,6 +133,12 @@ class CellPage:
         return any(cell.system.is_emulated for cell in cells)
 
     @property
+    def is_native_above_hypervisor(self) -> bool:
+        """Whether the machine's own side ran above Windows' hypervisor."""
+        cells = filter(None, (self.evidence.cell, self.evidence.baseline))
+        return any(cell.system.is_native_above_hypervisor for cell in cells)
+
+    @property
     def is_judged(self) -> bool:
         """Whether a verdict, or what stands against one, is told."""
         row = self.evidence.row
@@ -157,7 +163,7 @@ def cell_page(
             evidence.samples,
             evidence.runs,
             slug="own",
-            title=_("Runs of this cell"),
+            title=_("Runs of this result"),
         )
     ]
     if baseline is not None:
@@ -241,7 +247,7 @@ def _side(
             shape = _("of its samples: %(shape)s") % {"shape": shape}
         shape = f"{_capital(shape)}."
         if not samples.is_ordered:
-            untold = _("When they began is not known: no order was looked for.")
+            untold = _("When they began is not known, so their order was not examined.")
             shape = f"{shape} {untold}"
     elif samples.count < 2:
         shape = _("Single run: it has no shape yet.")
@@ -351,7 +357,7 @@ def _baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str
         parts.append(_("It comes from the study “%(title)s”.") % {"title": title})
     # Its value is stored with the ratio; its runs may be private to another lab.
     if baseline is None and row.shown.baseline_value is not None:
-        parts.append(_("Its runs are not yours to see."))
+        parts.append(_("You may not see its runs."))
     if row.shown.reason != FITS:  # what a pair is was just said
         parts.append(wording.said(row.shown.reason))
     return _capital(" ".join(filter(None, parts)))
@@ -384,7 +390,7 @@ def _clock_text(cell: Cell, runs: Iterable[Run]) -> str:
         return wording.said(trust.sentence)
     if cell.clock:
         return _("Timed by several clocks: %(clock)s.") % {"clock": cell.clock}
-    return _("Nobody stated whose clock timed these runs.")
+    return _("Whose clock timed these runs was not stated.")
 
 
 def _single_run(is_once: Sequence[bool]) -> str:

@@ -53,9 +53,9 @@ def session_words(evidence: CellEvidence, *, is_figure: bool) -> SessionWords:
     note = ""
     if has_ratio and any(each.ratio and each.is_across_days for each in sittings):
         note = _(
-            "No session has both sides: each ratio sets one session of this cell "
-            "against all runs of the baseline, and what sessions differ by is part of "
-            "it."
+            "No session has both sides: each ratio compares one session of this "
+            "result with all runs of the baseline, and what sessions differ by is part "
+            "of it."
         )
     lines = tuple(
         _line(
@@ -177,7 +177,7 @@ def _drawing(
         told.append(_("Hollow marks give no verdict by themselves."))
     if marks[-1].strength == "faint":
         told.append(
-            _("It is faint: two sessions say little of how much sessions differ.")
+            _("It is faint: two sessions say little about how much sessions differ.")
         )
     margin = evidence.cell.study.equivalence_margin_percent / 100
     return Drawing(

@@ -8,21 +8,28 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from benchmarks.comparing.cell_evidence import sample_lines
-from benchmarks.models import Cell
+from benchmarks.models import Cell, Study
 from benchmarks.together.comments import Thing
+from benchmarks.viewer import ANYONE
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.records import csv_lines
+from dashboard.kit import figures
 from dashboard.kit.addresses import STUDY, address
 from dashboard.kit.comments import comment_thread
-from dashboard.kit.kept import Content, kept_page
+from dashboard.kit.embedding import badge, embeddable, embedded, snippets
+from dashboard.kit.kept import Content, kept_study_page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.cell.card import cell_card
 from dashboard.pages.cell.claims import QUOTED, cell_claim, quoted_in, quoted_of
-from dashboard.pages.cell.page import cell_page, evidence_or_404
+from dashboard.pages.cell.page import CellPage, cell_page, evidence_or_404
 from dashboard.pages.cell.reading import reading_of
+from dashboard.wording import system_name
+from dashboard.wording.evidence import percent_text
+from dashboard.wording.states import state_name
 
 # The columns of a sample in its file, in the order of `sample_lines`.
 SAMPLED = (
@@ -36,7 +43,7 @@ SAMPLE_FIELDS = (
 
 
 @require_safe
-@kept_page
+@kept_study_page
 def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Content:
     """Show everything a cell stands on: both sides, their samples, shapes, runs."""
     viewer = viewer_of(request)
@@ -54,8 +61,57 @@ def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Conten
         "quoted": quoted_in(query.get(QUOTED, "")),
         "now": quoted_of(page.evidence.row),
         "thread": comment_thread(request, Thing(study, cell=page.evidence.cell)),
+        "snippets": _snippets(request, study, page) if study.is_public else [],
     }
     return Content("cell/cell.html", context)
+
+
+def _snippets(
+    request: HttpRequest, study: Study, page: CellPage
+) -> list[tuple[str, str, str]]:
+    place = [study.lab.slug, study.slug, page.evidence.cell.pk]
+    return snippets(
+        request,
+        reverse("dashboard:embed-cell", args=place) + page.chosen,
+        page.headline,
+        reverse("dashboard:cell", args=place) + page.chosen,
+        reverse("dashboard:cell-badge", args=place) + page.chosen,
+    )
+
+
+@embeddable
+def embed_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Content:
+    """Show a cell's chart in a frame of another site."""
+    page = _public_page(request, lab, slug, cell_id)
+    drawing = page.charts[0] if page.charts else None
+    source = reverse("dashboard:cell", args=[lab, slug, cell_id]) + page.chosen
+    return embedded(
+        request,
+        drawing.figure if drawing else None,
+        page.headline,
+        drawing.title if drawing else "",
+        source,
+    )
+
+
+@embeddable
+def cell_badge(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Content:
+    """Say what a cell is worth in a line."""
+    page = _public_page(request, lab, slug, cell_id)
+    row = page.evidence.row
+    name, ratio = system_name(page.evidence.cell.system), row.shown.ratio
+    if not page.has_ratio or ratio is None:
+        return badge(name, state_name(row.shown.state))
+    text, judged = figures.ratio(ratio), row.shown.judgement
+    if judged and judged.low is not None and judged.high is not None:
+        text = percent_text(judged.low, judged.high)
+    of = _("of native") if row.shown.efficiency is not None else _("of the reference")
+    return badge(name, f"{text} {of}")
+
+
+def _public_page(request: HttpRequest, lab: str, slug: str, cell_id: int) -> CellPage:
+    study = study_or_404(ANYONE, lab, slug)
+    return cell_page(ANYONE, study, cell_id, query_of(request))
 
 
 @require_safe
@@ -70,7 +126,7 @@ def show_reading(
 
 
 @require_safe
-@kept_page
+@kept_study_page
 def show_card(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show what stands behind one cell, for the card beside it."""
     viewer = viewer_of(request)
@@ -83,7 +139,7 @@ def show_card(request: HttpRequest, lab: str, slug: str) -> Content:
 def export_samples(
     request: HttpRequest, lab: str, slug: str, cell_id: int
 ) -> StreamingHttpResponse:
-    """Hand out every sample of a cell and of what it is set against."""
+    """Hand out every sample of a cell and of what it is compared with."""
     viewer, query = viewer_of(request), query_of(request)
     study = study_or_404(viewer, lab, slug)
     evidence = evidence_or_404(viewer, study, cell_id, query)
@@ -135,6 +191,8 @@ def _sample_records(cell: Cell, stated: Mapping[str, Any]) -> Iterator[dict[str,
 
 
 urlpatterns = [
+    path(f"embed/{STUDY}cells/<int:cell_id>/", embed_cell, name="embed-cell"),
+    path(f"embed/{STUDY}cells/<int:cell_id>.svg", cell_badge, name="cell-badge"),
     path(f"{STUDY}compare/cell/", show_card, name="cell-card"),
     path(
         f"{STUDY}cells/<int:cell_id>/samples.csv", export_samples, name="cell-samples"

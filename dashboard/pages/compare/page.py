@@ -125,7 +125,7 @@ class ComparisonPage:
         """What all cells have in common: runs, scenario, properties."""
         table, texts = self.table, []
         if table.runs:
-            runs = ngettext("%(n)s run a cell", "%(n)s runs a cell", table.runs)
+            runs = ngettext("%(n)s run per result", "%(n)s runs per result", table.runs)
             texts.append(runs % {"n": table.runs})
         if table.scenario:
             scenario = wording.scenario_name(table.scenario)
@@ -177,7 +177,7 @@ class ComparisonPage:
 
     @property
     def lights(self) -> tuple[LightWords, ...]:
-        """How far the cells and what they are set against may be compared."""
+        """How far the cells and what they are compared with may be compared."""
         rows = (row for group in self.table.groups for row in group.rows)
         return light_words(cell.shown for row in rows for cell in row.cells if cell)
 

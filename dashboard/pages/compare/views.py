@@ -5,14 +5,18 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.urls import path, reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from benchmarks.models import Study
 from benchmarks.studies.data_versions import study_version
+from benchmarks.viewer import ANYONE
 from dashboard.charts.plotly import figure
 from dashboard.kit.addresses import STUDY, address
+from dashboard.kit.embedding import embeddable, embedded, snippets
 from dashboard.kit.judged_tables import judged_table
-from dashboard.kit.kept import Answer, Content, kept_page, kept_part
+from dashboard.kit.kept import Answer, Content, kept_part, kept_study_page
 from dashboard.kit.selections import ALL, ENERGY, chooser
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.compare.grid import grid_rows
@@ -22,7 +26,7 @@ from dashboard.pages.compare.page import comparison_chart, comparison_page
 @require_safe
 # A browser keeps the whole page and the part of one address apart.
 @vary_on_headers("HX-Request", "HX-Target")
-@kept_page
+@kept_study_page
 def show_comparison(request: HttpRequest, lab: str, slug: str) -> Answer:
     """Show a study's cases against its systems; htmx gets only what changes.
 
@@ -46,6 +50,7 @@ def show_comparison(request: HttpRequest, lab: str, slug: str) -> Answer:
             "rows": grid_rows(page, is_whole=query.get("rows") == ALL),
             "is_part": target == "comparison",
             "all_rows": address(query, rows=ALL),
+            "snippets": _snippets(request, study) if study.is_public else [],
         }
 
     version = study_version(study)
@@ -54,6 +59,16 @@ def show_comparison(request: HttpRequest, lab: str, slug: str) -> Answer:
         return HttpResponse(comparison)
     context = {"study": study, "chooser": choice, "comparison": comparison}
     return Content("compare/compare.html", context)
+
+
+def _snippets(request: HttpRequest, study: Study) -> list[tuple[str, str, str]]:
+    place, query = [study.lab.slug, study.slug], address(query_of(request))
+    return snippets(
+        request,
+        reverse("dashboard:embed-compare", args=place) + query,
+        study.title,
+        reverse("dashboard:compare", args=place) + query,
+    )
 
 
 @require_safe
@@ -68,7 +83,26 @@ def draw_comparison(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     return JsonResponse(figure(chart) if chart else {})
 
 
+@embeddable
+def embed_comparison(request: HttpRequest, lab: str, slug: str) -> Content:
+    """Show a comparison's chart in a frame of another site."""
+    study = study_or_404(ANYONE, lab, slug)
+    judged = judged_table(study, query_of(request))
+    chart = comparison_chart(
+        judged.table, is_energy=judged.show == ENERGY, is_told=False
+    )
+    return embedded(
+        request,
+        chart,
+        study.title,
+        _("Ratios of this study's cells to their baseline"),
+        reverse("dashboard:compare", args=[lab, slug])
+        + address(query_of(request), theme=""),
+    )
+
+
 urlpatterns = [
+    path(f"embed/{STUDY}compare/", embed_comparison, name="embed-compare"),
     path(f"{STUDY}compare/", show_comparison, name="compare"),
     path(f"{STUDY}compare/chart/", draw_comparison, name="chart"),
 ]

@@ -5,13 +5,13 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.kept import Content, kept_page
+from dashboard.kit.kept import Content, kept_study_page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.coruns.page import corun_page
 
 
 @require_safe
-@kept_page
+@kept_study_page
 def show_coruns(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show what several VMs of a study did together."""
     study = study_or_404(viewer_of(request), lab, slug)

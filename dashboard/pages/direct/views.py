@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.kept import Answer, Content, kept_page
+from dashboard.kit.kept import Answer, Content, kept_study_page
 from dashboard.kit.selections import chooser
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.direct.page import direct_page
@@ -16,7 +16,7 @@ from dashboard.pages.direct.page import direct_page
 @require_safe
 # A browser keeps the whole page and the part of one address apart.
 @vary_on_headers("HX-Request", "HX-Target")
-@kept_page
+@kept_study_page
 def show_direct(request: HttpRequest, lab: str, slug: str) -> Answer:
     """Show two systems case by case; the comparison of all where not two are pinned."""
     study = study_or_404(viewer_of(request), lab, slug)

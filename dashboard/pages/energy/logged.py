@@ -120,7 +120,7 @@ def _row(work: MeteredWork, names: Mapping[int, str], is_chosen: bool) -> WorkRo
 def _workload(place: int, table: LoggedTable) -> LoggedWorkload:
     """Return a workload; its answer is of each system, the thirstiest first."""
     names = short_names(system.system for system in table.systems)
-    # The first is the one that all others are set against.
+    # The first is the one that all others are compared with.
     base, *others = table.systems
     others.sort(key=lambda system: -(system.ratio.ratio if system.ratio else 0.0))
     sentences = (_answer(system, base, names) for system in others)
@@ -178,8 +178,8 @@ def _answer(system: LoggedSystem, base: LoggedSystem, names: Mapping[int, str]) 
     text = f"{text} ({', '.join(told)})."
     if energy.is_across_days:
         return _(
-            "%(text)s Each side ran in sessions of its own: nobody knows how much "
-            "these differ."
+            "%(text)s Each side ran in sessions of its own: how much these differ "
+            "is not known."
         ) % {"text": text}
     tie = _("That may be chance.") if energy.low <= 1 <= energy.high else ""
     return f"{text} {tie}".rstrip()

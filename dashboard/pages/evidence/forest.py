@@ -157,11 +157,13 @@ def forest_page(
         figures=tuple(_figures(whole.pool, spread)),
         flagged=(
             Chip(
-                _("Without what flags doubt"),
+                _("Without flagged results"),
                 address(chosen, flagged=""),
                 not with_flagged,
             ),
-            Chip(_("With it"), address(chosen, flagged="with"), with_flagged),
+            Chip(
+                _("With flagged results"), address(chosen, flagged="with"), with_flagged
+            ),
         ),
         other_answer=evidence.answer(other) if other.units != whole.units else "",
         by=tuple(
@@ -279,7 +281,7 @@ def _figures(pool: Pool, spread: Heterogeneity | None) -> Iterable[Figure]:
             )
         },
     )
-    yield Figure(_("I², what is no noise"), _percent(spread.i2))
+    yield Figure(_("I², the share that is not noise"), _percent(spread.i2))
     yield Figure(
         _("Pooled mean (DerSimonian and Laird)"),
         # The interval of its twin, so that both have the same digits.

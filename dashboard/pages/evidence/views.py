@@ -11,7 +11,9 @@ from django.views.decorators.http import require_safe
 from benchmarks.evidence.pools import evidence_matrix
 from benchmarks.evidence.reading import Question, evidence_parts
 from benchmarks.evidence.records import Record, question_record
+from benchmarks.evidence.synthesis import synthesis
 from benchmarks.platforms import canonical_hypervisor
+from benchmarks.viewer import ANYONE
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard.exports.evidence import EVIDENCE_FORMS, file_name
 from dashboard.exports.pictures import (
@@ -21,13 +23,15 @@ from dashboard.exports.pictures import (
     drawn_of,
     picture_answer,
 )
+from dashboard.kit.addresses import address
+from dashboard.kit.embedding import badge, embeddable, embedded, snippets
 from dashboard.kit.evidence_matrix import matrix_of
 from dashboard.kit.kept import Content, kept_page
 from dashboard.kit.viewers import person_of, query_of, viewer_of
 from dashboard.pages.evidence.files import evidence_file
 from dashboard.pages.evidence.forest import forest_page
 from dashboard.tasks import draw_picture
-from dashboard.wording.evidence import work_name
+from dashboard.wording.evidence import badge_text, work_name
 
 NAMES: Final = {
     "csv": "CSV",
@@ -63,8 +67,52 @@ def show_forest(request: HttpRequest) -> Content:
         "page": page,
         "files": _files("forest-file", EVIDENCE_FORMS),
         "pictures": _files("forest-file", PICTURE_FORMS) if page.units else (),
+        "snippets": _snippets(request, question, query),
     }
     return Content("evidence/forest.html", context)
+
+
+def _snippets(
+    request: HttpRequest, question: Question, query: Mapping[str, str]
+) -> list[tuple[str, str, str]]:
+    chosen = {"hypervisor": question.hypervisor, "work": question.work}
+    with_flagged = {"flagged": query["flagged"]} if query.get("flagged") else {}
+    asked = address({**chosen, **with_flagged})
+    return snippets(
+        request,
+        reverse("dashboard:embed-forest") + asked,
+        f"{question.hypervisor}, {work_name(question.work)}",
+        reverse("dashboard:forest") + asked,
+        reverse("dashboard:forest-badge") + asked,
+    )
+
+
+@embeddable
+def embed_forest(request: HttpRequest) -> Content:
+    """Show a forest plot of public studies in a frame of another site."""
+    query = query_of(request)
+    question = _question(query)
+    page = forest_page(question, evidence_parts(ANYONE, question), query)
+    drawing = page.drawing
+    return embedded(
+        request,
+        drawing.figure if drawing else None,
+        f"{question.hypervisor}, {page.work}",
+        drawing.title if drawing else "",
+        reverse("dashboard:forest") + address(query, theme=""),
+    )
+
+
+@embeddable
+def forest_badge(request: HttpRequest) -> Content:
+    """Say in a line what public studies say of a hypervisor and a class of work."""
+    query = query_of(request)
+    question = _question(query)
+    with_flagged = query.get("flagged") == "with"
+    found = evidence_parts(ANYONE, question)
+    whole = synthesis([each.part for each in found], with_flagged=with_flagged)
+    label = f"{question.hypervisor}, {work_name(question.work)}"
+    return badge(label, badge_text(whole))
 
 
 @require_safe
@@ -132,6 +180,8 @@ def _files(address: str, forms: Iterable[str]) -> list[tuple[str, str, str]]:
 urlpatterns = [
     path("evidence/", show_evidence, name="evidence"),
     path("evidence/forest/", show_forest, name="forest"),
+    path("embed/evidence/", embed_forest, name="embed-forest"),
+    path("embed/evidence.svg", forest_badge, name="forest-badge"),
     path("evidence.<slug:form>", export_evidence, name="evidence-file"),
     path("evidence/forest.<slug:form>", export_forest, name="forest-file"),
 ]

@@ -49,7 +49,7 @@ class EffectsPage:
     @property
     def answers(self) -> list[ComponentAnswer]:
         """Say of each component what moved it."""
-        nothing = _("No cell here has a relative performance, or a value above 0.")
+        nothing = _("No result here has a relative performance, or a value above 0.")
         return [
             ComponentAnswer(
                 component=component.component,
@@ -105,7 +105,7 @@ class EffectsPage:
         if whole:
             query = self._query(component=component, case="")
             chips.insert(0, Chip(_("Together"), query, whole is self.analysis))
-        return ChipRow(_("Cases"), tuple(chips), is_long=len(chips) > MOST_CHIPS)
+        return ChipRow(_("Benchmarks"), tuple(chips), is_long=len(chips) > MOST_CHIPS)
 
     @property
     def title(self) -> str:
@@ -115,7 +115,7 @@ class EffectsPage:
         subjects = self.analysis.subjects
         if self.analysis is not self.component.whole or len(subjects) == 1:
             return f"{name}: {subject_name(subjects[0])}"
-        return _("%(component)s: mean of %(n)s cases that all systems have") % {
+        return _("%(component)s: mean of %(n)s benchmarks that all systems have") % {
             "component": name,
             "n": len(subjects),
         }

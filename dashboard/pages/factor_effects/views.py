@@ -5,13 +5,13 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.kept import Content, kept_page
+from dashboard.kit.kept import Content, kept_study_page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.factor_effects.page import effects_page
 
 
 @require_safe
-@kept_page
+@kept_study_page
 def show_factor_effects(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show which parameters moved a study's results."""
     viewer = viewer_of(request)

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,9 +12,16 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from benchmarks.errors import NotFoundError
-from benchmarks.models import Event, Lab
+from benchmarks.errors import BenchmarksError, NotFoundError
+from benchmarks.labs.sign_ins import verified_address
+from benchmarks.models import Digest, Event, Follow, Lab
 from benchmarks.studies.lists import find_study
+from benchmarks.together.digests import (
+    ask_for_digest,
+    end_digest,
+    follow,
+    followed,
+)
 from benchmarks.together.events import visible_events
 from benchmarks.together.feed_tokens import (
     has_feed_token,
@@ -115,6 +123,46 @@ def revoke_address(request: HttpRequest) -> HttpResponse:
     return redirect("dashboard:subscriptions")
 
 
+@require_POST
+@signed_in
+def choose_digest(request: HttpRequest) -> HttpResponse:
+    """Tell somebody by mail, or no longer."""
+    if settings.EMAIL is None:
+        raise Http404("This server sends no mail.")
+    person, every = signed_in_person(request), request.POST.get("every", "")
+    if every in Digest.Every.values:
+        ask_for_digest(person, every, "labs" in request.POST)
+        messages.success(request, _("You are told by mail from now on."))
+    else:
+        end_digest(person.pk)
+        messages.success(request, _("You are told nothing more by mail."))
+    return redirect("dashboard:subscriptions")
+
+
+@require_POST
+@signed_in
+def follow_study(request: HttpRequest) -> HttpResponse:
+    """Follow a study that somebody sees."""
+    person = signed_in_person(request)
+    name = request.POST.get("study", "").strip().replace("\0", "")
+    try:
+        study = find_study(viewer_named(person), name)
+        follow(person, study)
+    except BenchmarksError as error:
+        messages.error(request, wording.said(error.sentence))
+    else:
+        messages.success(request, _("You follow %(study)s.") % {"study": study.title})
+    return redirect("dashboard:subscriptions")
+
+
+@require_POST
+@signed_in
+def unfollow_study(request: HttpRequest, pk: int) -> HttpResponse:
+    """Follow a study no longer."""
+    Follow.objects.filter(person=signed_in_person(request), pk=pk).delete()
+    return redirect("dashboard:subscriptions")
+
+
 def _page(request: HttpRequest, secret: str = "") -> HttpResponse:
     person = signed_in_person(request)
     feed = request.build_absolute_uri(reverse("dashboard:feed"))
@@ -125,6 +173,11 @@ def _page(request: HttpRequest, secret: str = "") -> HttpResponse:
         "labs": labs,
         "lab_query": "&lab=",
         "has_address": has_feed_token(person),
+        "sends_mail": settings.EMAIL is not None,
+        "mailed_to": verified_address(person) if settings.EMAIL else "",
+        "digest": Digest.objects.filter(person=person).first(),
+        "followed": followed(person) if settings.EMAIL else (),
+        "asked_study": query_of(request).get("study", "")[:151],
     }
     return render(request, "feeds/subscriptions.html", context)
 
@@ -133,5 +186,8 @@ urlpatterns = [
     path("feed.atom", show_feed, name="feed"),
     path("subscriptions/", show_subscriptions, name="subscriptions"),
     path("subscriptions/address/", new_address, name="new-feed-address"),
+    path("subscriptions/digest/", choose_digest, name="choose-digest"),
+    path("subscriptions/follow/", follow_study, name="follow-study"),
+    path("subscriptions/<int:pk>/unfollow/", unfollow_study, name="unfollow-study"),
     path("subscriptions/revoke/", revoke_address, name="revoke-feed-address"),
 ]

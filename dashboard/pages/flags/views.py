@@ -15,7 +15,7 @@ from benchmarks.models import Flag
 from benchmarks.studies.flags import decide_flag, find_flag
 from dashboard import wording
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.kept import Content, kept_page
+from dashboard.kit.kept import Content, kept_study_page
 from dashboard.kit.viewers import (
     keeper_or_404,
     keeps,
@@ -28,7 +28,7 @@ from dashboard.pages.flags.page import flag_page
 
 
 @require_safe
-@kept_page
+@kept_study_page
 def list_flags(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show what is doubtful in a study, by rule, with the evidence."""
     viewer = viewer_of(request)

@@ -36,7 +36,7 @@ class InvitationForm(forms.Form):
     name = forms.CharField(
         label=_("Name or e-mail address"),
         max_length=200,
-        help_text=_("Only shown in this list. No e-mail is sent."),
+        help_text=_("Shown in this list."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     role = forms.ChoiceField(label=_("Role"))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.models import User
@@ -31,9 +32,11 @@ from benchmarks.labs.people import (
     remove_member,
     withdraw_invitation,
 )
+from benchmarks.labs.second_factors import demand_factors, people_with_factors
 from benchmarks.models import Invitation, Membership
+from benchmarks.together.letters import mail_invitation
 from dashboard import wording
-from dashboard.kit.viewers import signed_in, signed_in_person
+from dashboard.kit.viewers import PROVED_INVITATION, signed_in, signed_in_person
 from dashboard.pages.labs.forms import CodeForm, InvitationForm, NewPersonForm
 from dashboard.pages.labs.places import (
     LabPlace,
@@ -43,9 +46,6 @@ from dashboard.pages.labs.places import (
 from dashboard.wording.labs import role_name
 
 Change = Callable[..., str]
-
-# Of a session: which invitation's code it has shown.
-PROVED = "invitation"
 
 
 @never_cache
@@ -69,7 +69,8 @@ def keep_members(request: HttpRequest, lab: str) -> HttpResponse:
         return _page(request, place, form, error.status)
     # Behind the #, so that the code reaches no server's log and no other site.
     link = f"{request.build_absolute_uri(reverse('dashboard:invitation'))}#{code}"
-    context = {"invitation": invitation, "link": link}
+    is_mailed = mail_invitation(invitation, code)
+    context = {"invitation": invitation, "link": link, "is_mailed": is_mailed}
     return _page(request, place, InvitationForm(place.roles), 201, **context)
 
 
@@ -80,10 +81,16 @@ def _page(
     status: int,
     **context: object,
 ) -> HttpResponse:
+    members = list(lab_members(place.lab))
     context |= {
         "place": place,
         "form": form,
-        "members": lab_members(place.lab),
+        "members": members,
+        "sends_mail": settings.EMAIL is not None,
+        # Whom to ask for it is the keepers' business.
+        "with_factors": people_with_factors([it.user_id for it in members])
+        if place.keeps
+        else set(),
         "invitations": open_invitations(place.lab, timezone.now()),
     }
     return render(request, "labs/members.html", context, status=status)
@@ -139,6 +146,16 @@ def withdraw(request: HttpRequest, place: LabPlace, invitation_id: int) -> str:
     return _("The invitation of %(name)s is withdrawn.") % {"name": invitation.name}
 
 
+@_changes_members
+def demand_second_factor(request: HttpRequest, place: LabPlace) -> str:
+    """Let the lab demand a second factor of its members, or no longer."""
+    demand = request.POST.get("demand") == "yes"
+    demand_factors(lab=place.lab, by=signed_in_person(request), demand=demand)
+    if demand:
+        return _("Members sign in with a second factor from now on.")
+    return _("A password alone signs members in again.")
+
+
 def _member(place: LabPlace, person_id: int) -> User:
     return get_object_or_404(User, pk=person_id, memberships__lab=place.lab)
 
@@ -151,7 +168,9 @@ def answer_invitation(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and "code" in request.POST:
         return _prove(request)
     invitations = Invitation.objects.select_related("lab")
-    invitation = invitations.filter(pk=request.session.get(PROVED, 0)).first()
+    invitation = invitations.filter(
+        pk=request.session.get(PROVED_INVITATION, 0)
+    ).first()
     if invitation is None or not invitation.is_open():
         return render(request, "labs/invitation.html", {"form": CodeForm()})
     if request.method == "POST":
@@ -167,7 +186,7 @@ def _prove(request: HttpRequest) -> HttpResponse:
         except BenchmarksError as error:
             form.add_error("code", wording.said(error.sentence))
         else:
-            request.session[PROVED] = invitation.pk
+            request.session[PROVED_INVITATION] = invitation.pk
             return redirect("dashboard:invitation")
     return render(request, "labs/invitation.html", {"form": form}, status=422)
 
@@ -187,7 +206,7 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     except BenchmarksError as error:
         messages.error(request, wording.said(error.sentence))
         return redirect("dashboard:invitation")
-    request.session.pop(PROVED, None)
+    request.session.pop(PROVED_INVITATION, None)
     if is_new:
         login(request, person)
     messages.success(request, _("You joined %(lab)s.") % {"lab": invitation.lab})
@@ -212,5 +231,5 @@ def _offer(
     form: NewPersonForm,
     status: int,
 ) -> HttpResponse:
-    context = {"invitation": invitation, "form": form}
+    context = {"invitation": invitation, "form": form, "oidc": settings.OIDC}
     return render(request, "labs/invitation_offer.html", context, status=status)

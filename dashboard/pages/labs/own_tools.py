@@ -151,7 +151,7 @@ def retire(request: HttpRequest, place: LabPlace, tool: OwnTool) -> HttpResponse
     said = (
         _("The tool %(tool)s is retired: its results stay.")
         if is_retired
-        else _("The tool %(tool)s takes uploads again.")
+        else _("The tool %(tool)s accepts uploads again.")
     )
     messages.success(request, said % {"tool": tool.slug})
     return redirect("dashboard:own-tool", place.lab.slug, tool.slug)

@@ -41,7 +41,8 @@ class ToolForm(forms.Form):
         label=gettext_lazy("Short name"),
         max_length=MAX_SLUG,
         help_text=gettext_lazy(
-            "Uploads say it: small letters a-z, digits, - and _. It stays for good."
+            "Uploads use it: small letters a-z, digits, - and _. It cannot be changed "
+            "later."
         ),
         widget=forms.TextInput(attrs=PLAIN),
     )
@@ -78,7 +79,7 @@ class MetricForm(forms.Form):
         label=gettext_lazy("Name"),
         max_length=MAX_NAME,
         required=False,
-        help_text=gettext_lazy("Uploads say it: boot time."),
+        help_text=gettext_lazy("Uploads name it so: boot time."),
         widget=forms.TextInput(attrs=PLAIN),
     )
     title = LineField(

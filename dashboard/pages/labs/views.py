@@ -112,6 +112,11 @@ urlpatterns = [
     path(f"{MEMBER}role/", members.give_role, name="give-role"),
     path(f"{MEMBER}remove/", members.remove, name="remove-member"),
     path(
+        f"{LAB}members/second-factor/",
+        members.demand_second_factor,
+        name="demand-second-factor",
+    ),
+    path(
         f"{LAB}invitations/<int:invitation_id>/withdraw/",
         members.withdraw,
         name="withdraw-invitation",

@@ -49,7 +49,7 @@ class WebhookForm(forms.Form):
         ),
     )
     kinds = forms.MultipleChoiceField(
-        label=gettext_lazy("What it is told"),
+        label=gettext_lazy("Events it receives"),
         choices=list(KINDS.items()),
         widget=forms.CheckboxSelectMultiple,
         initial=list(KINDS),
@@ -138,6 +138,6 @@ def delete(request: HttpRequest, lab: str, webhook_id: int) -> HttpResponse:
 
 def _webhook_or_404(place: LabPlace, pk: int) -> Webhook:
     try:
-        return find_webhook(place.lab, pk)
+        return find_webhook([place.lab.pk], pk)
     except NotFoundError as error:
         raise Http404(wording.said(error.sentence)) from error

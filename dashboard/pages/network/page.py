@@ -258,8 +258,8 @@ def metric_sentences(metric: NetworkMetric) -> Iterator[str]:
     flagged = sum(map(bool, flags))
     if flagged:
         yield ngettext(
-            "%(n)s of %(all)s paths is flagged: read it with the doubts below.",
-            "%(n)s of %(all)s paths are flagged: read them with the doubts below.",
+            "%(n)s of %(all)s paths is flagged: see the warnings below.",
+            "%(n)s of %(all)s paths are flagged: see the warnings below.",
             flagged,
         ) % {"n": flagged, "all": len(flags)}
 

@@ -63,7 +63,7 @@ LESSONS = (
         _(
             "Parameters are ranked by how much they changed relative performance under "
             "VMware ESXi, each with its margin and whether chance could have done it; "
-            "the line for the network says what helped, and in which company."
+            "the line for the network says what helped, and in which combination."
         ),
         query="component=network",
     ),
@@ -95,7 +95,7 @@ LESSONS = (
         _("How do I export the results?"),
         _(
             "The report is the whole study on paper, with method, tables, findings "
-            "and doubts, also as a PDF; every comparison can be had as CSV, JSON and "
+            "and flags, also as a PDF; every comparison can be had as CSV, JSON and "
             "LaTeX, and every study cited with BibTeX."
         ),
     ),

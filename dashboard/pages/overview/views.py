@@ -10,7 +10,7 @@ from benchmarks.studies.examples import examples
 from benchmarks.studies.lists import overview
 from benchmarks.together.saved_views import visible_views
 from dashboard.kit.evidence_matrix import matrix_of
-from dashboard.kit.kept import Content, kept_page
+from dashboard.kit.kept import Content, kept_page, kept_part
 from dashboard.kit.viewers import keeps_any, person_of, viewer_of
 from dashboard.pages.overview.page import strips, totals
 from dashboard.pages.overview.tour import tour_links
@@ -22,12 +22,26 @@ def show_overview(request: HttpRequest) -> Content:
     """Show every study the viewer may see, all pairs, and where to begin."""
     viewer, person = viewer_of(request), person_of(request)
     cards = overview(viewer)
-    bands = strips(spectrum(viewer))
+    evidence = evidence_matrix(viewer)
+    ratios = [
+        (card.study.pk, str(card.study), card.bins) for card in cards if card.bins
+    ]
+    # Kept beside the page, which another number of runs makes anew.
     context = {
         "cards": cards,
         "totals": totals(cards),
-        "strips": bands,
-        "matrix": matrix_of(evidence_matrix(viewer)),
+        "spectrum": kept_part(
+            request,
+            repr(ratios),
+            "overview/_spectrum.html",
+            lambda: {"strips": strips(spectrum(cards))},
+        ),
+        "matrix": kept_part(
+            request,
+            repr(evidence),
+            "overview/_matrix.html",
+            lambda: {"matrix": matrix_of(evidence)},
+        ),
         "is_first_visit": person is None,
         "views": visible_views(viewer, person) if person else (),
         "may_make": keeps_any(request),

@@ -10,7 +10,7 @@ from dashboard.exports.paper.chart import WIDTHS
 from dashboard.exports.paper.files import CHART_FORMS
 from dashboard.exports.pictures import Wanted, attached, picture_answer
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.kept import Content, kept_page
+from dashboard.kit.kept import Content, kept_study_page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.paper.page import chosen_paper, paper_page
 from dashboard.tasks import draw_picture
@@ -25,7 +25,7 @@ ARCHIVE = "paper.zip"
 
 
 @require_safe
-@kept_page
+@kept_study_page
 def show_paper(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show what a paper takes of a study, and let rows, columns, digits be chosen."""
     study = study_or_404(viewer_of(request), lab, slug)

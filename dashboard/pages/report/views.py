@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.models import Report, Study
 from benchmarks.publishing.reports import request_report, requeue_report
+from benchmarks.replica import from_primary
 from benchmarks.studies.data_versions import study_version
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, citation_of, site_of
@@ -55,6 +56,7 @@ def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 
 @require_safe
+@from_primary()
 def download_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Hand out a study's report as a PDF, or show how far its making is."""
     study = study_or_404(viewer_of(request), lab, slug)
@@ -66,6 +68,7 @@ def download_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 
 @require_safe
+@from_primary()
 def show_making(request: HttpRequest, report_id: int) -> HttpResponse:
     """Show how far a report is; the page looks again by itself until it is there."""
     job = _own_or_404(request, report_id)
@@ -76,6 +79,7 @@ def show_making(request: HttpRequest, report_id: int) -> HttpResponse:
 
 
 @require_safe
+@from_primary()
 def download_made(request: HttpRequest, report_id: int) -> HttpResponse:
     """Hand out the report that somebody waited for."""
     job = _own_or_404(request, report_id)

@@ -160,8 +160,8 @@ def changed_lines(review: Review, found: Changes) -> list[str]:
         lines.append(words % {"n": len(found.new), "names": ", ".join(found.new)})
     if found.gone:
         words = ngettext(
-            "One study says nothing of it any more: %(names)s.",
-            "%(n)s studies say nothing of it any more: %(names)s.",
+            "One study says nothing about it any more: %(names)s.",
+            "%(n)s studies say nothing about it any more: %(names)s.",
             len(found.gone),
         )
         names = ", ".join(titles.get(name, name) for name in found.gone)
@@ -189,7 +189,7 @@ def changed_lines(review: Review, found: Changes) -> list[str]:
 def _in_short(record: Record) -> str:
     pool = record["pool"] if record["pool"]["machines"] else record["single_runs"]
     if not pool["machines"]:
-        return _("nothing that can be put together")
+        return _("nothing that can be pooled")
     words = evidence.machines_text(pool["machines"])
     if pool["mean"] is None:
         return words

@@ -79,7 +79,7 @@ def publish(request: HttpRequest) -> HttpResponse:
     ]
     lab = next((it for it in labs if it.slug == request.POST.get("lab", "")), None)
     if lab is None:
-        raise Http404(_("There is no such lab, or you are no member of it."))
+        raise Http404(_("There is no such lab, or you are not a member of it."))
     person = signed_in_person(request)
     try:
         review, is_new = publish_review(

@@ -13,7 +13,7 @@ from benchmarks.uploads.processing import retry
 from benchmarks.uploads.rereading import begin_reread
 from dashboard.kit.addresses import STUDY, cell_address
 from dashboard.kit.comments import comment_thread
-from dashboard.kit.kept import Answer, Content, kept_page
+from dashboard.kit.kept import Answer, Content, kept_study_page
 from dashboard.kit.upload_text import kept_output
 from dashboard.kit.viewers import (
     keeper_or_404,
@@ -31,7 +31,7 @@ RAW = ("text/plain; charset=utf-8", "txt")
 
 
 @require_safe
-@kept_page
+@kept_study_page
 def list_runs(request: HttpRequest, lab: str, slug: str) -> Answer:
     """Show a study's runs; those behind one cell have moved to the cell's page."""
     viewer = viewer_of(request)

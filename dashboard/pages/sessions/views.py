@@ -12,7 +12,7 @@ from benchmarks.sentences import Sentence
 from benchmarks.studies.session_corrections import correct_sessions
 from dashboard import wording
 from dashboard.kit.addresses import STUDY, id_in
-from dashboard.kit.kept import Content, kept_page
+from dashboard.kit.kept import Content, kept_study_page
 from dashboard.kit.viewers import (
     keeper_or_404,
     keeps,
@@ -26,7 +26,7 @@ from dashboard.pages.sessions.page import sessions_page
 
 
 @require_safe
-@kept_page
+@kept_study_page
 def list_sessions(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show which runs of a study were one sitting, and why they are taken for that."""
     viewer = viewer_of(request)
@@ -52,7 +52,7 @@ def correct(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     page = reverse("dashboard:sessions", args=[study.lab.slug, study.slug])
     try:
         if is_put and not name:
-            raise SessionError(Sentence("Say what the session is to be called."))
+            raise SessionError(Sentence("Give the session a name."))
         session = correct_sessions(
             study=study,
             name=name,

@@ -65,7 +65,7 @@ class AboutForm(forms.Form):
         required=False,
         max_length=100,
         help_text=gettext_lazy(
-            "Under what others may use them: an SPDX name such as CC-BY-4.0. Empty: "
+            "The licence for others: an SPDX name such as CC-BY-4.0. Empty: "
             "all rights stay with you."
         ),
         widget=forms.TextInput(attrs={"list": "licences"}),
@@ -131,8 +131,8 @@ class MethodForm(forms.Form):
         max_length=20_000,
         widget=forms.Textarea(attrs={"rows": 4, "placeholder": "guest bits: 32, 64"}),
         help_text=gettext_lazy(
-            "One a line: its name, a colon, its levels separated by commas. A level "
-            "with a comma stands in double quotes."
+            "One a line: its name, a colon, its levels separated by commas. Put a "
+            "level that contains a comma in double quotes."
         ),
     )
     equivalence_margin_percent = forms.FloatField(
@@ -154,7 +154,7 @@ class MethodForm(forms.Form):
         coerce=int,
         empty_value=None,
         help_text=gettext_lazy(
-            "What others are set against where no native run exists."
+            "What others are compared with where no native run exists."
         ),
     )
 

@@ -23,7 +23,7 @@ from dashboard.exports.citation import bibtex, citation_of, dataset_script
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.comments import comment_thread
 from dashboard.kit.document import Section
-from dashboard.kit.kept import Content, kept, kept_page
+from dashboard.kit.kept import Content, kept, kept_study_page
 from dashboard.kit.profile import profile_section
 from dashboard.kit.viewers import (
     keeper_or_404,
@@ -54,7 +54,7 @@ def study_summary(viewer: Viewer, study: Study) -> StudySummary:
 
 
 @require_safe
-@kept_page
+@kept_study_page
 def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show a study: what it measured on what, and how far its runs are."""
     viewer = viewer_of(request)

@@ -168,7 +168,8 @@ class SweepPage:
             why = _("Nothing was measured that these systems could be compared with.")
         else:
             why = _(
-                "Not every level has a verdict, so where systems part cannot be said."
+                "Not every level has a verdict, so where the systems diverge cannot "
+                "be said."
             )
         return (why,)
 

@@ -95,7 +95,7 @@ class TrendPage:
         rows = []
         if len(chips) > 1:
             is_long = len(chips) > MOST_CHIPS
-            rows.append(ChipRow(_("Cases"), tuple(chips), is_long=is_long))
+            rows.append(ChipRow(_("Benchmarks"), tuple(chips), is_long=is_long))
         if self.subject.is_dated and self.subject.versions > 1:
             key = subject_key(self.subject)
             axes = tuple(

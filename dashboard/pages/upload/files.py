@@ -11,29 +11,30 @@ from http import HTTPStatus
 from itertools import islice
 from time import monotonic
 from typing import Any
-from uuid import UUID, uuid5
 
-import orjson
 from django.conf import settings
 from django.http import HttpRequest
 
 from benchmarks import tools
-from benchmarks.errors import BatchRefusedError, BenchmarksError, shorten
+from benchmarks.errors import BenchmarksError, shorten
 from benchmarks.fingerprints import display_parameters
 from benchmarks.models import Agent, Lab
 from benchmarks.own_tools.lookup import DeclaredTool, declared_tools, known_tool
-from benchmarks.own_tools.samples import read_runs
 from benchmarks.parsing import folders, reading
-from benchmarks.parsing.decoding import decode
+from benchmarks.parsing.archives import Member, members
 from benchmarks.parsing.drafts import Parameter
 from benchmarks.parsing.folders import Guess, folder_of, with_files
 from benchmarks.parsing.reading import ReadRun
 from benchmarks.parsing.scanning import LineError
-from benchmarks.parsing.starts import placed, prints_clock
-from benchmarks.uploads.intake import Submission, submit_runs
-from benchmarks.uploads.results import FILE_DATE, ZONE
+from benchmarks.uploads.folders import (
+    Asked,
+    Times,
+    read_member,
+    submit_file,
+    system_text,
+)
+from benchmarks.uploads.intake import Submission
 from dashboard import wording
-from dashboard.pages.upload.archives import Member, members
 
 RESULTS_SHOWN = 20
 SAMPLES_SHOWN = 20
@@ -45,10 +46,6 @@ ROWS_SHOWN = 4_000
 READING_S = 10
 """After so long an answer begins with what was read; the rest is asked for again."""
 NAME_LIMIT = 500
-LARGEST_TOLD_BYTES = 64 * 1024
-"""Programs that say what a machine is say no more than this."""
-UPLOADS = UUID("c252e1a7-7ede-4e53-a0df-450ce392b6d9")
-"""Keys of files that are stored here follow from it: it is never changed."""
 
 # Any locale that writes a decimal comma reads the same: these are to be recognised.
 LOCALES = {
@@ -79,25 +76,6 @@ class Named:
 
     tool: str = ""
     locale: str = ""
-
-
-@dataclass(frozen=True)
-class Times:
-    """What a person says of when files were written: the zone of the clocks that they
-    print, and whether a file's own date stands where it prints none."""
-
-    zone: str = ""
-    takes_dates: bool = False
-
-    def facts(self, text: str, modified: datetime | None) -> dict[str, str]:
-        """Return what is stated of a file beside its text; nothing it needs not."""
-        facts = {}
-        if self.zone and prints_clock(text):
-            facts[ZONE] = self.zone
-        written = placed(modified, self.zone) if self.takes_dates else None
-        if written:
-            facts[FILE_DATE] = written.isoformat()
-        return facts
 
 
 @dataclass(frozen=True)
@@ -269,11 +247,7 @@ def preview(
         return replace(blank, trouble=Trouble.of(refusal), status=refusal.status)
     try:
         # Each run keeps its own trouble; only trouble with the whole file is raised.
-        locale = named.locale or None
-        if declared := own.get(named.tool):
-            runs = read_runs(declared.tool, declared.version, member.data, locale)
-        else:
-            runs = reading.read(member.data, named.tool or None, locale)
+        runs = read_member(member, named.tool, named.locale, own)
     except BenchmarksError as error:
         is_told = bool(system_text(member.data))
         return replace(blank, trouble=Trouble.of(error), tells_system=is_told)
@@ -286,17 +260,6 @@ def preview(
         result_count=len(runs),
         sample_count=sum(len(run.readings) for run in runs),
     )
-
-
-def system_text(data: bytes) -> str:
-    """Return the text of a file that says what its system is; else nothing."""
-    if len(data) > LARGEST_TOLD_BYTES:
-        return ""
-    with suppress(BenchmarksError):
-        text = decode(data)
-        if with_files(Guess(), [text]) != Guess():
-            return text
-    return ""
 
 
 def guess(request: HttpRequest, folder: str) -> Guess:
@@ -369,39 +332,16 @@ def store(
     member: Member,
     named: Named,
     target: dict[str, Any],
-    times: Times = Times(),
+    times: Times,
 ) -> Outcome:
-    """Keep one file as runs of a target; the same for the same is stored once.
-
-    The key of its upload follows from everything in it. So a repeated click, a lost
-    answer and a page loaded again find the run that is already there, while the same
-    file for another system is another run.
-    """
+    """Keep one file as runs of a target; say what became of it."""
     blank = Outcome(member.index, member.name)
+    asked = Asked("", times=times, tool=named.tool, locale=named.locale)
     try:
-        if member.refusal:
-            raise member.refusal
-        text = decode(member.data)
-        facts = times.facts(text, member.modified)
-        stated = {"tool": named.tool, "locale": named.locale, "facts": facts}
-        document = {
-            **target,
-            **{name: value for name, value in stated.items() if value},
-            "output": text,
-            "note": member.name,
-        }
-        content = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
-        document = {"key": str(uuid5(UPLOADS, content.decode())), **document}
-        submissions = submit_runs(agent=agent, documents=[document])
-    # There was one document, so there is one problem.
-    except BatchRefusedError as error:
-        problem = next(iter(error.problems.values()))
-        return replace(
-            blank, problem=wording.said(problem.sentence), status=problem.status
-        )
+        submissions = submit_file(agent, member, target, asked)
     except BenchmarksError as error:
         return replace(blank, problem=wording.said(error.sentence), status=error.status)
-    return replace(blank, submissions=tuple(submissions))
+    return replace(blank, submissions=submissions)
 
 
 def _members(request: HttpRequest) -> Iterator[tuple[Member, Named]]:

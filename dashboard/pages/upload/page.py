@@ -17,15 +17,16 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.comparing.table import Fact
 from benchmarks.models import Cell, Host, Lab, Membership, Study, System
+from benchmarks.parsing.archives import MAX_TOTAL_BYTES
 from benchmarks.parsing.folders import Guess
 from benchmarks.parsing.starts import time_zone
 from benchmarks.platforms import HYPERVISORS, VIRTUALIZATIONS
 from benchmarks.studies.saving import register_host
+from benchmarks.uploads.folders import Times
 from dashboard import wording
 from dashboard.kit.addresses import id_in
 from dashboard.kit.forms import LineField, NotChosenError, cleaned
-from dashboard.pages.upload.archives import MAX_TOTAL_BYTES
-from dashboard.pages.upload.files import LOCALES, Times, readers
+from dashboard.pages.upload.files import LOCALES, readers
 from dashboard.wording import Text
 
 GIB = 1024**3
@@ -71,7 +72,7 @@ class TimesForm(forms.Form):
         max_length=100,
     )
     dates = forms.BooleanField(
-        label=gettext_lazy("Take the files' dates"), required=False
+        label=gettext_lazy("Use the files' dates"), required=False
     )
 
     def clean_zone(self) -> str:

@@ -28,11 +28,11 @@ from benchmarks.errors import BenchmarksError, TooFastError
 from benchmarks.labs.people import person_agent
 from benchmarks.labs.quotas import admit_lab_previews
 from benchmarks.models import Study
+from benchmarks.parsing.archives import MAX_TOTAL_BYTES, MIB
 from benchmarks.studies.saving import register_system
 from dashboard import wording
 from dashboard.kit.addresses import id_in
 from dashboard.kit.viewers import query_of, signed_in, signed_in_person
-from dashboard.pages.upload.archives import MAX_TOTAL_BYTES, MIB
 from dashboard.pages.upload.files import NAME_LIMIT, guess, previews, stored
 from dashboard.pages.upload.page import (
     Place,

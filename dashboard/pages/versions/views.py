@@ -25,6 +25,7 @@ from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.versions import (
     find_file,
     find_version,
+    set_doi,
     sign_version,
     unfinished_publishing_job,
     visible_versions,
@@ -32,7 +33,7 @@ from benchmarks.publishing.versions import (
 )
 from dashboard import wording
 from dashboard.exports import MEDIA_TYPES
-from dashboard.exports.citation import site_of
+from dashboard.exports.citation import site_of, version_script, with_doi
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.viewers import (
     keeper_or_404,
@@ -136,7 +137,13 @@ def show(request: HttpRequest, version_id: int) -> HttpResponse:
     context = {
         "version": version,
         "study": version.study,
-        "citation": bytes(version.files.get(form="bib").content).decode(),
+        "citation": with_doi(
+            bytes(version.files.get(form="bib").content).decode(), version.doi
+        ),
+        "dataset": version_script(request, version)
+        if version.study.is_public and not version.withdrawn_at
+        else "",
+        "may_enter_doi": _is_admin(request, version.lab_id),
         "may_keep": keeps(request, version.lab_id),
         # The labs for which the reader may still sign.
         "reviewing": [lab for lab in labs if lab.pk not in signed],
@@ -172,6 +179,25 @@ def withdraw(request: HttpRequest, version_id: int) -> HttpResponse:
     reason = request.POST.get("reason", "")
     withdrawing = partial(withdraw_version, version=version, who=who, reason=reason)
     return _done(request, version, withdrawing, _("The version is withdrawn."))
+
+
+@require_POST
+@signed_in
+def enter_doi(request: HttpRequest, version_id: int) -> HttpResponse:
+    """Keep where a version was registered elsewhere."""
+    version = _version_or_404(request, version_id)
+    keeper_or_404(request, version.lab_id)
+    if not _is_admin(request, version.lab_id):
+        messages.error(request, _("Only an admin of the lab enters a DOI."))
+        return redirect("dashboard:version", version.pk)
+    person, doi = cast(User, request.user), request.POST.get("doi", "")
+    entering = partial(set_doi, version=version, doi=doi, person=person)
+    return _done(request, version, entering, _("The DOI is stored."))
+
+
+def _is_admin(request: HttpRequest, lab_id: int) -> bool:
+    mine = Membership.objects.filter(user=request.user.pk, lab=lab_id)
+    return mine.filter(role=Membership.Role.ADMIN).exists()
 
 
 @require_POST
@@ -221,5 +247,6 @@ urlpatterns = [
     path("versions/<int:version_id>/", show, name="version"),
     path("versions/<int:version_id>.<slug:form>", download, name="version-file"),
     path("versions/<int:version_id>/withdraw/", withdraw, name="withdraw-version"),
+    path("versions/<int:version_id>/doi/", enter_doi, name="enter-doi"),
     path("versions/<int:version_id>/sign/", sign, name="sign-version"),
 ]

@@ -50,6 +50,52 @@ def test_a_wrong_token_is_not_kept(enroll, home):
     assert not (home / "agent.json").exists()
 
 
+def test_a_study_that_is_not_there_is_said_and_nothing_is_kept(enroll, home, server):
+    code, _, said = enroll("--study", "kvm")
+
+    assert code == 4
+    assert "There is no study kvm" in said
+    assert "--make-study" in said
+    assert not (home / "agent.json").exists()
+    assert not [path for path, _, _ in server.requests if path.endswith("studies/")]
+
+
+def test_a_study_is_made_where_that_is_wished(enroll, home, server):
+    # Asked for an upload of nothing first, as ever: what looks at the token.
+    server.faults = [400, (201, {}, {"slug": "kvm", "visibility": "private"})]
+
+    code, _, said = enroll("--study", "kvm", "--make-study")
+
+    assert code == 0
+    assert "Made: the study kvm (private)." in said
+    (body,) = [body for path, _, body in server.requests if path.endswith("studies/")]
+    assert json.loads(body) == {"slug": "kvm", "title": "kvm"}
+    assert json.loads((home / "agent.json").read_text())["study"] == "kvm"
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("\n", 4), ("no\n", 4)])
+def test_a_person_is_asked_whether_to_make_it(
+    enroll, server, monkeypatch, answer, code
+):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    server.faults = [400, (201, {}, {"slug": "kvm", "visibility": "private"})]
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+
+    assert enroll("--study", "kvm")[0] == code
+
+
+def test_a_study_in_the_archive_is_named(enroll, server):
+    server.studies["old"] = {"slug": "old", "archived_at": "2026-01-02T03:04:05Z"}
+
+    code, _, said = enroll("--study", "old")
+
+    assert (code, "study reopen old" in said) == (0, True)
+
+
 def test_a_server_that_is_away_is_said(call, home):
     code, _, said = call("enroll", "--server", "http://127.0.0.1:9", "--token", "x")
 

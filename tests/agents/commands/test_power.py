@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from agents.home import Enrolment, open_spool, save_enrolment
 from agents.spool import Spool
-from bench.stage import Powercap
+from bench.stage import TOKEN, Powercap
+from tests.agents.conftest import telling_time
 from tests.agents.power.conftest import FakeWattsUp, packet
 
 ROOT = Path(__file__).parents[3]
@@ -145,6 +147,29 @@ def test_a_log_of_something_else_is_sent(call, enrolled, server, tmp_path):
     # The made-up server tells no time.
     assert code == 1
     assert "Without a time server nobody knows when" in said
+
+
+def test_a_log_that_is_sent_again_is_the_same_and_one_with_another_start_is_not(
+    call, home, server, tmp_path
+):
+    path = tmp_path / "log.csv"
+    path.write_text("0,80\n1,81\n2,82\n")
+    with telling_time() as told:
+        address = f"tcp://127.0.0.1:{told.port}"
+        save_enrolment(Enrolment(server.url, TOKEN, host="alpha", time_server=address))
+
+        def keys(moment):
+            words = ("--started-at", moment, "--later")
+            assert call("power", "csv", path, *words)[0] == 0
+            return set(open_spool().waiting())
+
+        first = keys("2026-11-20T21:44:36Z")
+        assert keys("2026-11-20T21:44:36Z") == first
+        assert len(keys("2026-11-20T22:44:36Z")) == 2
+
+    spool = open_spool()
+    pieces = [json.loads(spool.read(key)) for key in spool.waiting()]
+    assert len({(piece["log"], piece["number"]) for piece in pieces}) == 1
 
 
 @pytest.mark.parametrize(

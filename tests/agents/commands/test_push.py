@@ -156,6 +156,43 @@ def test_a_refused_run_is_laid_aside_and_said(push, server, output):
     assert len(open_spool().rejected()) == 1
 
 
+@pytest.mark.parametrize(
+    ("shows_runs", "why"),
+    [(True, "No tool that is known printed this."), (False, "/runs/1/")],
+    ids=["who may read", "who may but upload"],
+)
+def test_a_text_that_no_tool_printed_is_said(
+    push, server, output, tmp_path, shows_runs, why
+):
+    server.shows_runs = shows_runs
+    letter = tmp_path / "letter.txt"
+    letter.write_text("Dear customer,\n")
+
+    code, _, said = push(output, letter)
+
+    assert code == 4
+    assert f"{letter}: " in said
+    assert why in said
+    assert f"{output}: " not in said
+    assert len(server.stored) == 2  # it is kept all the same
+
+
+def test_what_the_server_has_not_read_in_time_is_no_failure(push, server, monkeypatch):
+    monkeypatch.setattr("agents.sending.READ_WITHIN_S", 0)
+
+    code, _, said = push()
+
+    assert (code, "1 text has not been read yet" in said) == (0, True)
+
+
+def test_a_server_that_goes_away_behind_the_upload_is_no_failure(push, server):
+    server.faults = [None, 503]  # the upload itself, and the question about it
+
+    code, _, said = push()
+
+    assert (code, "1 text has not been read yet" in said) == (0, True)
+
+
 def test_several_files_are_several_uploads(push, server, tmp_path):
     for name in "ab":
         (tmp_path / name).write_text(name)

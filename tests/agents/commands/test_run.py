@@ -59,6 +59,34 @@ def test_rounds_go_through_all_steps_before_they_repeat(run, server):
     assert runs[0]["tool_version"] == "sysbench 1.0.20"
 
 
+def test_only_the_programs_behind_a_colon_are_run(run, server):
+    code, _, _ = run("sysbench:memory,cpu", "--repetitions", "2", "--warm-up", "0")
+
+    steps = [each["facts"]["order"]["step"] for each in kept(server)]
+    assert code == 0
+    assert steps == ["memory", "cpu"] * 2
+
+
+def test_a_program_that_is_not_there_ends_before_anything_runs(run, server):
+    code, _, said = run("sysbench:disk")
+
+    assert (code, server.stored) == (2, {})
+    assert "sysbench has no program 'disk'; it has: cpu, memory, threads." in said
+
+
+def test_rounds_may_have_orders_of_their_own(run, server):
+    """With eight rounds of three steps all alike is chance of one in 280,000."""
+    words = ("--repetitions", "8", "--warm-up", "0", "--order", "random")
+    run("sysbench", *words)
+
+    steps = [each["facts"]["order"]["step"] for each in kept(server)]
+    rounds = {tuple(steps[k : k + 3]) for k in range(0, 24, 3)}
+    assert all(sorted(each) == ["cpu", "memory", "threads"] for each in rounds)
+    assert len(rounds) > 1
+    for each in kept(server):
+        assert each["output"].split()[2] == each["facts"]["order"]["step"]
+
+
 def test_who_timed_it_depends_on_where_it_ran(run, server, machine):
     run("hackbench", "--repetitions", "1")
     machine()

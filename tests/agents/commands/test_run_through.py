@@ -184,3 +184,75 @@ def test_over_real_ssh_it_is_measured(run, server, away):
     for sent in server.stored.values():
         (read,) = reading.read(sent["output"], tool=sent["tool"])
         assert not read.problem
+
+
+# A PowerShell that is made up: it starts here what ours is told to start there.
+POWERSHELL = """#!/bin/sh
+for script; do :; done
+printf '%s\\n' "$script" >> {told}
+words=$(printf '%s' "$script" | sed -n "s/.*{{ & \\\\(.*\\\\) 2>&1.*/\\\\1/p")
+eval "$words" 2>&1
+"""
+
+
+@pytest.fixture
+def powershell(tmp_path, monkeypatch):
+    """It shows that our words fit together; no real one was here to run them."""
+    folder = tmp_path / "shells"
+    folder.mkdir()
+    program = folder / "pwsh"
+    program.write_text(POWERSHELL.format(told=tmp_path / "told"))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+    return tmp_path / "told"
+
+
+@pytest.mark.parametrize(
+    ("through", "session"),
+    [
+        ("winrm:vm-a", "New-PSSession -ComputerName 'vm-a' -ErrorAction Stop"),
+        ("psdirect:My VM", "New-PSSession -VMName 'My VM' -ErrorAction Stop"),
+    ],
+)
+def test_powershell_reaches_a_windows(run, server, powershell, through, session):
+    code, _, said = run(through, *SYSTEM)
+
+    assert code == 0, said
+    [document] = server.stored.values()
+    [read] = reading.read(document["output"])
+    assert read.tool == "virtlab-linpack"
+    assert session in powershell.read_text()
+    # A bare comma would make a list of it.
+    assert "'--sizes' '50'" in powershell.read_text()
+
+
+def test_its_credential_is_a_file_and_no_password(run, powershell):
+    run("psdirect:vm", *SYSTEM, "--credential", "C:\\vm.xml")
+
+    told = powershell.read_text()
+    assert "-Credential (Import-Clixml 'C:\\vm.xml')" in told
+
+
+@pytest.mark.parametrize(
+    ("through", "words", "sentence"),
+    [
+        ("winrm:o'hara", (), "cannot be said to PowerShell"),
+        ("ssh vm", ("--credential", "x"), "--credential goes with"),
+    ],
+)
+def test_what_powershell_would_misread_is_refused(
+    run, powershell, through, words, sentence
+):
+    code, _, said = run(through, *SYSTEM, *words)
+
+    assert code == 2
+    assert sentence in said
+
+
+def test_a_machine_without_powershell_says_so(run, monkeypatch):
+    monkeypatch.setattr("agents.measuring.through.shutil.which", lambda name: None)
+
+    code, _, said = run("winrm:vm-a", *SYSTEM)
+
+    assert code == 2
+    assert "There is no PowerShell here" in said

@@ -15,7 +15,7 @@ from agents import platform_facts
 from agents.detection import cpuid, facts, windows
 from agents.detection.evidence import gather_evidence
 from agents.detection.layers import judge
-from benchmarks.plausibility.rules import beneath
+from benchmarks.platforms import BENEATH
 
 REGISTRY = {
     windows.BIOS: {
@@ -120,7 +120,7 @@ def test_what_runs_beneath_is_sent_by_the_name_the_flag_asks_for(
     made_up = windows.evidence_of_windows()
     monkeypatch.setattr(platform_facts, "gather_evidence", lambda: made_up)
 
-    assert platform_facts.gather_platform()[beneath.FACT] == "set, not running"
+    assert platform_facts.gather_platform()[BENEATH] == "set, not running"
 
 
 def test_on_windows_these_are_asked(registry, kernel, monkeypatch):

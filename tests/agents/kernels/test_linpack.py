@@ -1,6 +1,7 @@
 """LINPACK, compiled here: right solutions, wrong ones, clocks and its budget."""
 
 import re
+import resource
 import socket
 import subprocess
 import threading
@@ -60,6 +61,28 @@ def test_both_precisions_are_repeated_in_turn(kernel):
         for precision in ("double", "single")
         for turn in (["warm-up"] if n == "50" else []) + ["1", "2"]
     ]
+
+
+def test_small_systems_are_solved_unseen_until_the_processor_is_warm(kernel):
+    """By the processor's own time: whoever else is at work counts for nothing."""
+
+    def cpu_s(*words):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        output = kernel("linpack", "--sizes", 50, "--repetitions", 1, *words)
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+        return spent, [row["turn"] for row in rows(output)]
+
+    cold_s, shown = cpu_s("--warm-up-s", 0)
+    warm_s, shown_too = cpu_s("--warm-up-s", 1.5)
+
+    assert shown == shown_too == ["warm-up", "1"] * 2
+    assert warm_s > cold_s + 0.3
+
+
+def test_a_budget_that_is_over_ends_the_warm_up(kernel):
+    output = kernel("linpack", "--sizes", 50, "--budget-s", 0, "--warm-up-s", 3600)
+
+    assert "the budget would be exceeded" in output
 
 
 def test_the_residual_is_what_a_library_would_get(kernel):

@@ -3,7 +3,14 @@
 import pytest
 
 from agents.errors import UsageError
-from agents.measuring.runners import PROGRAMS, RUNNERS, Wishes, steps_of, version_argv
+from agents.measuring.runners import (
+    PROGRAMS,
+    RUNNERS,
+    Wishes,
+    chosen_steps,
+    steps_of,
+    version_argv,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +52,33 @@ def test_our_memory_benchmark_takes_smaller_blocks_and_arrays(monkeypatch):
     (step,) = RUNNERS["virtlab-memory"](wishes)
 
     assert step.argv[1:] == ["--blocks-kib", "16,1024", "--array-mib", "4"]
+
+
+def test_some_programs_of_a_tool_can_be_chosen():
+    wishes = Wishes(seconds=5)
+
+    chosen = chosen_steps("sysbench:memory,cpu,memory", wishes)
+    blocks = chosen_steps("fio:randread 4k, randwrite 4k", wishes)
+
+    assert [step.name for step in chosen] == ["memory", "cpu"]
+    assert [step.name for step in blocks] == ["randread 4k", "randwrite 4k"]
+    assert chosen_steps("sysbench", wishes) == steps_of("sysbench", wishes)
+
+
+@pytest.mark.parametrize("words", ["sysbench:", "sysbench:disk", "sysbench:cpu,"])
+def test_a_program_that_a_tool_has_not_is_a_sentence(words):
+    with pytest.raises(UsageError, match="it has: cpu, memory, threads"):
+        chosen_steps(words, Wishes())
+
+
+@pytest.mark.parametrize("kernel", ["linpack", "memory", "system"])
+def test_our_kernels_repeat_their_rows_as_often_as_is_wished(kernel):
+    (often,) = steps_of(f"virtlab-{kernel}", Wishes(iterations=3))
+    (as_usual,) = steps_of(f"virtlab-{kernel}", Wishes())
+
+    place = often.argv.index("--repetitions")
+    assert often.argv[place + 1] == "3"
+    assert "--repetitions" not in as_usual.argv
 
 
 def test_the_network_tools_talk_to_the_peer():

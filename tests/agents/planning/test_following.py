@@ -92,6 +92,16 @@ def test_what_is_kept_is_sent_with_its_step_and_its_co_run(follow, client, serve
     assert [report["keys"] for _, report in plan.reports] == [[run["key"]]] * 2
 
 
+def test_its_runs_may_belong_to_a_sitting_that_has_a_name(
+    client, home, spool, server, tool
+):
+    slot = Slot("study", 17, {}, TimePath(server.url), "guest", "", "session 2")
+
+    Follower(Server(client, PART), 5, slot, spool).follow()
+
+    assert [run["session"] for run in kept(server)] == ["session 2"]
+
+
 def test_what_is_discarded_is_forgotten(follow, client, server, home):
     follow(Server(client, PART, ends=("held", "discard")))
 

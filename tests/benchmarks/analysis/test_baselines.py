@@ -355,7 +355,8 @@ def test_it_refuses_a_metric_without_direction():
         efficiency(1, 1, "neither")
 
     assert str(refused.value) == (
-        "More of this metric is neither better nor worse: it has no efficiency."
+        "More of this metric is neither better nor worse: it has no relative "
+        "performance."
     )
 
 

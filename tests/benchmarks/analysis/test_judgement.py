@@ -94,7 +94,7 @@ def test_a_noisy_baseline_is_refused_with_its_width():
         "The baseline is too noisy: its own interval is ±50 %.",
     )
     assert (
-        judgement.advice == "Not even 200 runs a side would decide it as things stand."
+        judgement.advice == "At this scatter, not even 200 runs a side would decide it."
     )
 
 
@@ -127,7 +127,7 @@ def test_a_verdict_lost_among_many_says_so():
 
     assert (judgement.verdict, judgement.direction) == ("undetermined", "slower")
     assert judgement.sentences == (
-        "Decided by itself, but not as one of 20 cells that were tested together.",
+        "Decided by itself, but not as one of 20 results that were tested together.",
     )
     assert judgement.advice == ""
 
@@ -214,7 +214,7 @@ def test_different_days_are_refused_with_what_would_help():
     judgement = of_sessions(days(A, level=90), days(B))
 
     assert judgement.codes == ("unrepeated",)
-    assert "nobody knows how much these differ" in judgement.sentences[0]
+    assert "how much these differ is not known" in judgement.sentences[0]
     assert "same session" in judgement.advice
     assert judgement.ratio == pytest.approx(90 / 101)
 
@@ -381,7 +381,7 @@ def test_many_are_corrected_together():
     together = energy_judgements(pairs + noise, MARGIN)[0]
 
     assert (alone.verdict, together.verdict) == ("more", "undetermined")
-    assert "201 cells" in together.sentences[0]
+    assert "201 results" in together.sentences[0]
 
 
 def test_two_meters_of_unknown_accuracy_are_not_judged():

@@ -199,6 +199,7 @@ GOOD = {
     "device": "/dev/vda",
     "sizes": "200,1000",
     "array_mib": 4,
+    "iterations": 2,
     "blocks_kib": "1,32",
 }
 
@@ -215,6 +216,7 @@ def test_it_takes_what_the_runners_take():
         ("seconds", True),
         ("seconds", "10"),
         ("bits", 33),
+        ("iterations", 0),
         ("folder", "relative"),
         ("folder", "/mnt\n"),
         ("peer", "--file=/etc/passwd"),

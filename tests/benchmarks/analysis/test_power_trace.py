@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from benchmarks.analysis.power_trace import (
+    corrected_traces,
     energy_within,
     joined_traces,
     quietest_w,
@@ -75,3 +76,13 @@ def test_a_gap_is_not_idle():
     trace = trace_of_power([*range(8), *range(100, 108)], [50.0] * 8 + [70.0] * 8)
 
     assert quietest_w(trace, []) is None
+
+
+def test_a_later_trace_takes_the_place_of_what_it_overlaps():
+    wrong = trace_of_power([0, 1, 2, 3, 4, 5], [5] * 6)
+    right = trace_of_power([2, 3, 4], [9] * 3)
+
+    trace = joined_traces(corrected_traces([wrong, right]))
+
+    assert trace.starts_s.tolist() == [0, 1, 2, 3, 4]
+    assert trace.first_w.tolist() == [5, 5, 9, 9, 5]

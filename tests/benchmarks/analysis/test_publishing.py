@@ -7,7 +7,7 @@ import pytest
 
 from agents.detection.facts import cpu_facts, kernel_facts
 from benchmarks.analysis.publishing import DISCLOSURE, MeasuredCell, assess, undisclosed
-from benchmarks.plausibility.rules import beneath
+from benchmarks.platforms import BENEATH
 
 EVERYTHING = {
     group: frozenset(thing.facts[0] for thing in things)
@@ -66,10 +66,10 @@ def test_nothing_measured_is_a_draft():
 
 
 ROOT = Path(__file__).resolve().parents[3]
-# Facts of the run, of the agent and of the file, which say nothing of the machine.
+# Facts of the run, of the agent and of the file, which say nothing about the machine.
 OF_THE_UPLOAD = {"platform", "evidence", "agent", "file"}
 # `sent` looks at a Linux; tests/agents/detection/test_windows.py at a Windows.
-OF_WINDOWS = {"cpu nominal MHz", beneath.FACT}
+OF_WINDOWS = {"cpu nominal MHz", BENEATH}
 
 
 def documented():

@@ -194,7 +194,7 @@ def test_two_speeds_within_the_band_leave_the_figure():
     assert shape.sentence.startswith(
         "two speeds within the band of 2 %, 100.0 (33 %) and 101.0 (67 %)"
     )
-    assert shape.sentence.endswith("the figure stands")
+    assert shape.sentence.endswith("the figure holds")
     assert shape_of(values, resolution=0.01, band=0.005).doubts == ("bimodal",)
 
 
@@ -228,7 +228,7 @@ def test_a_drift_that_hardly_moves_the_mean_leaves_the_figure():
     assert shape.moves["drift"] == pytest.approx(0.0015, rel=0.1)
     assert shape.sentence == (
         "one speed; rising by 0.30 % over the session, which moves the mean by 0.15 %, "
-        "below a quarter of the band; the figure stands"
+        "below a quarter of the band; the figure holds"
     )
 
 
@@ -303,7 +303,7 @@ def test_runs_that_depend_on_the_one_before_leave_the_figure():
     assert shape.sentence == (
         f"one speed; each run depends on the one before (autocorrelation "
         f"{shape.order.autocorrelation:.2f}), for which the interval counts fewer "
-        "runs; the figure stands"
+        "runs; the figure holds"
     )
 
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 import redis
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
@@ -64,10 +65,10 @@ def test_it_finds_commits_that_a_power_cut_would_lose():
 @pytest.fixture
 def broken_index():
     """What a `CREATE INDEX CONCURRENTLY` leaves behind that did not succeed."""
-    parameters = connection.get_connection_params()
-    names = ("host", "port", "user", "password", "dbname")
-    given = {name: parameters[name] for name in names if parameters.get(name)}
-    with psycopg.connect(**given, autocommit=True) as other:
+    name = connection.settings_dict["NAME"]
+    with psycopg.connect(
+        settings.OWNER_DATABASE_URL, dbname=name, autocommit=True
+    ) as other:
         other.execute("SET statement_timeout = '20s'")
         other.execute("CREATE TABLE doubled AS VALUES (1), (1)")
         with pytest.raises(psycopg.errors.UniqueViolation):

@@ -105,7 +105,7 @@ def test_nobody_invites_to_more_than_they_are(lab, person):
 
 
 def test_a_name_is_needed_and_is_plain(lab, person):
-    with pytest.raises(PlaceError, match="Say whom"):
+    with pytest.raises(PlaceError, match="Enter whom"):
         invite_person(lab=lab, by=person, name="  ", role="viewer")
     with pytest.raises(TextError):
         invite_person(lab=lab, by=person, name="Do\u202era", role="viewer")

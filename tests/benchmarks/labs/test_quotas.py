@@ -23,6 +23,29 @@ from benchmarks.uploads import intake
 def fresh(valkey):
     for key in connection().scan_iter("quota:*"):
         connection().delete(key)
+    quotas._untold.clear()
+    quotas._full.clear()
+
+
+def test_what_is_little_beside_a_quota_is_told_together(settings):
+    settings.LAB_RUNS_PER_MINUTE = 10_000
+    for _ in range(9):
+        admit_uploads(1, runs=1, size=1)
+    assert connection().get("quota:runs:1") is None
+
+    admit_uploads(1, runs=1, size=1)
+
+    assert connection().get("quota:runs:1") == b"10"
+
+
+def test_a_quota_that_was_full_is_asked_for_each_time(settings):
+    settings.LAB_RUNS_PER_MINUTE = 10_000
+    admit_uploads(1, runs=10_000, size=1)
+    for _ in range(3):
+        with pytest.raises(TooFastError, match="10,000 runs a minute"):
+            admit_uploads(1, runs=10, size=1)
+    with pytest.raises(TooFastError, match="10,000 runs a minute"):
+        admit_uploads(1, runs=1, size=1)
 
 
 def test_a_lab_that_sends_too_much_waits_and_others_do_not(settings):

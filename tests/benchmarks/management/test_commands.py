@@ -6,14 +6,16 @@ import stat
 from datetime import timedelta
 from io import StringIO
 
+import psycopg
 import pytest
 from django.contrib.auth import authenticate as sign_in
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.utils import timezone
 
 from benchmarks.errors import WrongTokenError
 from benchmarks.labs.tokens import authenticate
-from benchmarks.management.commands.sweep import stop_signals
+from benchmarks.management.commands.sweep import SWEEPER, stop_signals
 from benchmarks.models import (
     DueCheck,
     Lab,
@@ -24,8 +26,19 @@ from benchmarks.models import (
     Study,
     Token,
 )
+from benchmarks.unattended import holding
 from benchmarks.uploads import rereading
 from benchmarks.uploads.intake import submit_runs
+
+
+@pytest.fixture
+def other_session(db):
+    """A session of somebody else's with the same database."""
+    with psycopg.connect(
+        **connection.get_connection_params() | {"cursor_factory": psycopg.Cursor},
+        autocommit=True,
+    ) as session:
+        yield session
 
 
 def printed(*command: str, **options) -> str:
@@ -122,6 +135,38 @@ def test_the_sweeper_finishes_what_nobody_was_woken_for(agent, run_document):
     assert not OutboxItem.objects.exists()
 
 
+def test_beside_another_sweeper_it_does_nothing(agent, run_document, other_session):
+    submit_runs(agent=agent, documents=[run_document()])
+    other_session.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [SWEEPER])
+
+    said = printed("sweep", once=True, older_than=0)
+    assert "Another sweeper" in said
+    assert OutboxItem.objects.exists()
+
+    other_session.execute("SELECT pg_advisory_unlock_all()")
+    printed("sweep", once=True, older_than=0)
+    assert not OutboxItem.objects.exists()
+
+
+def test_it_stays_the_sweeper_however_often_it_asks(db, other_session):
+    asked = [holding.take(SWEEPER) for _ in range(3)]
+
+    [left] = other_session.execute(
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+        " AND pid <> pg_backend_pid() AND database ="
+        " (SELECT oid FROM pg_database WHERE datname = current_database())"
+    ).fetchone()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_unlock_all()")
+    assert asked == [True] * 3
+    assert left == 1
+
+
+def test_a_database_without_citus_is_not_distributed(db):
+    with pytest.raises(CommandError, match="has no Citus"):
+        printed("distribute", "--dry-run")
+
+
 def test_one_duty_that_fails_does_not_keep_the_sweeper_from_the_others(
     agent, run_document, monkeypatch, caplog
 ):
@@ -140,7 +185,9 @@ def test_one_duty_that_fails_does_not_keep_the_sweeper_from_the_others(
     assert record.exc_info[0] is KeyError
 
 
-def test_preparing_makes_the_first_lab_and_its_secrets_once(db, tmp_path, settings):
+def test_preparing_makes_the_first_lab_and_its_secrets_once(
+    transactional_db, tmp_path, settings
+):
     settings.VAR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
 
     call_command("prepare")
@@ -158,7 +205,7 @@ def test_preparing_makes_the_first_lab_and_its_secrets_once(db, tmp_path, settin
 
 
 def test_static_files_are_collected_again_only_when_one_changed(
-    db, tmp_path, settings, monkeypatch
+    transactional_db, tmp_path, settings, monkeypatch
 ):
     settings.VAR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
     call_command("prepare")

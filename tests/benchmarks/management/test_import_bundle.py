@@ -24,6 +24,6 @@ def test_it_imports_files_and_names_what_it_refuses(
     said = capsys.readouterr()
     assert "1 new, 0 known" in said.out
     assert "0 new, 1 known" in said.out
-    assert f"{wrong}: This is no bundle" in said.err
+    assert f"{wrong}: This is not a bundle" in said.err
     assert "missing: No such file" in said.err
     assert Run.objects.count() == 1

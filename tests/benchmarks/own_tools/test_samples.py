@@ -55,18 +55,18 @@ def test_json_is_read_as_uploads_have_it():
         ("metric;worth\nboot time;3\n", "no column value"),
         ("metric,value,value\nboot time,3,3\n", "a name of its own"),
         ("metric,value\nboot time\n", "Line 2.*1 columns, the heading 2"),
-        ("metric,value\nboot time,fast\n", 'Line 2.*"fast" is no number'),
-        ("metric,value\nboot time,nan\n", "no number"),
-        ("metric,value\nboot time,1_000\n", "no number"),
+        ("metric,value\nboot time,fast\n", 'Line 2.*"fast" is not a number'),
+        ("metric,value\nboot time,nan\n", "not a number"),
+        ("metric,value\nboot time,1_000\n", "not a number"),
         ("metric,value\nboot time,\n", "a metric and a value"),
         ("metric,value,repetition\nboot time,3,0\n", "counted 1, 2, 3"),
         ('metric,value\n"boot time,3\n', "Line"),
         ("metric,value\nsleep time,3\n", 'no metric of Boot stopwatch called "sleep'),
-        ("[1]", "no object"),
-        ("[{]", "no JSON"),
+        ("[1]", "not an object"),
+        ("[{]", "not JSON"),
         ('{"metric": "boot time"}', "list of samples"),
-        ('[{"metric": "boot time", "value": "3"}]', "value is no number"),
-        ('[{"metric": "boot time", "value": true}]', "value is no number"),
+        ('[{"metric": "boot time", "value": "3"}]', "value is not a number"),
+        ('[{"metric": "boot time", "value": true}]', "value is not a number"),
         ('[{"metric": "boot time", "value": 3, "kernel": 6}]', '"kernel" is not known'),
     ],
 )
@@ -76,7 +76,7 @@ def test_what_is_no_table_is_refused_with_its_place(text, word):
 
 
 def test_a_decimal_comma_is_never_guessed():
-    with pytest.raises(ParseError, match="no number"):
+    with pytest.raises(ParseError, match="not a number"):
         read_table(TOOL, "metric;value\nboot time;3,2\n")
 
 

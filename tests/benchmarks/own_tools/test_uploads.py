@@ -117,7 +117,7 @@ def test_an_upload_is_read_again_after_its_tool_was_renamed(
     renamed = declared(declaration(title="Boot watch"))
     change_tool(tool=tool, declaration=renamed, by=person)
 
-    process_runs(list(Run.objects.select_related("output")))
+    process_runs(list(Run.objects.all()))
 
     run = Run.objects.get()
     assert (run.status, run.tool, run.declared_version) == ("parsed", NAME, 2)

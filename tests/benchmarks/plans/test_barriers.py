@@ -397,7 +397,7 @@ def test_a_load_that_is_not_heard_of_spoils_the_attempt(loaded, hour):
 
     spoilt = loaded[0].finish(answers[0])
     assert spoilt.state == "discard"
-    assert "load of slot 2 (vm-b) was not heard of for 30 s" in spoilt.sentence
+    assert "No sign of the load of slot 2 (vm-b) for 30 s" in spoilt.sentence
 
 
 def test_when_the_budget_is_used_up_the_rest_is_not_done(study, system, guests, hour):
@@ -413,7 +413,7 @@ def test_when_the_budget_is_used_up_the_rest_is_not_done(study, system, guests, 
     plan.refresh_from_db()
     assert ended.state == "keep"
     assert [step.status for step in steps(plan)] == ["done", "done", "not done"]
-    assert steps(plan)[2].reason.startswith("Not done: budget.")
+    assert steps(plan)[2].reason.startswith("Skipped: ")
     assert plan.status == "done"
 
 
@@ -426,7 +426,10 @@ def test_what_would_not_fit_into_the_budget_is_not_begun(study, system, guests, 
 
     last = steps(plan)[1]
     assert last.status == "not done"
-    assert last.reason == "Not done: budget. It needs about 60 s, 40 s were left."
+    assert (
+        last.reason
+        == "Skipped: it needs about 60 s, and 40 s of the time budget were left."
+    )
 
 
 def test_the_budget_frees_who_waits_at_a_barrier(three, hour):

@@ -76,7 +76,7 @@ def test_a_plan_nobody_could_follow_leaves_nothing(
 
 
 def test_a_system_is_named_once(study, system):
-    with pytest.raises(PlanError, match="stands twice"):
+    with pytest.raises(PlanError, match="is in the plan twice"):
         planned(study, system, systems=[{"system": system.pk}] * 2)
 
 

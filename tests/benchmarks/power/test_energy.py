@@ -196,5 +196,5 @@ def test_its_queries_are_fixed(metered, study, django_assert_num_queries):
 
     with django_assert_num_queries(4):
         study_energy(study)
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         metered_run(reading)

@@ -22,7 +22,7 @@ from benchmarks.sentences import Sentence
 from benchmarks.studies.checking import check_study
 from benchmarks.studies.flags import decide_flag
 from benchmarks.uploads import processing
-from tests.power_logs import WALL, clock_of, piece, power, stamp
+from tests.power_logs import BEGIN_S, WALL, WRONG_S, clock_of, piece, power, stamp
 
 RAPL = {"name": "RAPL", "kind": "rapl"}
 
@@ -74,6 +74,61 @@ def test_the_energy_of_a_run_is_that_of_its_window_whatever_the_clocks_say(
     assert row.idle_w == 80.0
 
 
+CSV = {"name": "bench supply", "kind": "csv"}
+OTHER_LOG = "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"
+
+
+def log_file(samples, begin_s=0, **changes):
+    """Return a file's only piece, by a wall clock, as `power csv` sends it."""
+    made = piece(power(range(200)), meter=CSV, axis="wall", **changes)
+    wall_s = BEGIN_S + WRONG_S + begin_s
+    made["samples"] = [[round(1e6 * (wall_s + s)), watts] for s, watts in samples]
+    return made
+
+
+def test_a_file_that_is_sent_again_is_the_same_piece(agent, host):
+    sent = log_file(power(range(200)))
+    again = {**sent, "stamps": [stamp(900)]}
+
+    keep_power(agent=agent, document=sent)
+
+    assert keep_power(agent=agent, document=again).repeated
+    with pytest.raises(KeyReusedError):
+        keep_power(agent=agent, document={**again, "samples": sent["samples"][:9]})
+
+
+def test_a_file_with_another_start_takes_the_place_of_what_it_said(upload, work):
+    work()
+    upload(log_file(power(range(200)), begin_s=7))
+    shifted = RunEnergy.objects.get().mean_w
+
+    upload(log_file(power(range(200))))
+
+    row = RunEnergy.objects.get()
+    assert shifted < 120
+    assert figures(row) == (30.0, 30.0, 3600.0)
+    assert row.samples == 31
+
+
+def test_where_a_file_was_moved_away_from_nothing_was_measured(upload, work):
+    work()
+    upload(log_file(power(range(200))))
+    assert RunEnergy.objects.count() == 1
+
+    upload(log_file(power(range(200)), begin_s=7200))
+
+    assert not RunEnergy.objects.exclude(mean_w=None).exists()
+
+
+def test_a_mended_file_counts_where_it_overlaps(upload, work):
+    work()
+    upload(log_file(power(range(200), work=12.0)))
+
+    upload(log_file(power(range(90, 140)), log=OTHER_LOG))
+
+    assert figures(RunEnergy.objects.get()) == (30.0, 30.0, 3600.0)
+
+
 def test_a_log_that_arrives_after_the_runs_is_integrated_too(upload, work):
     work()
 
@@ -88,7 +143,7 @@ def test_doing_it_twice_changes_nothing(upload, work):
     integrate()
     before = list(RunEnergy.objects.values())
 
-    processing.process_runs(list(Run.objects.select_related("output")))
+    processing.process_runs(list(Run.objects.all()))
     integrate()
 
     assert list(RunEnergy.objects.values()) == before

@@ -191,7 +191,7 @@ def test_asked_for_twice_it_is_one(review, lab):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"title": "  "}, "called"),
+        ({"title": "  "}, "title"),
         ({"authors": ""}, "authors"),
         ({"title": "x" * 301}, "300"),
         ({"questions": []}, "at least one"),
@@ -208,7 +208,7 @@ def test_what_cannot_be_published_is_refused_with_a_reason(
 
 
 def test_it_is_withdrawn_once_with_a_reason(review):
-    with pytest.raises(ReviewError, match="Say why"):
+    with pytest.raises(ReviewError, match="Give a reason"):
         withdraw_review(review=review, who="carol", reason=" ")
 
     withdraw_review(review=review, who="carol", reason="A slip.")

@@ -104,7 +104,7 @@ def test_one_that_changes_meanwhile_is_not_published(measured, publish):
             Study.objects.update(note="another")
         return {"csv": b""}
 
-    with pytest.raises(VersionError, match="changed meanwhile"):
+    with pytest.raises(VersionError, match="study has changed"):
         publish(measured, write=write)
     assert not Version.objects.exists()
 
@@ -116,7 +116,7 @@ def test_one_that_changed_before_anybody_began_is_not_published_unseen(
     with transaction.atomic():
         Study.objects.update(note="another")
 
-    with pytest.raises(VersionError, match="changed meanwhile"):
+    with pytest.raises(VersionError, match="study has changed"):
         publish_version(job=take_publishing_job(job.pk), write=publishing.two_forms)
 
 
@@ -167,7 +167,7 @@ def test_the_answer_about_licences_is_kept(measured, publish):
 
 def test_it_is_withdrawn_once_with_a_reason_and_stays(measured, publish):
     version = publish(measured)
-    with pytest.raises(VersionError, match="Say why"):
+    with pytest.raises(VersionError, match="Give a reason"):
         withdraw_version(version=version, who="carol", reason=" ")
 
     withdraw_version(version=version, who="carol", reason="Wrong disk.")
@@ -216,7 +216,7 @@ def test_a_signature_that_means_nothing_is_refused(
             sign_version(version=version, **given)
 
     refused("its own", lab=lab)
-    refused("Say what", note=" ")
+    refused("Describe what", note=" ")
     sign_version(version=version, lab=other_lab, person=reviewer, note="Read it.")
     refused("already")
     withdraw_version(version=version, who="carol", reason="Wrong disk.")

@@ -135,7 +135,7 @@ def test_every_decision_is_kept(marked, person):
 
 
 def test_a_decision_needs_a_note(marked):
-    with pytest.raises(DecisionError, match="Say why"):
+    with pytest.raises(DecisionError, match="Give the reason"):
         decide_flag(flag=flags().get(), status="confirmed", note=" ", who="carol")
 
     assert not Decision.objects.exists()

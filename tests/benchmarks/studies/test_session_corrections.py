@@ -174,7 +174,7 @@ def test_it_is_audited(upload, correct, lab):
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ({"name": "x"}, "Say which runs"),
+        ({"name": "x"}, "Name the runs"),
         ({"name": "x", "runs": [999_999]}, "has no run 999999"),
         ({"name": "x", "sessions": [999_999]}, "has no session 999999"),
         ({"name": "x" * 201, "runs": []}, "has 201 letters"),

@@ -239,3 +239,44 @@ def test_each_counter_wraps_at_its_own_range():
     assert value(run, "energy", part="package") == 2
     assert value(run, "energy", part="ram") == 2
     assert value(run, "meter time") == 1
+
+
+GERMAN = {
+    "Prozessor(_Total)\\Prozessorzeit (%)": ("Processor", "Processor Time"),
+    "Prozessorinformationen(_Total)\\Prozessorzeit (%)": (
+        *("Processor Information", "Processor Time"),
+    ),
+    "Logischer Prozessor für Hyper-V-Hypervisor(_Total)\\% Gesamtausführungszeit": (
+        *("Hyper-V Hypervisor Logical Processor", "Total Run Time"),
+    ),
+    "Hyper-V Hypervisor: logischer Prozessor(_Total)\\% Gastlaufzeit": (
+        *("Hyper-V Hypervisor Logical Processor", "Guest Run Time"),
+    ),
+    "Hyper-V-Hypervisor \u2013 Stamm des virtuellen Prozessors(x)\\% Gesamtlaufzeit": (
+        *("Hyper-V Hypervisor Root Virtual Processor", "Total Run Time"),
+    ),
+    "Hyper-V Hypervisor: virtueller Prozessor(web:Hv VP 0)\\% Hypervisorlaufzeit": (
+        *("Hyper-V Hypervisor Virtual Processor", "Hypervisor Run Time"),
+    ),
+}
+GERMAN_HEADER = '"(PDH-CSV 4.0) (MEZ)(-60)"{0}"\\\\h\\{1}"\n'
+
+
+@pytest.mark.parametrize("name", GERMAN)
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_german_counters_are_told_by_their_english_names(name, separator):
+    rows = "".join(
+        f'"20.11.2026 21:44:3{n}.000"{separator}"{n},5"\n' for n in range(1, 4)
+    )
+    (run,) = reading.read(GERMAN_HEADER.format(separator, name) + rows)
+
+    counted, counter = GERMAN[name]
+    means = {"object": counted, "counter": counter}
+    assert value(run, "CPU utilization mean", **means) == 2.5
+
+
+def test_other_german_counters_are_not_read():
+    header = GERMAN_HEADER.format(",", "Arbeitsspeicher\\Verfügbare MB")
+    (run,) = reading.read(header + '"20.11.2026 21:44:31.000","1,5"\n')
+
+    assert run.status == "rejected"

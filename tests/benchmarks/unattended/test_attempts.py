@@ -214,7 +214,7 @@ def test_a_study_says_how_often_its_check_failed_and_of_what(unit, study, lab):
     end = "failed{}: KeyError: 'no such case'"
     assert first.sentence.endswith(end.format(""))
     assert second.sentence.endswith(end.format(" 2 times"))
-    assert "of before" in second.meaning
+    assert "out of date" in second.meaning
 
 
 def test_energy_of_a_machine_is_told_where_it_was_measured(submit, run_document, study):

@@ -88,7 +88,7 @@ def test_without_a_lab_the_token_says_whose_it_is(write, study, lab):
 def test_another_labs_bundle_is_refused_and_tells_nothing(write, study, other_lab):
     said = refusal(write(), other_lab)
 
-    assert "no token of this lab" in said
+    assert "not a token of this lab" in said
 
 
 def changed(packed):
@@ -127,7 +127,7 @@ def test_a_token_that_only_reads_signs_nothing(write, lab, study, agent):
     ids=["empty", "zip", "gzip"],
 )
 def test_what_is_no_bundle_is_said(packed, lab):
-    assert "This is no bundle" in refusal(packed, lab)
+    assert "This is not a bundle" in refusal(packed, lab)
 
 
 def test_a_bundle_of_another_kind_is_said(lab):
@@ -139,7 +139,7 @@ def test_every_cut_is_found(write, lab, study):
 
     for end in range(2, len(packed), 97):
         said = refusal(packed[:end], lab)
-        assert "cut off" in said or "no bundle" in said, end
+        assert "cut off" in said or "not a bundle" in said, end
 
 
 def test_what_unpacks_to_too_much_is_not_read(lab, settings):

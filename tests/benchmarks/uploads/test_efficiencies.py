@@ -291,21 +291,21 @@ def test_a_slot_without_its_system_alone_says_so(submit, run_document, xen):
 
     slot = cell_of(slot="2")
     assert (slot.state, slot.ratio) == ("missing", None)
-    assert "with one VM alone" in slot.reason
+    assert "running alone" in slot.reason
 
 
 def test_a_slot_without_a_ratio_says_what_has_one(submit, run_document, xen):
     total = run_document(60.0, system=xen, scenario="parallel", vms=2, slot="sum")
     other = {**xen, "options": {**xen.get("options", {}), "guest_tools": "installed"}}
     submit(run_document(100.0), *together(run_document, xen, 40.0, 20.0))
-    assert "stands beside the native machine" not in cell_of(slot="2").reason
+    assert "is shown beside the native machine" not in cell_of(slot="2").reason
 
     submit(total)
     submit(run_document(80.0, system=other))
 
     slot = cell_of(slot="2")
     assert (slot.state, slot.ratio) == ("missing", None)
-    assert "The sum of all of them stands beside the native machine." in slot.reason
+    assert "The sum of all of them is shown beside the native machine." in slot.reason
     assert "1 system of the same hypervisor and guest ran it alone" in slot.reason
 
 
@@ -393,3 +393,26 @@ def test_a_shared_study_rests_on_what_its_readers_see(
     submit(run_document(26.0))
     guest.refresh_from_db()
     assert (guest.ratio, guest.baseline.study) == (0.5, study)
+
+
+def test_a_study_with_native_runs_of_its_own_asks_for_no_others(
+    submit, run_document, xen, lab, study
+):
+    """What is worked out anew, and what is left as it is, is what all anew would be."""
+    Study.objects.create(lab=lab, slug="other", title="Other")
+    submit(run_document(26.0), run_document(13.0, system=xen))
+    submit(run_document(13.0, system=xen, study="other"))
+    lone = Efficiency.objects.get(cell__study__slug="other")
+    assert lone.baseline.study == study
+
+    submit(run_document(52.0, study="other"))
+    submit(run_document(28.0))
+
+    lone.refresh_from_db()
+    assert (lone.ratio, lone.baseline.study.slug) == (0.25, "other")
+    guest = Efficiency.objects.get(cell__study=study, state="paired")
+    assert (guest.ratio, guest.baseline.study) == (pytest.approx(13 / 27), study)
+    kept = list(Efficiency.objects.order_by("pk").values())
+    for each in Study.objects.all():
+        normalise_study(each)
+    assert list(Efficiency.objects.order_by("pk").values()) == kept

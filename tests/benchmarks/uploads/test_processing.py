@@ -12,6 +12,7 @@ from django.utils import timezone
 from benchmarks.models import Cell, Efficiency, OutboxItem, Run, RunOutput, Sample
 from benchmarks.uploads import processing
 from benchmarks.uploads.intake import submit_runs
+from benchmarks.uploads.storing import FEW_RUNS
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def test_doing_it_again_changes_nothing(submit, run_document, xen):
     submit(run_document(50.0), run_document(25.0, system=xen))
     before = snapshot()
 
-    processing.process_runs(list(Run.objects.select_related("output")))
+    processing.process_runs(list(Run.objects.all()))
 
     assert snapshot() == before
 
@@ -83,7 +84,7 @@ def test_an_upload_that_cannot_be_read_is_rejected_and_kept(agent, run_document)
     run = Run.objects.get()
     assert run.status == Run.Status.REJECTED
     assert "no such metric" in run.reason
-    assert run.output.text == text
+    assert run.upload.text == text
     assert not OutboxItem.objects.exists()
 
 
@@ -169,7 +170,9 @@ def test_a_run_in_hand_while_postgresql_stopped_is_blamed_for_nothing(
     submit_runs(agent=agent, documents=[run_document()])
     for _ in range(2 * processing.QUARANTINE_AFTER):
         make_due()
-        processing._next_batch(1, 0)
+        now = timezone.now()
+        with processing._free_shares(now, False) as shares:
+            assert processing._next_batch(1, now, shares, False)
         # As if another server answered next time.
         OutboxItem.objects.update(server_started_at=timezone.now() - timedelta(days=1))
 
@@ -251,6 +254,31 @@ def test_work_in_another_workers_hands_is_left_alone(agent, run_document):
 
 
 @pytest.mark.django_db(transaction=True)
+def test_two_workers_do_not_share_what_a_lab_measured_with_one_tool(
+    agent, run_document
+):
+    """Each would make its cells, and wait for the other."""
+    submit_runs(agent=agent, documents=[run_document()])
+    begun = timezone.now()
+
+    def look_meanwhile() -> int:
+        try:
+            return processing.drain()
+        finally:
+            connection.close()
+
+    with (
+        ThreadPoolExecutor(1) as thread,
+        processing._free_shares(begun, False) as shares,
+    ):
+        assert len(shares) == 1
+        assert thread.submit(look_meanwhile).result() == 0
+        assert processing.is_left(begun, False)
+    assert processing.drain() == 1
+    assert not processing.is_left(timezone.now(), False)
+
+
+@pytest.mark.django_db(transaction=True)
 def test_many_workers_at_once_finish_everything_once(agent, run_document, xen):
     documents = [
         run_document(float(value), system=xen if value % 2 else {})
@@ -300,7 +328,7 @@ def test_a_large_study_is_processed_when_its_pieces_have_come(
     assert processing.drain() == 2  # too little for a flood
 
     submit_runs(agent=agent, documents=[run_document(53.0 + n) for n in range(3)])
-    assert processing.flooded_labs() == [agent.lab_id]
+    assert processing.flooded_labs(is_bulk=False) == [agent.lab_id]
     assert processing.drain() == 0
 
     # None came for a moment; or they come and come.
@@ -310,7 +338,30 @@ def test_a_large_study_is_processed_when_its_pieces_have_come(
             items = items.filter(pk=items.earliest("pk").pk)
         with transaction.atomic():
             items.update(created_at=timezone.now() - ago)
-            assert processing.flooded_labs() == []
+            assert processing.flooded_labs(is_bulk=False) == []
             transaction.set_rollback(True)
     OutboxItem.objects.update(created_at=timezone.now() - processing.NEXT_PIECE)
     assert processing.drain() == 3
+
+
+def test_what_came_alone_is_processed_before_what_came_in_bulk(agent, run_document):
+    """However long the others wait: it is of a lane of its own."""
+    many = [run_document(50.0 + number) for number in range(FEW_RUNS + 1)]
+    submit_runs(agent=agent, documents=many)
+    [alone] = submit_runs(agent=agent, documents=[run_document(70.0)])
+
+    assert processing.drain(is_bulk=False) == 1
+    assert Run.objects.get(status=Run.Status.PARSED).pk == alone.run_id
+    assert processing.drain(is_bulk=True) == len(many)
+
+
+def test_a_flood_in_bulk_does_not_hold_up_what_comes_alone(
+    agent, run_document, monkeypatch
+):
+    monkeypatch.setattr(processing, "FLOOD_SAMPLES", 3)
+    many = [run_document(50.0 + number) for number in range(FEW_RUNS + 1)]
+    submit_runs(agent=agent, documents=many)
+    submit_runs(agent=agent, documents=[run_document(70.0)])
+
+    assert processing.flooded_labs(is_bulk=True) == [agent.lab_id]
+    assert processing.drain() == 1

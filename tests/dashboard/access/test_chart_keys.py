@@ -33,7 +33,16 @@ def drawn(visit, address):
     chart = page.locator("[data-chart]").first
     chart.scroll_into_view_if_needed()
     expect(chart).to_have_attribute("data-drawn", "")
+    open_tools(chart)
     return chart
+
+
+def open_tools(place):
+    """Open the menu that a chart keeps its tools in."""
+    menu = place.locator(".chart-menu > summary")
+    expect(place.get_by_role("button", name="Next point")).to_be_hidden()
+    menu.press("Enter")
+    expect(place.get_by_role("button", name="Next point")).to_be_visible()
 
 
 def unseen(chart):
@@ -104,6 +113,7 @@ def test_a_point_is_told_with_the_place_it_stands_at(visit):
     chart = page.locator(".picture [data-chart]").first
     chart.scroll_into_view_if_needed()
     expect(chart).to_have_attribute("data-drawn", "")
+    open_tools(chart)
 
     chart.get_by_role("button", name="Next point").press("Enter")
 
@@ -154,6 +164,7 @@ def test_a_bar_of_nothing_is_passed_over(visit, site):
     bins.locator("[data-chart]").scroll_into_view_if_needed()
     expect(bins.locator("[data-chart]")).to_have_attribute("data-drawn", "")
 
+    open_tools(bins)
     bins.get_by_role("button", name="Next point").press("Enter")
 
     expect(said(bins)).to_have_text(re.compile(r"^Point 1 of 2: .+ \(64.%\): .+: 7$"))

@@ -89,7 +89,7 @@ def test_a_card_shows_that_it_is_on_its_way(visit):
     page.locator(".cell[class*=heat-] a").first.hover()
 
     expect(card).to_have_attribute("aria-busy", "true")
-    expect(card).to_contain_text("Fetching")
+    expect(card).to_contain_text("Loading")
     held[0].continue_()
 
     expect(card).to_contain_text("MB/s")

@@ -71,6 +71,7 @@ def test_a_chart_is_to_be_had_as_picture_and_as_numbers(visit):
     browsing.draw_chart(page)
 
     files = {}
+    page.locator(".chart .chart-menu > summary").click()
     for name in ("PNG", "SVG", "CSV"):
         with page.expect_download() as download:
             page.locator(".chart").get_by_role("button", name=name).click()
@@ -108,6 +109,7 @@ def test_the_numbers_of_a_drawing_are_those_of_its_table(visit):
     drawing = page.locator("#drawn .drawing").first
 
     files = {}
+    drawing.locator(".chart-menu > summary").click()
     for name in ("CSV", "PNG"):
         with page.expect_download() as download:
             drawing.get_by_role("button", name=name).click()
@@ -135,6 +137,7 @@ def test_all_numbers_of_a_file_have_a_point_whoever_reads(
         drawing = page.locator(".drawing").first
         drawing.locator("[data-chart]").scroll_into_view_if_needed()
         expect(drawing.locator("[data-drawn]")).to_have_count(1)
+        drawing.locator(".chart-menu > summary").click()
         drawing.locator("td").first.evaluate("""cell => {
             const [point, between] = document.documentElement.dataset.separators;
             const range = `0${point}96 to 1${between}050${point}5`;

@@ -30,7 +30,7 @@ def test_choosing_in_a_menu_changes_the_table_and_the_address(visit):
     assert browsing.query(page)["component"] == "network"
     assert browsing.query(page)["scenario"] == "single"
     assert "0.247" in cell_texts(page)
-    expect(page.locator("[data-status]")).to_contain_text("4 cases")
+    expect(page.locator("[data-status]")).to_contain_text("4 benchmarks")
     shown = cell_texts(page)
     page.reload()
     assert cell_texts(page) == shown

@@ -148,7 +148,7 @@ def test_what_may_not_be_copied_is_marked_and_said(visit):
     page = visit.open(COMPARE)
     page.evaluate(deny)
     page.get_by_role("button", name="Copy link").click()
-    expect(page.get_by_role("alert")).to_contain_text("stands in the address bar")
+    expect(page.get_by_role("alert")).to_contain_text("is in the address bar")
     assert visit.errors == []
 
 

@@ -175,7 +175,7 @@ def test_markdown_has_the_same_tables():
 
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert any("Gamma, host\\-3, 2019" in row and "0.700" in row for row in rows)
-    assert any("a program imitates the processor" in row for row in rows)
+    assert any("a program emulates the processor" in row for row in rows)
     assert any("Decade" in row and "2010s" in row for row in rows)
     heads = {row.count(" | ") for row in rows if row.startswith("| ---")}
     assert heads == {9, 5, 3, 4}

@@ -147,7 +147,7 @@ def test_notes_tell_runs_margin_and_among_how_many_a_verdict_was_found(rows, mea
 
     notes = text.partition(r"\virtlabnote\raggedright")[2]
     assert r" 5 \%" in notes
-    assert " 40 cells" in notes
+    assert " 40 results" in notes
     assert ": 1 to 6." in notes
     single = latex(comparison_table(rows), SOURCE)
     assert ": 1." in single.partition(r"\virtlabnote\raggedright")[2]

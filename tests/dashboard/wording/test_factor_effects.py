@@ -110,6 +110,6 @@ def test_nothing_is_taken_for_chance_where_chance_was_not_measured():
     assert (unjudged.found.kind, judged.found.kind) == ("unjudged", "residual")
     assert unjudged.found.pooled_interactions
     assert judged.found.pooled_interactions
-    assert "aken for chance" in "".join(notes(judged))
-    assert "aken for chance" not in "".join(notes(unjudged))
+    assert "reated as chance" in "".join(notes(judged))
+    assert "reated as chance" not in "".join(notes(unjudged))
     assert any("could not be measured" in note for note in notes(unjudged))

@@ -33,7 +33,7 @@ const uploadFolders = (() => {
   /* The system of all files steps back while each file has a folder's. */
   const show = () => {
     const parts = [...folders.values()].filter(Boolean);
-    /* One folder that says nothing of its system is only where the files were. */
+    /* One folder that says nothing about its system is only where the files were. */
     const shown = parts.length > 1 || parts.some((part) => "known" in part.dataset) ? parts : [];
     if (shown.length !== place.children.length || shown.some((part, at) => place.children[at] !== part)) place.replaceChildren(...shown);
     for (const part of shown) {

@@ -1,7 +1,7 @@
 import pytest
 
+from benchmarks.platforms import BENEATH as FACT
 from benchmarks.plausibility.findings import subjects
-from benchmarks.plausibility.rules.beneath import FACT
 from tests.benchmarks.plausibility.cast import findings, run
 
 RULE = "native-above-hypervisor"

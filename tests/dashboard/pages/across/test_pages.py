@@ -232,7 +232,7 @@ def test_an_empty_cell_leads_a_stranger_to_an_upload_after_signing_in(text, gap)
     cell, address = empty_of(text(PAGE))
 
     assert 'aria-label="Xen 3.3, ' in cell
-    assert "how to fill it" in cell
+    assert "how to add it" in cell
     where = urlsplit(address)
     assert where.path == "/login/"
     upload = urlsplit(parse_qs(where.query)["next"][0])

@@ -45,7 +45,7 @@ def ecdf(sides, *titles):
     return on_screen(charts.ecdf(sides, *titles))
 
 
-def side(values, name="this cell", **more):
+def side(values, name="this result", **more):
     strands = tuple(
         Strand(f"run {at}", "", (value,)) for at, value in enumerate(values, start=1)
     )
@@ -164,7 +164,7 @@ def test_the_order_plot_colours_speeds_and_marks_the_period():
 def test_each_side_has_an_order_panel_of_its_own():
     layout = drawn_order(side([1.0, 2.0]), side([3.0, 4.0], "baseline"))["layout"]
 
-    assert layout["xaxis"]["title"]["text"] == "this cell: run"
+    assert layout["xaxis"]["title"]["text"] == "this result: run"
     assert layout["xaxis2"]["title"]["text"] == "baseline: run"
     assert layout["yaxis2"]["domain"][1] < layout["yaxis"]["domain"][0]
 

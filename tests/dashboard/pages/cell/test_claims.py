@@ -37,10 +37,10 @@ def test_each_verdict_is_said_as_what_it_is_and_with_its_margin(verdict, words):
 
 
 def test_a_verdict_that_is_lost_among_many_says_why_its_interval_looks_decided():
-    lost = "Decided by itself, but not as one of 40 cells that were tested together."
+    lost = "Decided by itself, but not as one of 40 results that were tested together."
     judged = replace(SLOWER, verdict="undetermined", sentences=(lost,))
 
-    assert "is undetermined (decided by itself, but not as one of 40 cells" in (
+    assert "is undetermined (decided by itself, but not as one of 40 results" in (
         claim(changed(MEASURED, judgement=judged)).sentence
     )
 

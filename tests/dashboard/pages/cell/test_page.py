@@ -135,8 +135,10 @@ def test_runs_of_unknown_time_are_drawn_in_no_order(client, sides):
 
     charts = page.context["page"].charts
     assert [chart.slug for chart in charts] == ["strip", "histogram", "ecdf"]
-    assert "Not known is the order of the runs: this cell, baseline." in charts[0].note
-    assert "no order was looked for" in words(page.text)
+    assert (
+        "Not known is the order of the runs: this result, baseline." in charts[0].note
+    )
+    assert "so their order was not examined" in words(page.text)
 
 
 def test_two_speeds_are_shown_in_place_of_a_mean_and_a_verdict(text, sides):
@@ -166,7 +168,7 @@ def test_what_hardly_moves_the_mean_is_said_and_leaves_the_verdict(text, sides):
     page = words(text(address(cell)))
 
     assert "the first run differs from the others, which moves the mean by" in page
-    assert "below a quarter of the band; the figure stands." in page
+    assert "below a quarter of the band; the figure holds." in page
     assert "equivalent" in page
 
 
@@ -266,7 +268,7 @@ def test_facts_that_both_sides_sent_are_compared(client, submit, run_document, x
     [
         ("external", "time server outside the host"),
         ("guest", "clock inside the guest"),
-        ("", "Nobody stated"),
+        ("", "Whose clock timed these runs was not stated"),
     ],
 )
 def test_it_says_whose_clock_it_trusts(client, submit, run_document, xen, clock, what):
@@ -481,7 +483,7 @@ def test_queries_are_fixed(
     submit(*(run_document(system=xen) for _ in range(6)))
     with django_assert_num_queries(QUERIES):
         client.get(place)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         client.get(f"{place}runs/{Run.objects.last().pk}/")
 
 

@@ -80,7 +80,7 @@ def test_on_different_days_sessions_are_advised_and_no_more_runs(measured, said)
 
     page = said(f"cells/{cell.pk}/")
 
-    assert "nobody knows how much these differ" in page
+    assert "how much these differ is not known" in page
     assert "Run both sides in the same session" in page
     assert "a side bring" not in page
 

@@ -279,5 +279,5 @@ def test_a_printed_energy_has_no_interval_and_says_why(client, text, load_study)
 
 
 def test_its_queries_are_fixed(client, metered, django_assert_num_queries):
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(15):
         client.get(PAGE)

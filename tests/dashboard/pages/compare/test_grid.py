@@ -150,7 +150,7 @@ def test_a_wide_table_comes_with_its_first_rows_until_all_are_asked_for(
 
     page = client.get(url, {"show": "value"}).content.decode()
     assert page.count('<th class="case"') == 30
-    assert f"<strong>{CASES - 30}</strong> more cases" in page
+    assert f"<strong>{CASES - 30}</strong> more benchmarks" in page
     [more] = re.findall(r'href="([^"]+)" data-all-rows', page)
     whole = client.get(url + unescape(more)).content.decode()
     assert whole.count('<th class="case"') == CASES

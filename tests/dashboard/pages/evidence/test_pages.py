@@ -86,7 +86,7 @@ def test_what_nobody_measured_names_the_tools_that_would(client, measured):
     answer = client.get(FOREST, {"hypervisor": "Hyper-V", "work": WORK})
 
     assert "iperf3" in answer.context["page"].tools
-    assert "Nobody measured this" in answer.content.decode()
+    assert "This was not measured here" in answer.content.decode()
 
 
 @pytest.mark.parametrize(
@@ -124,8 +124,8 @@ def machines(*ratios, sd=0.01, obstacle=""):
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ([], ("Nobody measured",)),
-        (machines(0.8), ("One machine: 0.800", "nobody knows")),
+        ([], ("not measured",)),
+        (machines(0.8), ("One machine: 0.800", "is not known")),
         (machines(0.8, 0.9), ("Two machines: 0.800 and 0.900", "too few")),
         (machines(0.8, 0.9, 0.85), ("another lab will see", "indicative")),
         (machines(*[0.8] * 5), ("5 labs: 0.800", "another lab will see")),
@@ -133,7 +133,7 @@ def machines(*ratios, sd=0.01, obstacle=""):
             machines(0.8, sd=None, obstacle="single_run"),
             ("single runs: 0.800", "Weak evidence"),
         ),
-        (machines(0.1, obstacle="emulation"), ("nothing that can be put together",)),
+        (machines(0.1, obstacle="emulation"), ("nothing that can be pooled",)),
     ],
 )
 def test_the_answer_says_no_more_than_is_known(parts, words):
@@ -228,8 +228,8 @@ def test_an_empty_place_leads_to_what_fills_it(client, text, person, host, xen):
     found = {Question("Xen", WORK): synthesis(machines(0.8))}
     cell = cell_of(matrix_of(found), "KVM")
     assert cell.address.endswith("#fill")
-    assert "how to fill it" in cell.heard
-    assert "how to fill it" in cell.why
+    assert "how to add it" in cell.heard
+    assert "how to add it" in cell.why
 
     page = text(cell.address)
 

@@ -137,7 +137,7 @@ def test_contrasts_that_share_native_runs_say_where_they_are_drawn(client, load_
     }
     assert told["Bits"].startswith("Bits: \xd7\xa01.46, drawn at \xd7\xa01.1")
     assert told["Guest tools"] == "Guest tools: \xd7\xa01.37"
-    assert "drawn smaller than they are" in plot.note
+    assert "drawn smaller, on the scale" in plot.note
 
 
 def test_the_design_shows_what_was_measured_together(words, factorial):
@@ -239,7 +239,7 @@ def test_a_case_can_be_looked_at_alone(text, words, factorial):
     factorial(steady, direction="read")
     chips = re.findall(r'href="\?([^"]*case=\d+)"', text(PAGE))
 
-    assert "Network: mean of 2 cases" in words(PAGE)
+    assert "Network: mean of 2 benchmarks" in words(PAGE)
     titles = [words(f"{PAGE}?{html.unescape(each)}") for each in chips]
     assert "Network: Iometer: Network throughput · read" in titles[0]
     assert "Network: Iometer: Network throughput · write" in titles[1]
@@ -259,7 +259,7 @@ def test_nonsense_shows_the_page_as_it_stands_at_first(words, factorial, query):
 
     page = words(PAGE, data=query)
 
-    note = re.compile("Not here:.*Forget what was asked ")
+    note = re.compile("Not here:.*Clear the selection ")
     assert note.sub("", page) == words(PAGE)
     assert note.search(page)
 

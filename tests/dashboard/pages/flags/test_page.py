@@ -61,7 +61,7 @@ def test_a_decision_without_a_reason_is_refused(client, flag, person):
 
     page = decision(client, flag, note=" ").content.decode()
 
-    assert "Say why in a note" in page
+    assert "Give the reason in a note" in page
     assert not Decision.objects.exists()
 
 

@@ -50,7 +50,7 @@ def test_one_that_is_refused_keeps_no_other_out(keeper, packed):
     page = keeper.post(PAGE, chosen(b"nothing", packed))
 
     assert page.status_code == 422
-    assert "This is no bundle" in page.text
+    assert "This is not a bundle" in page.text
     assert Run.objects.count() == 1
 
 

@@ -133,7 +133,7 @@ def test_flags_are_shown_at_their_paths(text, heidelberg):
 
     assert "31 of 33 paths are flagged" in page
     assert page.count("⚑</b>") == 31 + 1  # and the legend
-    assert "is in MiB/s, not MB/s" in page.split("What is doubtful here")[1]
+    assert "is in MiB/s, not MB/s" in page.split("What is flagged here")[1]
 
 
 def test_a_made_network_without_settings_is_one_matrix(text, submit, path):

@@ -82,7 +82,7 @@ def test_what_is_so_of_all_cells_is_said_once(study, submit, run_document, xen, 
 def test_the_profile_says_what_it_rests_on(study, pair, made):
     section = part(made(study), "profile")
 
-    assert texts(section)[-2:] == ["0.247", "1 case, single run"]
+    assert texts(section)[-2:] == ["0.247", "1 benchmark, single run"]
     assert "no interval is given" in section.paragraphs[1]
 
 
@@ -166,7 +166,8 @@ def test_several_runs_come_with_interval_and_verdict(
     assert "0.8005 ▼*" in texts(part(document, "matrix-1"))
     assert any("slower" in text for text in texts(part(document, "findings")))
     assert any(
-        text.startswith("1 case, 6 runs") for text in texts(part(document, "profile"))
+        text.startswith("1 benchmark, 6 runs")
+        for text in texts(part(document, "profile"))
     )
     assert "tables" not in [each.name for each in document.sections]
 
@@ -192,7 +193,7 @@ def test_a_number_that_a_flag_doubts_says_so_wherever_it_stands(study, pair, mad
 
     assert "0.247 ⚑" in texts(part(document, "matrix-1"))
     losses = texts(part(document, "findings"))
-    assert losses[-1] == "single run; doubted by a flag"
+    assert losses[-1] == "single run; flagged"
 
 
 def test_an_empty_study_has_a_report(study, made):
@@ -224,7 +225,7 @@ def test_what_is_too_much_for_paper_is_said_to_be_elsewhere(
     document = made(study)
 
     assert part(document, "matrix-1").tables == ()
-    assert "2 cells" in part(document, "matrix-1").paragraphs[0]
+    assert "2 results" in part(document, "matrix-1").paragraphs[0]
     systems_part = part(document, "systems")
     assert any("1 of 2 systems" in text for text in systems_part.paragraphs)
     assert len(systems_part.tables[0].lines) == 1

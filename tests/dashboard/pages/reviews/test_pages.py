@@ -98,8 +98,8 @@ def test_a_worker_that_is_told_twice_writes_once(keeper, measured):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"title": " "}, "Say what the review is called."),
-        ({"authors": ""}, "Say who its authors are"),
+        ({"title": " "}, "Give the review a title."),
+        ({"authors": ""}, "Name its authors"),
         ({"question": []}, "Choose at least one hypervisor"),
         ({"question": ["KVM/disk-fsync"]}, "Nothing that is public or signed"),
         ({"question": ["Xen/cooking"]}, "There is no class of work called cooking."),
@@ -142,7 +142,7 @@ def test_a_keeper_withdraws_it_with_a_reason_and_its_files_stay(keeper, review):
     refused = keeper.post(f"{place}withdraw/", {"reason": " "}, follow=True)
     withdrawn = keeper.post(f"{place}withdraw/", {"reason": "A slip."}, follow=True)
 
-    assert "Say why" in refused.content.decode()
+    assert "Give a reason" in refused.content.decode()
     shown = withdrawn.content.decode()
     assert "A slip." in shown
     assert "Withdrawn on" in shown

@@ -184,7 +184,7 @@ def test_queries_are_fixed(
     with django_assert_num_queries(4):
         client.get(LIST)
     # One of them asks for comments.
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         client.get(f"/runs/{run.pk}/")
 
 

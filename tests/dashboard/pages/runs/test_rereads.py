@@ -43,12 +43,12 @@ def test_it_shows_its_progress_and_then_what_changed(keeper, pair):
 
 def test_one_that_nobody_has_begun_with_says_so(keeper, pair):
     address = keeper.post(BUTTON).url
-    assert "Nobody has begun" not in keeper.get(address).text
+    assert "not been started" not in keeper.get(address).text
     Reread.objects.update(created_at=timezone.now() - 2 * LEFT_WAITING)
 
-    assert "Nobody has begun" in keeper.get(address).text
+    assert "not been started" in keeper.get(address).text
     rereading.proceed()
-    assert "Nobody has begun" not in keeper.get(address).text
+    assert "not been started" not in keeper.get(address).text
 
 
 def test_nobody_else_can_press_it(client, pair, person):

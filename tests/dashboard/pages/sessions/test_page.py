@@ -95,7 +95,7 @@ def test_a_whole_one_is_renamed_and_taken_back(correct, three):
     ("sent", "why"),
     [
         ({"name": "a day"}, "none are named"),
-        ({"name": " ", "run": "1"}, "what the session is to be called"),
+        ({"name": " ", "run": "1"}, "Give the session a name"),
         ({"name": "a day", "run": "999999"}, "has no run 999999"),
         ({"name": "a day", "in": "x"}, "has no session 0"),
     ],

@@ -57,7 +57,7 @@ def test_it_is_shared_with_listed_labs_and_with_those_one_can_name(carol, other_
         ({"factors": "bits: 32\nbits: 64"}, "Line 2"),
         ({"equivalence_margin_percent": "-1"}, "greater than or equal"),
         ({"visibility": "secret"}, "Select a valid choice"),
-        ({"visibility": "shared"}, "with which labs"),
+        ({"visibility": "shared"}, "Name the labs"),
         ({"visibility": "shared", "other_labs": "missing"}, "no lab"),
         ({"slug": "study"}, "exists with another"),
     ],

@@ -79,15 +79,15 @@ def test_it_never_shows_what_was_so_before(client, pair, submit, run_document, x
 
     after = client.get(PAGE).content.decode()
 
-    assert "1 case, single run" in before
-    assert "1 case, 2 runs" in after
+    assert "1 benchmark, single run" in before
+    assert "1 benchmark, 2 runs" in after
 
 
 def test_it_shows_what_each_system_costs_as_one_row(text, pair):
     page = text(PAGE)
 
     assert "Overhead profile" in page
-    assert "1 case, single run" in page
+    assert "1 benchmark, single run" in page
     assert "no interval is given" in page
 
 
@@ -164,7 +164,7 @@ def test_members_are_told_what_failed_and_keepers_let_it_be_tried_again(
     assert "sibling" not in strange
     assert "The check of this study failed 5 times: KeyError" in known
     assert "secret &lt;b&gt;sibling" in known
-    assert "flags and verdicts are of before" in known
+    assert "flags and verdicts are out of date" in known
     assert "It was set aside" in known
     # Nobody waits for it, so nothing asks every second.
     assert "data-unfinished" not in known
@@ -187,7 +187,7 @@ def test_a_study_whose_check_failed_is_not_published(pair, study):
         quarantined_at=timezone.now(),
     )
 
-    with pytest.raises(VersionError, match="its verdicts are of before"):
+    with pytest.raises(VersionError, match="its verdicts are out of date"):
         check_settled(study)
 
 

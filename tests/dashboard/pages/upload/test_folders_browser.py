@@ -103,7 +103,7 @@ def test_two_folders_become_two_systems_and_a_comparison(chromium, site, measure
         times = page.get_by_role("group", name="When they ran")
         expect(times).to_contain_text(re.compile(r"^\D*2 of \d+ results print"))
         expect(times.get_by_label("Time zone")).to_have_value("Europe/Berlin")
-        times.get_by_label("Take the files' dates for the others").check()
+        times.get_by_label("Use the files' dates for the others").check()
         assert browsing.too_wide(page) == []
 
         store(page)

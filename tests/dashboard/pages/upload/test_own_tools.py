@@ -70,7 +70,7 @@ def test_a_table_is_looked_at_before_anything_is_stored(member, tool):
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        (b"metric,value\nboot time,fast\n", '"fast" is no number'),
+        (b"metric,value\nboot time,fast\n", '"fast" is not a number'),
         (b"metric,value\nboot time,0\n", "never reads zero"),
         (b"metric,value,unit\nboot time,3,MB\n", "MB"),
         (b"metric,value\nboots,3\n", 'no metric of Boot stopwatch called "boots"'),

@@ -239,8 +239,8 @@ def test_what_stood_before_each_line_is_told(member):
 
     page = words(send(member, upload(marked)))
 
-    assert "taken off before each line: [pod/bench-0/run]" in page
-    assert "taken off" not in words(send(member, upload(HDPARM)))
+    assert "removed from the start of each line: [pod/bench-0/run]" in page
+    assert "removed from" not in words(send(member, upload(HDPARM)))
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-16-le"])
@@ -617,9 +617,9 @@ def test_queries_do_not_grow_with_systems_studies_and_results(
         lab.studies.create(slug=f"study-{n}", title="Another")
     room = in_zip(**{f"n{n}": HDPARM for n in range(5)})
 
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         member.get(PAGE)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         send(member, room)
 
 

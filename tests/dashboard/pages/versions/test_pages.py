@@ -144,7 +144,7 @@ def test_why_it_was_not_published_is_said_and_the_answer_is_kept(
 
     page = text(answer.url)
     assert page.count('class="note note-bad section-tight"') == 1
-    assert "study changed" in page
+    assert "study has changed" in page
     assert "hx-trigger" not in page
     assert "Ada, in May." in text(f"{STUDY}publish/")
     assert not Version.objects.exists()

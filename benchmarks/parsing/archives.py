@@ -170,8 +170,8 @@ def _of_tar(
     except _DAMAGE:
         raise FileRefusedError(
             Sentence(
-                "This is no tar that can be opened: it is damaged, or packed "
-                "otherwise. Make it again, or upload its files as they are."
+                "This tar cannot be opened: it is damaged or packed in "
+                "another way. Make it again, or upload its files as they are."
             )
         ) from None
     infos = [info for info in infos if not info.isdir() and not _hides(info.name)]
@@ -196,7 +196,9 @@ def _of_tar(
 def _of_tar_file(archive: TarFile, info: TarInfo, limit_bytes: int) -> bytes:
     if not info.isreg() or info.sparse is not None:
         raise FileRefusedError(
-            Sentence("This is a link or a device, no file. Put the file itself there.")
+            Sentence(
+                "This is a link or a device, not a file. Put the file itself there."
+            )
         )
     try:
         file = archive.extractfile(info)

@@ -1,6 +1,6 @@
 /* The code stands behind the #, where no server sees it: put it into the form. */
 (() => {
-  const form = document.querySelector("[data-invitation]");
+  const form = document.querySelector("[data-code-behind]");
   const code = location.hash.slice(1);
   if (!form || !code) return;
   history.replaceState(null, "", location.pathname);

@@ -1,0 +1,200 @@
+"""Spread the large tables over the machines of a Citus cluster, lab by lab.
+
+Three tables hold almost every byte: samples, what each run says of a case, and the raw
+texts. Their keys begin with the lab, and they refer to nothing by constraints. All
+other tables stay ordinary ones of the coordinator: no identity column is touched, none
+must become a reference table, and what names none of the three is planned as ever.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db import connection, models
+
+from benchmarks.errors import BenchmarksError
+from benchmarks.health import readiness
+from benchmarks.models import RunMean, RunOutput, Sample
+
+LARGE: Final[tuple[type[models.Model], ...]] = (Sample, RunMean, RunOutput)
+COLUMN: Final = "lab_id"
+SHARDS: Final = 32
+OLDEST: Final = 14
+# Statements that change rows of several labs go to one shard after the other: what ran
+# on many at once could not be followed by another change in the same transaction.
+SETTING, WANTED = "citus.multi_shard_modify_mode", "sequential"
+# Pages that name such a table are not kept then (`studies/data_versions`).
+NOTES_CHANGES: Final = "^what_is_[a-z]+_is_noted$"
+FORGET: Final = f"""
+    DO $$ DECLARE name text; BEGIN
+        FOR name IN SELECT tgname FROM pg_trigger
+            WHERE tgrelid = '{{table}}'::regclass AND tgname ~ '{NOTES_CHANGES}'
+        LOOP EXECUTE format('DROP TRIGGER %I ON {{table}}', name); END LOOP;
+    END $$
+"""
+
+
+class DistributionError(BenchmarksError):
+    """Why a database cannot be distributed, and what to do about it."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something to be done: in words, and the statement that does it."""
+
+    words: str
+    statement: str
+
+
+def distribute(
+    *, shards: int = SHARDS, dry_run: bool = False, say: Callable[[str], object]
+) -> int:
+    """Distribute what is not distributed yet, and return how many steps that took.
+
+    Each step is a transaction of its own: broken off, the next call goes on. A dry run
+    only says what would be done. DistributionError: nothing was changed.
+    """
+    _refuse_what_cannot_be()
+    steps = list(_steps(shards))
+    if steps and not dry_run:
+        _refuse_company()
+    for step in steps:
+        say(f"{'would ' if dry_run else ''}{step.words}")
+        if not dry_run:
+            with connection.cursor() as cursor:
+                cursor.execute(step.statement)
+    return len(steps)
+
+
+def _refuse_what_cannot_be() -> None:
+    version = _one("SELECT extversion FROM pg_extension WHERE extname = 'citus'")
+    if version is None:
+        raise DistributionError(
+            "This database has no Citus. Install it on every machine, put citus first "
+            "in shared_preload_libraries, and as superuser: CREATE EXTENSION citus "
+            "(docs/scaling.md)."
+        )
+    if int(re.split(r"\D", version)[0]) < OLDEST:
+        raise DistributionError(
+            f"This is Citus {version}; PostgreSQL 18 needs {OLDEST} or later."
+        )
+    if not _one("SELECT citus_is_coordinator()"):
+        raise DistributionError(
+            "This is a worker of the cluster. Let DATABASE_URL lead to the coordinator."
+        )
+    if not _one("SELECT count(*) FROM citus_get_active_worker_nodes()"):
+        raise DistributionError(
+            "The cluster has no workers. As superuser: SELECT "
+            "citus_set_coordinator_host('this machine', 5432), then SELECT "
+            "citus_add_node('worker', 5432) for each."
+        )
+    if problem := readiness().problem:
+        raise DistributionError(problem)
+    for model in LARGE:
+        _refuse_table(model._meta.db_table)
+
+
+def _refuse_table(table: str) -> None:
+    is_ours, has_policies, column = _row(
+        "SELECT pg_has_role(current_user, relowner, 'USAGE'), relrowsecurity,"
+        " (SELECT column_to_column_name(logicalrelid, partkey) FROM pg_dist_partition"
+        "  WHERE logicalrelid = pg_class.oid AND partmethod = 'h')"
+        " FROM pg_class WHERE oid = %s::regclass",
+        table,
+    )
+    if not is_ours:
+        raise DistributionError(
+            f"The table {table} is another role's. Give that role in DATABASE_URL."
+        )
+    if has_policies:
+        raise DistributionError(
+            f"Row-level security is on for {table}, and Citus refuses policies like "
+            "ours (docs/decisions/row-level-security.md). Take them off first."
+        )
+    if column not in (None, COLUMN):
+        raise DistributionError(
+            f"{table} is distributed by {column} already. First: SELECT "
+            f"undistribute_table('{table}')."
+        )
+
+
+def _refuse_company() -> None:
+    """Refuse while processes of the product run: they store as they know the tables."""
+    others = _one(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        " AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        " AND application_name NOT LIKE 'citus%%'"
+    )
+    if others:
+        raise DistributionError(
+            f"Connected to this database, beside this command: {others}. Stop web, "
+            "workers and sweepers first; what agents measure waits with them."
+        )
+
+
+def _steps(shards: int) -> Iterator[Step]:
+    beside = "none"
+    for model in LARGE:
+        table = model._meta.db_table
+        if not _is_distributed(table):
+            if _notes_changes(table):
+                yield Step(
+                    f"note changes of {table} no longer: Citus takes no such triggers",
+                    FORGET.format(table=table),
+                )
+            pretty, rows = _row(
+                "SELECT pg_size_pretty(pg_total_relation_size(%s::regclass)),"
+                f" EXISTS (SELECT FROM {table})",
+                table,
+            )
+            count = f"shard_count => {shards}, " if beside == "none" else ""
+            yield Step(
+                f"distribute {table} ({pretty}) by {COLUMN}"
+                + (f" over {shards} shards" if count else f", beside {beside}"),
+                f"SELECT create_distributed_table('{table}', '{COLUMN}', {count}"
+                f"colocate_with => '{beside}')",
+            )
+            if rows:
+                yield Step(
+                    f"remove the coordinator's own copy of {table}",
+                    f"SELECT truncate_local_data_after_distributing_table('{table}')",
+                )
+        beside = table
+    if _one(f"SELECT current_setting('{SETTING}')") != WANTED:
+        name = connection.ops.quote_name(connection.settings_dict["NAME"])
+        yield Step(
+            f"set {SETTING} = {WANTED} for the database",
+            f"ALTER DATABASE {name} SET {SETTING} = '{WANTED}'",
+        )
+
+
+def _notes_changes(table: str) -> bool:
+    return bool(
+        _one(
+            "SELECT EXISTS (SELECT FROM pg_trigger"
+            " WHERE tgrelid = %s::regclass AND tgname ~ %s)",
+            table,
+            NOTES_CHANGES,
+        )
+    )
+
+
+def _is_distributed(table: str) -> bool:
+    return bool(
+        _one(
+            "SELECT EXISTS (SELECT FROM pg_dist_partition"
+            " WHERE logicalrelid = %s::regclass AND partmethod = 'h')",
+            table,
+        )
+    )
+
+
+def _row(query: str, *values: Any) -> tuple[Any, ...]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        return tuple(cursor.fetchone() or (None,))
+
+
+def _one(query: str, *values: Any) -> Any:
+    return _row(query, *values)[0]

@@ -1,0 +1,200 @@
+"""Every change of what pages show is noted, by the database itself.
+
+`benchmarks/studies/data_versions.py` says what for, `docs/decisions/caching.md` why so.
+"""
+
+from django.db import migrations
+
+# The table, and of which part of it a page of a study reads its rows: a study's or a
+# lab's, found as told; or no part, and any change counts.
+OF_STUDY = {
+    "study_id FROM {rows} AS row": (
+        *("cell", "comment", "corun", "duecheck", "effect", "effectsummary"),
+        *("flag", "plan", "run", "session", "unfinishedwork"),
+    ),
+    "cell.study_id FROM {rows} AS row LEFT JOIN {schema}.benchmarks_cell AS cell"
+    " ON cell.id = row.cell_id": ("cellsession", "efficiency"),
+    "run.study_id FROM {rows} AS row LEFT JOIN {schema}.benchmarks_run AS run"
+    " ON run.id = row.run_id": ("runenergy", "runmean", "sample"),
+    "flag.study_id FROM {rows} AS row LEFT JOIN {schema}.benchmarks_flag AS flag"
+    " ON flag.id = row.flag_id": (
+        *("decision", "flag_cells", "flag_quotes", "flag_runs"),
+    ),
+}
+OF_LAB = {
+    "lab_id FROM {rows} AS row": ("agent", "host", "meter", "owntool", "system"),
+    "tool.lab_id FROM {rows} AS row LEFT JOIN {schema}.benchmarks_owntool AS tool"
+    " ON tool.id = row.tool_id": ("owntoolversion",),
+}
+WHOLE = (
+    *("earliertext", "lab", "membership", "planpart", "planslot", "planstep"),
+    *("publicevidence", "publishingjob", "reread", "review", "reviewedstudy"),
+    *("savedview", "signature", "study", "study_shared_with"),
+    *("version", "version_quotes"),
+)
+# Of a person what pages show, and whether they are one at all: not when they came last.
+SHOWN = ("username", "first_name", "last_name", "email", "is_active", "is_staff")
+
+TABLE = """
+CREATE TABLE benchmarks_change (
+    relation text NOT NULL, part bigint NOT NULL, n bigint NOT NULL
+) WITH (
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000,
+    autovacuum_vacuum_insert_scale_factor = 0,
+    autovacuum_vacuum_insert_threshold = 20000
+);
+CREATE INDEX change_by_part ON benchmarks_change (relation, part) INCLUDE (n);
+GRANT SELECT ON benchmarks_change TO PUBLIC;
+"""
+# 0 is the whole table: every change. -1 is what each of its parts has to know of.
+NOTE = """
+CREATE FUNCTION {schema}.{name}() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO {schema}.benchmarks_change (relation, part, n)
+    {found};
+    RETURN NULL;
+END $$;
+"""
+PARTS = """
+    SELECT TG_TABLE_NAME,
+           CASE WHEN grouping(part) = 1 THEN 0 ELSE coalesce(part, -1) END, 1
+    FROM ({rows}) AS changed (part)
+    GROUP BY GROUPING SETS ((part), ()) HAVING count(*) > 0
+"""
+ALL = "SELECT TG_TABLE_NAME, 0, 1 WHERE EXISTS (SELECT FROM {rows})"
+BOTH = "SELECT TG_TABLE_NAME, part, 1 FROM (VALUES (0), (-1)) AS each (part)"
+GATHER = """
+CREATE FUNCTION {schema}.gather_changes(most bigint) RETURNS bigint LANGUAGE sql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    WITH many AS (
+        SELECT relation, part FROM {schema}.benchmarks_change
+        GROUP BY relation, part HAVING count(*) > most
+    ), gone AS (
+        DELETE FROM {schema}.benchmarks_change AS note USING many
+        WHERE note.relation = many.relation AND note.part = many.part
+        RETURNING note.relation, note.part, note.n
+    ), together AS (
+        INSERT INTO {schema}.benchmarks_change (relation, part, n)
+        SELECT relation, part, sum(n) FROM gone GROUP BY relation, part
+    )
+    SELECT count(*) FROM gone
+$$;
+"""
+TRIGGER = """
+CREATE TRIGGER {name} AFTER {event} ON {schema}.{table} {rows}
+FOR EACH STATEMENT EXECUTE FUNCTION {schema}.{function}();
+ALTER TABLE {schema}.{table} ENABLE ALWAYS TRIGGER {name};
+"""
+# Under `transition tables` an INSERT has new rows, a DELETE old ones, an UPDATE both.
+EVENTS = {
+    "INSERT": ("inserted", "REFERENCING NEW TABLE AS inserted"),
+    "DELETE": ("deleted", "REFERENCING OLD TABLE AS deleted"),
+    "UPDATE": (
+        "updated",
+        "REFERENCING OLD TABLE AS deleted NEW TABLE AS inserted",
+    ),
+}
+
+
+def statements(schema):
+    """Return all that notes changes: functions, then triggers."""
+    yield GATHER.format(schema=schema)
+    yield NOTE.format(schema=schema, name="note_change_of_all", found=BOTH)
+    yield NOTE.format(
+        schema=schema,
+        name="note_change_of_table",
+        found="SELECT TG_TABLE_NAME, 0, 1",
+    )
+    found = {}
+    for number, (rows, tables) in enumerate({**OF_STUDY, **OF_LAB}.items()):
+        for event in EVENTS:
+            parts = " UNION ALL ".join(
+                f"SELECT {rows.format(rows=each, schema=schema)}"
+                for each in ("deleted", "inserted")
+                if f" {each}" in EVENTS[event][1]
+            )
+            name = f"note_{EVENTS[event][0]}_parts_{number}"
+            yield NOTE.format(
+                schema=schema, name=name, found=PARTS.format(rows=parts)
+            )
+            found |= {(f"benchmarks_{table}", event): name for table in tables}
+    for event, (words, _) in EVENTS.items():
+        seen = "deleted" if event == "DELETE" else "inserted"
+        name = f"note_{words}_rows"
+        yield NOTE.format(schema=schema, name=name, found=ALL.format(rows=seen))
+        whole = {(f"benchmarks_{table}", event): name for table in WHOLE}
+        found |= whole
+    # A case that nothing refers to is on no page of a study; one that changes is.
+    found["benchmarks_case", "INSERT"] = "note_inserted_rows"
+    found["auth_user", "INSERT"] = "note_inserted_rows"
+    found["auth_user", "DELETE"] = "note_deleted_rows"
+    del found["benchmarks_sample", "INSERT"]
+    for (table, event), function in found.items():
+        words, rows = EVENTS[event]
+        yield TRIGGER.format(
+            name=f"what_is_{words}_is_noted",
+            event=event,
+            table=table,
+            rows=rows,
+            function=function,
+            schema=schema,
+        )
+    for event in ("UPDATE", "DELETE"):
+        yield TRIGGER.format(
+            name=f"what_is_{EVENTS[event][0]}_is_noted",
+            event=event,
+            table="benchmarks_case",
+            rows="",
+            function="note_change_of_all",
+            schema=schema,
+        )
+    changes = " OR ".join(f"OLD.{it} IS DISTINCT FROM NEW.{it}" for it in SHOWN)
+    yield f"""
+        CREATE TRIGGER what_is_updated_is_noted AFTER UPDATE ON {schema}.auth_user
+        FOR EACH ROW WHEN ({changes})
+        EXECUTE FUNCTION {schema}.note_change_of_table();
+        ALTER TABLE {schema}.auth_user
+        ENABLE ALWAYS TRIGGER what_is_updated_is_noted;
+    """
+    for table in sorted({table for table, _ in found} | {"benchmarks_sample"}):
+        yield TRIGGER.format(
+            name="what_is_emptied_is_noted",
+            event="TRUNCATE",
+            table=table,
+            rows="",
+            function="note_change_of_all",
+            schema=schema,
+        )
+
+
+def note(apps, schema_editor):
+    with schema_editor.connection.cursor() as cursor:
+        cursor.execute("SELECT quote_ident(current_schema())")
+        schema = cursor.fetchone()[0]
+    for statement in (TABLE, *statements(schema)):
+        schema_editor.execute(statement)
+
+
+def forget(apps, schema_editor):
+    with schema_editor.connection.cursor() as cursor:
+        cursor.execute("""
+            SELECT format('DROP TRIGGER %I ON %s;', tgname, tgrelid::regclass)
+            FROM pg_trigger WHERE tgname ~ '^what_is_[a-z]+_is_noted$'
+            UNION ALL
+            SELECT format('DROP FUNCTION %s;', oid::regprocedure) FROM pg_proc
+            WHERE proname ~ '^note_(change_of|inserted|deleted|updated)_'
+               OR proname = 'gather_changes'
+            UNION ALL SELECT 'DROP TABLE benchmarks_change;'
+        """)
+        for (statement,) in cursor.fetchall():
+            cursor.execute(statement)
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("auth", "0012_alter_user_first_name_max_length"),
+        ("benchmarks", "0065_work_has_lanes"),
+    ]
+
+    operations = [migrations.RunPython(note, forget)]

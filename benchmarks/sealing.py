@@ -1,0 +1,36 @@
+"""Secrets that must be read again: sealed with the server's own key.
+
+What only has to be recognized is kept as a digest instead (`labs/tokens`). Another
+SECRET_KEY opens nothing that was sealed before.
+"""
+
+from base64 import urlsafe_b64encode
+from functools import lru_cache
+
+from cryptography.fernet import Fernet, InvalidToken
+from django.conf import settings
+from django.utils.crypto import salted_hmac
+
+from benchmarks.errors import SealError
+from benchmarks.sentences import Sentence
+
+
+@lru_cache(maxsize=2)
+def _box(key: str) -> Fernet:
+    made = salted_hmac("virtlab.sealing", "v1", secret=key, algorithm="sha256")
+    return Fernet(urlsafe_b64encode(made.digest()))
+
+
+def seal(text: str) -> str:
+    """Return a text that only this installation can read."""
+    return _box(settings.SECRET_KEY).encrypt(text.encode()).decode()
+
+
+def unseal(sealed: str) -> str:
+    """Return what was sealed, or raise SealError."""
+    try:
+        return _box(settings.SECRET_KEY).decrypt(sealed.encode()).decode()
+    except InvalidToken:
+        raise SealError(
+            Sentence("What is kept sealed was sealed with another SECRET_KEY.")
+        ) from None

@@ -1,0 +1,184 @@
+"""Digests: what is new, once a day or a week, in one letter to who asked for it.
+
+What it tells is looked for when it is written, and only what its reader may see then.
+"""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Final
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core import signing
+from django.db import transaction
+from django.db.models import Max, Q, QuerySet
+from django.utils import timezone
+
+from benchmarks.errors import PlaceError
+from benchmarks.labs.second_factors import lab_that_waits_for
+from benchmarks.labs.sign_ins import verified_address
+from benchmarks.models import Digest, Event, Follow, Letter, Membership, Study
+from benchmarks.sentences import Sentence, counted
+from benchmarks.text import collapse
+from benchmarks.together.events import visible_events
+from benchmarks.viewer import ANYONE, Viewer
+
+PERIODS: Final = {
+    Digest.Every.DAY: timedelta(days=1),
+    Digest.Every.WEEK: timedelta(days=7),
+}
+MOST_EVENTS: Final = 200
+MOST_FOLLOWED: Final = 500
+SETTLED_AFTER: Final = timedelta(seconds=30)
+LEAVING_SALT: Final = "virtlab.unsubscribe"
+
+
+def ask_for_digest(person: User, every: str, labs: bool) -> None:
+    """Tell somebody by mail from now on; what happened before is not told."""
+    period = PERIODS[Digest.Every(every)]
+    asked, is_new = Digest.objects.get_or_create(
+        person=person,
+        defaults={
+            "every": every,
+            "labs": labs,
+            "due_at": timezone.now() + period,
+            "told_until": newest(),
+        },
+    )
+    if not is_new:
+        due_at = min(asked.due_at, timezone.now() + period)
+        asked.every, asked.labs, asked.due_at = every, labs, due_at
+        asked.save(update_fields=["every", "labs", "due_at"])
+
+
+def end_digest(person_id: int) -> bool:
+    """Tell somebody nothing more by mail; what they follow is kept."""
+    return bool(Digest.objects.filter(person=person_id).delete()[0])
+
+
+def follow(person: User, study: Study) -> None:
+    """Tell somebody of a study that they were found to see."""
+    if Follow.objects.filter(person=person).count() >= MOST_FOLLOWED:
+        raise PlaceError(
+            Sentence("You follow {n} studies. End one first.", n=MOST_FOLLOWED)
+        )
+    Follow.objects.get_or_create(person=person, study=study)
+
+
+def followed(person: User) -> QuerySet[Follow]:
+    """Return what somebody follows and still sees."""
+    seen = Study.objects.visible_to(reader(person))
+    rows = Follow.objects.filter(person=person, study__in=seen)
+    return rows.select_related("study__lab").order_by("study__title", "pk")
+
+
+def reader(person: User) -> Viewer:
+    """Return what somebody may read in a letter."""
+    if lab_that_waits_for(person):
+        return ANYONE
+    labs = Membership.objects.filter(user=person).values_list("lab_id", flat=True)
+    return Viewer(frozenset(labs))
+
+
+def are_due() -> bool:
+    """Return whether there is a digest to write now."""
+    return Digest.objects.filter(due_at__lte=timezone.now()).exists()
+
+
+def note_due() -> int:
+    """Store a letter for each digest that is due; return how many."""
+    noted = 0
+    now = timezone.now()
+    for pk in list(Digest.objects.filter(due_at__lte=now).values_list("pk", flat=True)):
+        with transaction.atomic():
+            due = Digest.objects.select_for_update(skip_locked=True, of=("self",))
+            asked = due.filter(pk=pk, due_at__lte=now).select_related("person").first()
+            if asked is None:
+                continue
+            # Not one for each day that nothing was sent on.
+            asked.due_at = now + PERIODS[Digest.Every(asked.every)]
+            asked.save(update_fields=["due_at"])
+            address = verified_address(asked.person)
+            waits = Letter.objects.filter(
+                person=asked.person,
+                kind=Letter.Kind.DIGEST,
+                state=Letter.State.WAITING,
+            )
+            if address and asked.person.is_active and not waits.exists():
+                Letter.objects.create(
+                    kind=Letter.Kind.DIGEST, address=address, person=asked.person
+                )
+                noted += 1
+    return noted
+
+
+def _news(person: User, asked: Digest) -> QuerySet[Event]:
+    viewer = reader(person)
+    wanted = Q(study__in=Follow.objects.filter(person=person).values("study"))
+    if asked.labs:
+        wanted |= Q(study__lab__in=viewer.lab_ids)
+    events = visible_events(viewer, pk__gt=asked.told_until, pk__lte=newest())
+    return events.filter(wanted).order_by("pk")
+
+
+def written(person: User) -> tuple[str, str] | None:
+    """Return subject and text of what is new for somebody; None if nothing is."""
+    asked = Digest.objects.filter(person=person).first()
+    if asked is None:
+        return None
+    events = list(_news(person, asked)[: MOST_EVENTS + 1])
+    if not events:
+        return None
+    lines = [str(Sentence("Hello {name},", name=person.get_username())), ""]
+    shown = events[:MOST_EVENTS]
+    for study, told in _by_study(shown):
+        place = f"{settings.SITE_URL}/studies/{study.lab.slug}/{study.slug}/"
+        lines += [collapse(f"{study.title} ({study.lab.name})")]
+        lines += [
+            f"  {event.at:%Y-%m-%d}  {collapse(event.sentence)}" for event in told
+        ]
+        lines += [f"  {place}", ""]
+    if len(events) > MOST_EVENTS:
+        lines += [str(Sentence("There is more; the pages of the studies have it.")), ""]
+    lines += [
+        "-- ",
+        str(
+            Sentence(
+                "You asked for this letter. To end it: {link}", link=leaving(person.pk)
+            )
+        ),
+    ]
+    subject = counted("{n} thing is new", "{n} things are new", n=len(shown))
+    return subject, "\n".join(lines) + "\n"
+
+
+def _by_study(events: Iterable[Event]) -> list[tuple[Study, list[Event]]]:
+    found: dict[int, tuple[Study, list[Event]]] = {}
+    for event in events:
+        found.setdefault(event.study_id, (event.study, []))[1].append(event)
+    return list(found.values())
+
+
+def newest() -> int:
+    """Return the last event that no transaction is still to come before."""
+    sure = Event.objects.filter(at__lt=timezone.now() - SETTLED_AFTER)
+    return sure.aggregate(newest=Max("pk"))["newest"] or 0
+
+
+def note_told(person: User | None, until: int) -> None:
+    """Note that what there was is told: also where it was nothing for this person."""
+    Digest.objects.filter(person=person).update(told_until=until)
+
+
+def leaving(person_id: int | None) -> str:
+    """Return the address that ends somebody's digest, without a sign-in."""
+    code = signing.dumps(person_id, salt=LEAVING_SALT)
+    return f"{settings.SITE_URL}/unsubscribe/{code}/"
+
+
+def who_leaves(code: str) -> int | None:
+    """Return whose digest an address ends; None if it is no such address."""
+    try:
+        return int(signing.loads(code, salt=LEAVING_SALT))
+    except (signing.BadSignature, ValueError, TypeError):
+        return None

@@ -1,0 +1,341 @@
+"""Files and archives whose folders are systems: looked at, then stored file by file.
+
+The upload page and the API share what is here. Nothing is guessed silently: a look says
+of each folder which system it would be and where that is known from; storing takes the
+same archive with whatever the look found missing.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import IO, Any, Final
+from uuid import UUID, uuid5
+
+import orjson
+from django.conf import settings
+
+from benchmarks.errors import (
+    BatchRefusedError,
+    BenchmarksError,
+    UnknownStudyError,
+    UnknownSystemError,
+)
+from benchmarks.labs.quotas import admit_lab_previews
+from benchmarks.models import Agent, Lab, Study, System
+from benchmarks.own_tools.lookup import DeclaredTool, declared_tools
+from benchmarks.own_tools.samples import read_runs
+from benchmarks.parsing import reading
+from benchmarks.parsing.archives import Member, members
+from benchmarks.parsing.decoding import decode
+from benchmarks.parsing.folders import Guess, folder_of, named, with_files
+from benchmarks.parsing.starts import placed, prints_clock
+from benchmarks.sentences import Sentence
+from benchmarks.studies.saving import register_system
+from benchmarks.uploads.intake import Submission, submit_runs
+from benchmarks.uploads.results import FILE_DATE, ZONE
+
+UPLOADS: Final = UUID("c252e1a7-7ede-4e53-a0df-450ce392b6d9")
+"""Keys of files that are stored here follow from it: it is never changed."""
+LARGEST_TOLD_BYTES: Final = 64 * 1024
+"""Programs that say what a machine is say no more than this."""
+TOP: Final = "."
+"""What files outside of any folder of a system are called together."""
+NEEDED: Final = ("host", "hypervisor")
+
+
+class FoldersRefusedError(BenchmarksError):
+    """An archive whose folders cannot be systems as they are."""
+
+    code = "folders_refused"
+
+    def __init__(self, sentence: Sentence, named: str = "systems") -> None:
+        super().__init__(sentence)
+        self.field = named
+
+
+@dataclass(frozen=True)
+class Times:
+    """What a person says of when files were written: the zone of the clocks that they
+    print, and whether a file's own date stands where it prints none."""
+
+    zone: str = ""
+    takes_dates: bool = False
+
+    def facts(self, text: str, modified: datetime | None) -> dict[str, str]:
+        """Return what is stated of a file beside its text; nothing it needs not."""
+        facts = {}
+        if self.zone and prints_clock(text):
+            facts[ZONE] = self.zone
+        written = placed(modified, self.zone) if self.takes_dates else None
+        if written:
+            facts[FILE_DATE] = written.isoformat()
+        return facts
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is said of an archive: of its folders by their names, and of all of it.
+
+    A system is the id of a registered one, or what is known of it; ``common`` is said
+    of every folder that does not say it itself. ``run`` has scenario, session ...
+    """
+
+    study: str
+    systems: Mapping[str, Any] = field(default_factory=dict)
+    common: Mapping[str, Any] = field(default_factory=dict)
+    run: Mapping[str, Any] = field(default_factory=dict)
+    times: Times = Times()
+    tool: str = ""
+    locale: str = ""
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """A file: a result, or why it is not one; once it was sent, what became of it."""
+
+    index: int
+    name: str
+    folder: str
+    results: int = 0
+    readings: int = 0
+    starts: int = 0
+    tells_system: bool = False
+    problem: BenchmarksError | None = None
+    submissions: tuple[Submission, ...] = ()
+
+    @property
+    def state(self) -> str:
+        """``stored`` or ``known`` once it was sent; else what a look says."""
+        if self.submissions:
+            repeated = all(each.repeated for each in self.submissions)
+            return "known" if repeated else "stored"
+        if self.tells_system:
+            return "describes"
+        return "refused" if self.problem or not self.readings else "read"
+
+
+@dataclass(frozen=True)
+class FoundFolder:
+    """The system that a folder is: an id or a description, and what it lacks.
+
+    ``fits`` are the registered systems that have all that is known of it, ``said`` has
+    where each part was found: the folder's name, or a program's output.
+    """
+
+    name: str
+    files: int
+    system: int | Mapping[str, Any]
+    fits: tuple[int, ...] = ()
+    said: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an archive holds."""
+
+    folders: tuple[FoundFolder, ...]
+    files: tuple[FoundFile, ...]
+
+
+def look(lab: Lab, name: str, archive: IO[bytes], asked: Asked) -> Found:
+    """Return what an archive's folders and files are; store nothing.
+
+    Raises what refuses the archive as a whole, UnknownSystemError for an id of no
+    system of the lab, FoldersRefusedError for a folder that it does not have, and
+    TooFastError.
+    """
+    own = declared_tools(lab.slug)
+    files, texts = [], defaultdict(list)
+    for member in members(name, archive, settings.UPLOAD_LIMIT_BYTES):
+        if member.refusal and member.name == name:
+            raise member.refusal
+        admit_lab_previews(lab.pk, files=1, size=len(member.data))
+        file = _looked_at(member, name, asked, own)
+        files.append(file)
+        if file.tells_system:
+            texts[file.folder].append(decode(member.data))
+    count = Counter(file.folder for file in files if file.state == "read")
+    if not count:
+        raise FoldersRefusedError(
+            Sentence(
+                "No benchmark output was recognised in any of {n} files. Name the "
+                "tool, or see the reason for each file on the upload page.",
+                n=len(files),
+            ),
+            "archive",
+        )
+    for folder in asked.systems:
+        if folder not in count:
+            raise FoldersRefusedError(
+                Sentence(
+                    'The archive has no folder "{name}" with results. It has: {known}.',
+                    name=folder,
+                    known=", ".join(sorted(count)),
+                )
+            )
+    folders = [
+        _folder(lab, asked, each, count[each], _guess(name, each, texts[each]))
+        for each in sorted(count)
+    ]
+    return Found(tuple(folders), tuple(files))
+
+
+def store(agent: Agent, name: str, archive: IO[bytes], asked: Asked) -> Found:
+    """Store every file that was read as runs of its folder's system; say what became
+    of each. The same archive again finds the runs that are there.
+
+    Raises what `look` raises, UnknownStudyError, and FoldersRefusedError where a folder
+    does not say what its system is; nothing is stored then.
+    """
+    lab = agent.lab
+    studies = Study.objects.filter(lab=lab, deleted_at=None)
+    slugs = set(studies.values_list("slug", flat=True))
+    if asked.study not in slugs:
+        raise UnknownStudyError(asked.study, sorted(slugs))
+    found = look(lab, name, archive, asked)
+    for folder in found.folders:
+        if folder.missing:
+            raise FoldersRefusedError(
+                Sentence(
+                    'The folder "{name}" does not say which system it is: add its '
+                    "{missing}.",
+                    name=folder.name,
+                    missing=" and its ".join(folder.missing),
+                )
+            )
+    systems = {each.name: _registered(lab, each.system) for each in found.folders}
+    files = {file.index: file for file in found.files}
+    wanted = {index for index, file in files.items() if file.state == "read"}
+    archive.seek(0)
+    for member in members(
+        name, archive, settings.UPLOAD_LIMIT_BYTES, lambda index: index in wanted
+    ):
+        file = files[member.index]
+        target = {"study": asked.study, "system": systems[file.folder], **asked.run}
+        try:
+            made = submit_file(agent, member, target, asked)
+            files[member.index] = replace(file, submissions=made)
+        except BenchmarksError as error:
+            files[member.index] = replace(file, problem=error, readings=0)
+    if not any(file.submissions for file in files.values()):
+        # What stands against all of them is told as what it is: an archived study.
+        raise next(file.problem for file in files.values() if file.problem)
+    return replace(found, files=tuple(files.values()))
+
+
+def submit_file(
+    agent: Agent, member: Member, target: Mapping[str, Any], asked: Asked
+) -> tuple[Submission, ...]:
+    """Keep one file as runs of a target; the same for the same is stored once.
+
+    The key of its upload follows from everything in it. So a repeated click, a lost
+    answer and an archive sent again find the run that is already there, while the same
+    file for another system is another run. Raises BenchmarksError.
+    """
+    if member.refusal:
+        raise member.refusal
+    text = decode(member.data)
+    facts = asked.times.facts(text, member.modified)
+    stated = {"tool": asked.tool, "locale": asked.locale, "facts": facts}
+    document = {
+        **target,
+        **{name: value for name, value in stated.items() if value},
+        "output": text,
+        "note": member.name,
+    }
+    content = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+    document = {"key": str(uuid5(UPLOADS, content.decode())), **document}
+    try:
+        return tuple(submit_runs(agent=agent, documents=[document]))
+    # There was one document, so there is one problem.
+    except BatchRefusedError as error:
+        raise next(iter(error.problems.values())) from None
+
+
+def read_member(
+    member: Member, tool: str, locale: str, own: Mapping[str, DeclaredTool]
+) -> tuple[reading.ReadRun, ...]:
+    """Return the runs in a file, each with its own trouble; ``own`` are its lab's own
+    tools. Raises BenchmarksError for trouble with the whole file."""
+    if declared := own.get(tool):
+        return read_runs(declared.tool, declared.version, member.data, locale or None)
+    return reading.read(member.data, tool or None, locale or None)
+
+
+def system_text(data: bytes) -> str:
+    """Return the text of a file that says what its system is; else nothing."""
+    if len(data) > LARGEST_TOLD_BYTES:
+        return ""
+    with suppress(BenchmarksError):
+        text = decode(data)
+        if with_files(Guess(), [text]) != Guess():
+            return text
+    return ""
+
+
+def _looked_at(
+    member: Member, archive: str, asked: Asked, own: Mapping[str, DeclaredTool]
+) -> FoundFile:
+    folder = _inside(folder_of(member.name), archive) or TOP
+    blank = FoundFile(member.index, _inside(member.name, archive), folder)
+    if member.refusal:
+        return replace(blank, problem=member.refusal)
+    try:
+        runs = read_member(member, asked.tool, asked.locale, own)
+    except BenchmarksError as error:
+        is_told = bool(system_text(member.data))
+        return replace(blank, problem=error, tells_system=is_told)
+    return replace(
+        blank,
+        results=len(runs),
+        readings=sum(len(run.readings) for run in runs),
+        starts=sum(run.printed_start is not None for run in runs),
+        problem=next((run.problem for run in runs if run.problem), None),
+    )
+
+
+def _inside(path: str, archive: str) -> str:
+    """A path without the name of the archive that it begins with."""
+    return path.removeprefix(archive).strip("/") or ("" if path == archive else path)
+
+
+def _guess(archive: str, folder: str, texts: Sequence[str]) -> Guess:
+    """What is known of a folder's system; an archive's own name counts for its top."""
+    return with_files(
+        named(archive if folder == TOP else folder.rpartition("/")[2]), texts
+    )
+
+
+def _folder(lab: Lab, asked: Asked, name: str, files: int, guess: Guess) -> FoundFolder:
+    own = asked.systems.get(name, {})
+    if isinstance(own, int):
+        if not System.objects.filter(lab=lab, pk=own).exists():
+            raise UnknownSystemError(own)
+        return FoundFolder(name, files, own)
+    known = {
+        part: value
+        for part, value in vars(guess).items()
+        if part != "said" and value not in ("", None)
+    }
+    options = {**asked.common.get("options", {}), **own.get("options", {})}
+    system = {**asked.common, **known, **own}
+    if options:
+        system["options"] = options
+    fitting = System.objects.filter(
+        lab=lab,
+        **{part: system[part] for part in known if part in system},
+        **({"host__slug": system["host"]} if "host" in system else {}),
+    )
+    fits = fitting.order_by("pk").values_list("pk", flat=True)[:10] if known else ()
+    said = {part: where for part, where in guess.said.items() if part not in own}
+    missing = tuple(part for part in NEEDED if not system.get(part))
+    return FoundFolder(name, files, system, tuple(fits), said, missing)
+
+
+def _registered(lab: Lab, system: int | Mapping[str, Any]) -> int:
+    if isinstance(system, int):
+        return system
+    return int(register_system(lab=lab, description=dict(system))[0].pk)

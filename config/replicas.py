@@ -1,0 +1,147 @@
+"""Pages and exports are read from a standby, where there is one that is near enough.
+
+Nobody misses what he wrote himself: how far the database's log had come is noted of
+him, in Redis and in a cookie, and a standby that is not there yet is not read for him.
+Who somebody is, is asked of the primary. What a standby cannot answer the primary does.
+"""
+
+import hashlib
+import logging
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import redis
+from django.conf import settings
+from django.core.exceptions import MiddlewareNotUsed
+from django.db import DatabaseError
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from benchmarks import broker, replica
+from benchmarks.database import sqlstate, was_away
+from benchmarks.errors import TOOK_TOO_LONG
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+SAFE: Final = ("GET", "HEAD")
+# Of the API what people and programs read much of. Agents follow plans there by GET.
+READ: Final = tuple(
+    f"/api/v1/{name}/"
+    for name in ("data", "comparisons", "cells", "evidence", "factor-effects")
+)
+ELSEWHERE: Final = ("/api/", "/metrics", "/agent/", settings.STATIC_URL)
+COOKIE: Final = "virtlab-written"
+PLACE: Final = re.compile(r"[0-9A-F]{1,8}/[0-9A-F]{1,8}")
+# A standby that is so long behind is not read from at all.
+REMEMBERED_S: Final = 600
+SERVER_ERROR: Final = 500
+logger = logging.getLogger(__name__)
+
+
+def reading(get_response: GetResponse) -> GetResponse:
+    """Lead what is only read to the standby. Not there without one."""
+    if not replica.is_configured():
+        raise MiddlewareNotUsed
+
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        if request.method not in SAFE:
+            return get_response(request)
+        if not (_is_of_readers(request.path_info) and _may_be_read(request)):
+            return get_response(request)
+        with replica.from_replica() as failures:
+            response = get_response(request)
+        if not failures and response.status_code < SERVER_ERROR:
+            return response
+        if any(sqlstate(error) in TOOK_TOO_LONG for error in failures):
+            return response  # the primary has as much to do with it
+        if away := [error for error in failures if was_away(error)]:
+            replica.note_failure(away[0])
+        response.close()
+        return get_response(request)
+
+    return answer
+
+
+def noting(get_response: GetResponse) -> GetResponse:
+    """Note who wrote something. Before all that answers what is sent."""
+    if not replica.is_configured():
+        raise MiddlewareNotUsed
+
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        if request.method not in SAFE:
+            _note_place(request, response)
+        return response
+
+    return answer
+
+
+def _is_of_readers(path: str) -> bool:
+    return path.startswith(READ) or not path.startswith(ELSEWHERE)
+
+
+def _may_be_read(request: HttpRequest) -> bool:
+    # Asked here, before the standby is: an account that is closed is closed at once.
+    names = _names_of(request)
+    try:
+        places = [*_places_of(names), *_place_of_cookie(request)]
+    except (redis.RedisError, OSError):
+        return False
+    return replica.may_be_read(max(places, key=_order, default=None))
+
+
+def _note_place(request: HttpRequest, response: HttpResponseBase) -> None:
+    """Note how far the log has come, for whoever may have written something."""
+    names = _names_of(request)
+    if not names or response.status_code >= SERVER_ERROR:
+        return
+    try:
+        place = replica.place_written()
+    except DatabaseError as error:  # it is written: that stays so
+        logger.warning("Nobody knows how far the log has come: %s", error)
+        return
+    if settings.SESSION_COOKIE_NAME in {**request.COOKIES, **response.cookies}:
+        response.set_cookie(
+            COOKIE,
+            place,
+            max_age=REMEMBERED_S,
+            httponly=True,
+            samesite="Lax",
+            secure=settings.HTTPS,
+        )
+    try:
+        with broker.connection().pipeline() as pipeline:
+            for name in names:
+                pipeline.set(name, place, ex=REMEMBERED_S)
+            pipeline.execute()
+    except (redis.RedisError, OSError) as error:
+        logger.warning("Redis does not remember who wrote (%s).", error)
+
+
+def _names_of(request: HttpRequest) -> list[str]:
+    """Return under which names it is remembered what somebody has written."""
+    names = []
+    if shown := request.headers.get("Authorization"):
+        digest = hashlib.sha256(shown.encode()).hexdigest()
+        names.append(f"virtlab:written:token:{digest}")
+    # Nobody was asked for where an upload was taken the short way.
+    person = getattr(request, "user", None)
+    if person is not None and person.is_authenticated:
+        names.append(f"virtlab:written:person:{person.pk}")
+    return names
+
+
+def _places_of(names: list[str]) -> Iterable[str]:
+    known: list[Any] = broker.connection().mget(names) if names else []
+    return [place.decode() for place in known if place]
+
+
+def _place_of_cookie(request: HttpRequest) -> Iterable[str]:
+    place = request.COOKIES.get(COOKIE, "")
+    return [place] if PLACE.fullmatch(place) else []
+
+
+def _order(place: str) -> tuple[int, int]:
+    """Places are numbers of two halves; as texts they would stand in another order."""
+    high, low = place.split("/")
+    return int(high, 16), int(low, 16)

@@ -1,0 +1,117 @@
+"""Charts and badges that other sites show: of public data, without script or cookie.
+
+Only their answers may be framed. Who looks is nobody: what a browser knows of its
+reader is not asked, so that a page of another site shows everybody the same.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Final, cast
+
+from csp.constants import NONE, SELF
+from csp.decorators import csp_replace
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import escape
+from django.utils.safestring import mark_safe
+from django.utils.translation import gettext as _
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_safe
+
+from dashboard.charts.chart import Chart
+from dashboard.kit.kept import Content, kept_page
+
+THEMES: Final = ("light", "dark")
+MAX_AGE_S: Final = 300
+LETTER_PX: Final = 6.6
+"""How wide a letter of a badge is reckoned: its text is fitted into that."""
+POLICY: Final = {
+    "default-src": [NONE],
+    "style-src": [SELF],
+    "img-src": [SELF],
+    "base-uri": [NONE],
+    "form-action": [NONE],
+    "frame-ancestors": ["*"],
+}
+
+View = Callable[..., Content]
+
+
+def embeddable(view: View) -> Callable[..., HttpResponse]:
+    """Answer for a stranger, whoever asks, and let any site frame it."""
+
+    kept = kept_page(view)
+
+    @wraps(view)
+    def show(request: HttpRequest, *args: Any, **named: Any) -> HttpResponse:
+        # Before anything asks the session: a cookie that came along says nothing here.
+        request.user = AnonymousUser()
+        answer = kept(request, *args, **named)
+        if answer.content.startswith(b"<svg"):
+            answer["Content-Type"] = "image/svg+xml; charset=utf-8"
+        answer["Cache-Control"] = f"public, max-age={MAX_AGE_S}"
+        return answer
+
+    framed: Any = require_safe(xframe_options_exempt(csp_replace(POLICY)(show)))
+    return cast(Callable[..., HttpResponse], framed)
+
+
+def embedded(
+    request: HttpRequest, chart: Chart | None, title: str, alt: str, source: str
+) -> Content:
+    """Return a chart as a page for a frame; it leads back to where it is from."""
+    theme = request.GET.get("theme", "")
+    context = {
+        "title": title,
+        "chart": chart,
+        "alt": alt,
+        # Read by whoever follows it, elsewhere: whole.
+        "source": request.build_absolute_uri(source),
+        "theme": theme if theme in THEMES else "",
+    }
+    return Content("kit/embedded.html", context)
+
+
+def badge(label: str, text: str) -> Content:
+    """Return an SVG that says something in a line, on light and dark pages alike."""
+    left, right = (_width(it) for it in (label, text))
+    whole = left + right
+    alt = escape(f"{label}: {text}")
+    drawn = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="20" '
+        f'viewBox="0 0 {whole} 20" role="img" aria-label="{alt}"><title>{alt}</title>'
+        f'<rect width="{whole}" height="20" rx="3" fill="#0b5563"/>'
+        f'<path d="M3 0h{left - 3}v20H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" '
+        f'fill="#4e4b45"/><g fill="#fff" text-anchor="middle" '
+        f'font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">'
+        f"{_line(label, left / 2, left)}{_line(text, left + right / 2, right)}"
+        "</g></svg>"
+    )
+    return Content("kit/badge.svg", {"drawn": mark_safe(drawn)})
+
+
+def _width(text: str) -> int:
+    return round(len(text) * LETTER_PX) + 12
+
+
+def _line(text: str, middle: float, room: int) -> str:
+    fitted = f'textLength="{room - 12}" lengthAdjust="spacingAndGlyphs"'
+    return f'<text x="{middle:g}" y="14" {fitted}>{escape(text)}</text>'
+
+
+def snippets(
+    request: HttpRequest, frame: str, title: str, page: str, image: str = ""
+) -> list[tuple[str, str, str]]:
+    """Return what other sites copy: a slug, what it is for, and the text."""
+    whole = request.build_absolute_uri
+    html = (
+        f'<iframe src="{escape(whole(frame))}" title="{escape(title)}" width="720" '
+        'height="480" loading="lazy" style="border:0;max-width:100%"></iframe>'
+    )
+    found = [("chart", _("The chart, as HTML"), html)]
+    if image:
+        # What would end a link's text in Markdown.
+        named = title.replace("[", "(").replace("]", ")")
+        text = f"[![{named}]({whole(image)})]({whole(page)})"
+        found.append(("badge", _("The badge, as Markdown"), text))
+    return found

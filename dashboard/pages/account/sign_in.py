@@ -1,0 +1,374 @@
+"""Signing in: a password or a provider, then the second factor; and signing out."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, Final, cast
+from urllib.parse import urlencode
+
+import requests
+from allauth.account.internal.flows.login import (
+    get_authentication_records,
+    perform_password_login,
+    record_authentication,
+)
+from allauth.account.internal.stagekit import LOGIN_SESSION_KEY
+from allauth.account.models import Login
+from allauth.account.stages import LoginStageController
+from allauth.mfa.stages import AuthenticateStage
+from allauth.socialaccount.adapter import get_adapter
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
+from allauth.socialaccount.providers.openid_connect.views import (
+    OpenIDConnectOAuth2Adapter,
+)
+from cachetools import TTLCache
+from django import forms
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.contrib.auth.views import LoginView, LogoutView
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
+
+from benchmarks.errors import TooFastError, TooManyAttemptsError
+from benchmarks.labs.second_factors import factors_of, has_factor, take_code
+from benchmarks.labs.throttle import Attempt
+from dashboard.kit.viewers import page_of, signed_in, signed_in_person
+from dashboard.pages.account import passkeys
+from dashboard.pages.account.adapters import KNOWN, provider_set, turned_away
+
+View = Callable[..., HttpResponse]
+
+logger = logging.getLogger(__name__)
+SURE_S: Final = 300
+DISCOVERED_S: Final = 600
+_discovered: TTLCache[str, dict[str, Any]] = TTLCache(4, DISCOVERED_S)
+
+
+class OwnPasswordForm(forms.Form):
+    """The signed-in person's password, asked for once more."""
+
+    password = forms.CharField(
+        label=gettext_lazy("Your password"),
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+
+    def __init__(self, person: User, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.person = person
+
+    def clean_password(self) -> str:
+        """Refuse a wrong one."""
+        password = str(self.cleaned_data["password"])
+        if not self.person.check_password(password):
+            raise forms.ValidationError(_("Wrong password."))
+        return password
+
+
+class FactorForm(forms.Form):
+    """A code of an app or a recovery code; or what a passkey answered."""
+
+    code = forms.CharField(
+        label=gettext_lazy("Code"),
+        max_length=40,
+        widget=forms.TextInput(
+            attrs={"autocomplete": "one-time-code", "inputmode": "numeric"}
+        ),
+    )
+
+
+class SignIn(LoginView):
+    """Django's sign-in, with a bound on how often a password is tried."""
+
+    template_name = "account/login.html"
+    redirect_authenticated_user = True
+
+    def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        try:
+            self.trial = attempt(request, request.POST.get("username", ""))
+        except TooManyAttemptsError as error:
+            return refused(request, error)
+        with uncounted_if_busy(self.trial):
+            return super().post(request, *args, **options)
+
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        said = {"oidc": settings.OIDC, "sends_mail": settings.EMAIL is not None}
+        return super().get_context_data(**context, **said)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        self.trial.succeeded()
+        person = form.get_user()
+        # Asks for the second factor, if there is one, and only then lets in.
+        return cast(
+            HttpResponse,
+            perform_password_login(
+                self.request,
+                {"username": person.get_username()},
+                Login(user=person, redirect_url=self.get_success_url()),
+            ),
+        )
+
+
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def second_step(request: HttpRequest) -> HttpResponse:
+    """Ask who has said who they are for their second factor."""
+    stage = LoginStageController.enter(request, AuthenticateStage.key)
+    if stage is None or request.user.is_authenticated:
+        return redirect("dashboard:login")
+    person = cast(User, stage.login.user)
+    if request.method != "POST":
+        return _ask_factor(request, person, FactorForm(), 200)
+    answer = _checked_factor(request, person)
+    return answer or cast(HttpResponse, stage.exit())
+
+
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def confirm(request: HttpRequest) -> HttpResponse:
+    """Ask a signed-in person once more, before how they sign in is changed."""
+    person = signed_in_person(request)
+    target = request.POST.get("next") or request.GET.get("next") or ""
+    if not url_has_allowed_host_and_scheme(target, {request.get_host()}):
+        target = reverse("dashboard:account")
+    context = {"is_confirming": True, "next": target}
+    if has_factor(person):
+        if request.method != "POST":
+            return _ask_factor(request, person, FactorForm(), 200, **context)
+        answer = _checked_factor(request, person, **context)
+        return answer or HttpResponseRedirect(target)
+    form = OwnPasswordForm(person, request.POST or None)
+    if request.method == "POST" and person.has_usable_password():
+        try:
+            trial = attempt(request, person.get_username())
+        except TooManyAttemptsError as error:
+            return refused(request, error)
+        with uncounted_if_busy(trial):
+            is_right = form.is_valid()
+        if is_right:
+            trial.succeeded()
+            record_authentication(request, person, "password", reauthenticated=True)
+            return HttpResponseRedirect(target)
+    context |= {"form": form, "oidc": settings.OIDC}
+    status = 422 if request.method == "POST" else 200
+    return render(request, "account/confirm.html", context, status=status)
+
+
+def confirmed(view: View) -> View:
+    """Let through who proved within five minutes that it is really them."""
+
+    @wraps(view)
+    @signed_in
+    def checked(request: HttpRequest, *args: Any, **named: Any) -> HttpResponse:
+        if is_sure(request):
+            return view(request, *args, **named)
+        return _confirm_first(page_of(request))
+
+    return checked
+
+
+def is_sure(request: HttpRequest) -> bool:
+    """Return whether a signed-in person proved a moment ago that it is them.
+
+    Whoever has a second factor by that, others by how they signed in.
+    """
+    if not request.user.is_authenticated:
+        return False
+    person = signed_in_person(request)
+    ways = {"mfa"} if has_factor(person) else {"password", "socialaccount"}
+    return any(
+        record["method"] in ways and time.time() - record["at"] < SURE_S
+        for record in get_authentication_records(request, person)
+    )
+
+
+def _confirm_first(page: str) -> HttpResponse:
+    query = urlencode({"next": page})
+    return HttpResponseRedirect(f"{reverse('dashboard:confirm')}?{query}")
+
+
+def _checked_factor(
+    request: HttpRequest, person: User, **context: Any
+) -> HttpResponse | None:
+    """Look at a code or a passkey's answer; None if it is right, else what to say."""
+    try:
+        trial = attempt(request, person.get_username(), is_factor=True)
+    except TooManyAttemptsError as error:
+        return refused(request, error)
+    form, used = FactorForm(request.POST), None
+    if credential := request.POST.get("credential"):
+        used = passkeys.answered(person, credential)
+        problem = _("This passkey did not fit. Try again.")
+        form = FactorForm({"code": ""})
+    elif form.is_valid():
+        used = take_code(person, form.cleaned_data["code"])
+        problem = _("This code is wrong, or was used before. Wait for the next one.")
+    if used is None:
+        if form.data.get("code") or credential:
+            form.errors.clear()
+            form.add_error("code", problem)
+        return _ask_factor(request, person, form, 422, **context)
+    trial.succeeded()
+    used.record_usage()
+    is_confirming = context.get("is_confirming") or None
+    record_authentication(
+        request, person, "mfa", type=used.type, reauthenticated=is_confirming
+    )
+    return None
+
+
+def _ask_factor(
+    request: HttpRequest, person: User, form: FactorForm, status: int, **context: Any
+) -> HttpResponse:
+    kinds = {row.type for row in factors_of(person)}
+    context |= {"form": form, "person": person, "has_app": "totp" in kinds}
+    if "webauthn" in kinds:
+        context["asked"] = passkeys.question(person)
+    return render(request, "account/second_step.html", context, status=status)
+
+
+class Discovery(OpenIDConnectOAuth2Adapter):
+    """The provider's addresses, asked for once in ten minutes."""
+
+    @property
+    def openid_config(self) -> Any:
+        key = provider_set().issuer
+        if key not in _discovered:
+            found = super().openid_config
+            if str(found.get("issuer", "")).rstrip("/") != key:
+                raise OAuth2Error("the issuer calls itself otherwise")
+            _discovered[key] = found
+        return _discovered[key]
+
+    @property
+    def basic_auth(self) -> bool:
+        # What OpenID Connect says of a provider that does not say.
+        default = ["client_secret_basic"]
+        ways = self.openid_config.get("token_endpoint_auth_methods_supported", default)
+        return "client_secret_basic" in ways
+
+    def get_callback_url(self, request: HttpRequest, app: Any) -> str:
+        return request.build_absolute_uri(reverse("dashboard:come-back"))
+
+
+@require_POST
+def leave_for_provider(request: HttpRequest) -> HttpResponse:
+    """Lead to the provider, to sign in or to link it to the account.
+
+    By a page that goes on by itself: a redirect would be what a form leads to, which
+    our content security policy keeps on this site.
+    """
+    known = provider_set()
+    target = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(target, {request.get_host()}):
+        target = ""
+    is_linking = "link" in request.POST
+    if is_linking and not is_sure(request):
+        return _confirm_first(reverse("dashboard:account"))
+    try:
+        Attempt("", request.META.get("REMOTE_ADDR", "")).count()
+    except TooManyAttemptsError as error:
+        return refused(request, error)
+    provider = get_adapter().get_provider(request, known.app["provider_id"])
+    provider.oauth2_adapter_class = Discovery
+    process = "connect" if is_linking else "login"
+    try:
+        answer = provider.redirect(request, process, next_url=target or None)
+    except (requests.RequestException, OAuth2Error, ValueError, KeyError) as error:
+        return _unreached(request, error)
+    if not answer.has_header("Location"):
+        return _unreached(request, None)
+    context = {"onward": answer["Location"], "oidc": settings.OIDC}
+    return render(request, "account/onward.html", context)
+
+
+@never_cache
+@require_safe
+def come_back(request: HttpRequest) -> HttpResponse:
+    """Take whom the provider sends back."""
+    provider_id = provider_set().app["provider_id"]
+    trial = Attempt(provider_id, request.META.get("REMOTE_ADDR", ""))
+    try:
+        trial.count()
+    except TooManyAttemptsError as error:
+        return refused(request, error)
+    view = OAuth2CallbackView.adapter_view(Discovery(request, provider_id))
+    try:
+        answer = cast(HttpResponse, view(request))
+    except (requests.RequestException, OAuth2Error, ValueError, KeyError) as error:
+        return _unreached(request, error)
+    if request.user.is_authenticated or LOGIN_SESSION_KEY in request.session:
+        trial.succeeded()
+    return answer
+
+
+def _unreached(request: HttpRequest, error: Exception | None) -> HttpResponse:
+    logger.warning("The provider of sign-ins did not do its part: %r", error)
+    text = _("%(provider)s does not answer as it should. Try again in a while.")
+    return turned_away(request, text % {"provider": provider_set().name})
+
+
+class SignOut(LogoutView):
+    """Django's sign-out; whoever came by a provider is told that it goes on there."""
+
+    def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        person = request.user if request.user.is_authenticated else None
+        records = get_authentication_records(request, person)
+        came_by = any(it.get("method") == "socialaccount" for it in records)
+        answer = super().post(request, *args, **options)
+        if not came_by or settings.OIDC is None:
+            return answer
+        context = {"oidc": settings.OIDC, "elsewhere": _end_elsewhere(request)}
+        return render(request, "account/signed_out.html", context)
+
+
+def _end_elsewhere(request: HttpRequest) -> str:
+    """Return where the provider ends its own session; empty where it says none."""
+    found = _discovered.get(provider_set().issuer, {}).get("end_session_endpoint", "")
+    if not str(found).startswith(("https://", "http://")):
+        return ""
+    back = request.build_absolute_uri(reverse("dashboard:overview"))
+    query = {"client_id": provider_set().client_id, "post_logout_redirect_uri": back}
+    return f"{found}{'&' if '?' in found else '?'}{urlencode(query)}"
+
+
+def attempt(request: HttpRequest, name: str, is_factor: bool = False) -> Attempt:
+    """Count an attempt at a password or a second factor, before it is looked at."""
+    address = request.META.get("REMOTE_ADDR", "")
+    trial = Attempt(name, address, request.COOKIES.get(KNOWN, ""), is_factor)
+    trial.count()
+    return trial
+
+
+@contextmanager
+def uncounted_if_busy(trial: Attempt) -> Iterator[None]:
+    """Give an attempt back whose password nobody had the time to look at."""
+    try:
+        yield
+    except TooFastError:
+        trial.succeeded()
+        raise
+
+
+def refused(request: HttpRequest, error: TooManyAttemptsError) -> HttpResponse:
+    """Say how long to wait."""
+    answer = render(request, "account/attempts.html", {"error": error}, status=429)
+    answer["Retry-After"] = str(error.wait_s)
+    return answer

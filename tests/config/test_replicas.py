@@ -1,0 +1,230 @@
+"""Pages are read from a real standby that streams from the tests' own PostgreSQL."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.handlers.exception import convert_exception_to_response
+from django.db import connection, connections
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, RequestFactory
+
+from benchmarks import replica
+from benchmarks.health import health
+from benchmarks.keeping.doctor import examine
+from benchmarks.labs import tokens
+from benchmarks.models import Lab, Study
+from config import replicas
+from tests.stack import wait_for
+from tests.standby import Standby, primary_of
+
+NEW = {
+    "title": "Their own",
+    "data_licence": "CC-BY-4.0",
+    "visibility": "public",
+    "equivalence_margin_percent": "3",
+    "baseline_max_age_days": "30",
+}
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "replica"])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def standby(
+    tmp_path_factory: pytest.TempPathFactory, django_db_setup: None
+) -> Iterator[Standby]:
+    """A standby of the server that the tests' database is on, known to the product."""
+    made = Standby(tmp_path_factory.mktemp("standby"), primary_of())
+    made.start()
+    own = connection.settings_dict
+    # Django empties what is no mirror after each test.
+    mirror = {**own["TEST"], "MIRROR": "default"}
+    host = str(made.server.socket_folder)
+    # As REPLICA_DATABASE_URL does it.
+    there = {**own, "HOST": host, "OPTIONS": {}, "TEST": mirror}
+    connections.databases["replica"] = there
+    yield made
+    connections["replica"].close()
+    del connections["replica"], connections.databases["replica"]
+    made.stop()
+
+
+@pytest.fixture(autouse=True)
+def near(monkeypatch: Any) -> None:
+    """A standby that has all there is, as no request has looked at it yet."""
+    monkeypatch.setattr(replica, "_look", replica._Look())
+    wait_until_there()
+
+
+@pytest.fixture
+def still(standby: Standby, study: Study) -> Iterator[None]:
+    """A standby that has the study, and shows nothing that is written from now on."""
+    wait_until_there()
+    standby.hold(is_held=True)
+    yield
+    standby.hold(is_held=False)
+    wait_until_there()
+
+
+def wait_until_there() -> None:
+    place = replica.place_written()
+
+    def is_there() -> bool:
+        replica._look.until = 0.0
+        return replica.may_be_read(place)
+
+    wait_for(is_there)
+
+
+def publish(lab: Lab, title: str) -> None:
+    public = Study.Visibility.PUBLIC
+    Study.objects.create(lab=lab, slug="later", title=title, visibility=public)
+
+
+def overview(client: Client) -> str:
+    answer = client.get("/")
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def studies(client: Client, token: str) -> str:
+    headers = {"Authorization": f"Token {token}"}
+    answer = client.get("/api/v1/data/studies/csv/", headers=headers)
+    assert answer.status_code == 200, answer.content
+    return b"".join(answer).decode()
+
+
+def create(client: Client, token: str) -> None:
+    answer = client.post(
+        "/api/v1/studies/",
+        {"slug": "own", "title": "Their own", "visibility": "public"},
+        content_type="application/json",
+        headers={"Authorization": f"Token {token}"},
+    )
+    assert answer.status_code == 201, answer.content
+
+
+def test_pages_are_read_from_it(still, lab):
+    publish(lab, "Published later")
+
+    assert "Published later" not in overview(Client())
+
+
+def test_what_it_has_replayed_is_shown(standby, lab):
+    publish(lab, "Published later")
+    wait_until_there()
+
+    assert "Published later" in overview(Client())
+
+
+def test_exports_are_read_from_it(still, lab, read_token):
+    publish(lab, "Published later")
+
+    assert "Published later" not in studies(Client(), read_token)
+
+
+def test_who_wrote_something_by_a_token_reads_it(still, token, other_token):
+    create(Client(), token)
+
+    assert "Their own" in studies(Client(), token)
+    assert "Their own" not in studies(Client(), other_token)
+
+
+def test_who_wrote_something_in_a_page_reads_it_in_every_browser(still, lab, person):
+    one, other = Client(), Client()
+    one.force_login(person)
+    other.force_login(person)
+    assert one.post("/studies/new/", NEW).status_code == 302
+
+    assert "Their own" in overview(one)
+    assert "Their own" in overview(other)
+    assert "Their own" not in overview(Client())
+
+
+def test_a_browser_remembers_it_where_redis_forgot(still, lab, person, valkey):
+    client = Client()
+    client.force_login(person)
+    client.post("/studies/new/", NEW)
+    valkey.flushdb()
+
+    assert "Their own" in overview(client)
+
+
+def test_a_revoked_token_is_refused_at_once(still, agent, read_token):
+    studies(Client(), read_token)
+    tokens.revoke_token(token=agent.tokens.get(can_read=True))
+    headers = {"Authorization": f"Token {read_token}"}
+
+    assert Client().get("/api/v1/data/", headers=headers).status_code == 401
+
+
+def test_one_that_is_away_is_not_missed(standby, lab):
+    client = Client()
+    overview(client)
+    standby.stop()
+    try:
+        publish(lab, "Published later")
+
+        assert "Published later" in overview(client)
+        state = health()
+        problems = {it.what: it.problem for it in examine()}
+    finally:
+        standby.resume()
+    assert (state.status, state.replica and state.replica.is_read) == (
+        "degraded",
+        False,
+    )
+    assert "does not answer" in problems["the standby"]
+
+
+def test_one_that_is_far_behind_is_not_read(still, lab, settings):
+    settings.REPLICA_LAG_S = 0
+    publish(lab, "Published later")
+    replica._look.until = 0.0
+
+    assert "Published later" in overview(Client())
+
+
+def test_its_lag_is_shown(still, lab):
+    publish(lab, "Published later")
+
+    behind = health().replica
+    answer = Client().get("/api/v1/health/").json()["replica"]
+
+    assert behind is not None
+    assert behind.lag_bytes
+    assert behind.lag_s is not None
+    assert answer["lag_bytes"] > 0
+
+
+def test_a_server_that_is_no_standby_is_not_read(monkeypatch):
+    own = connection.settings_dict
+    for name in ("HOST", "OPTIONS"):
+        monkeypatch.setitem(connections["replica"].settings_dict, name, own[name])
+    connections["replica"].close()
+    replica._look.until = 0.0
+
+    assert "no standby" in replica.lag().problem
+    assert not replica.may_be_read(None)
+    connections["replica"].close()
+
+
+def test_a_page_that_writes_is_answered_by_the_primary(lab):
+    def view(request: HttpRequest) -> HttpResponse:
+        publish(lab, "Written by a page")
+        return HttpResponse("written")
+
+    request = RequestFactory().get("/")
+    request.user = type("Nobody", (), {"is_authenticated": False})()
+    answer = replicas.reading(convert_exception_to_response(view))(request)
+
+    assert answer.content == b"written"
+    assert Study.objects.filter(title="Written by a page").count() == 1
+
+
+def test_it_stays_the_standby_of_one_thread_alone():
+    with replica.from_replica():
+        assert connection.alias == "replica"
+        with replica.from_primary():
+            assert connection.alias == "default"
+        assert connection.alias == "replica"
+    assert connection.alias == "default"

@@ -1,0 +1,81 @@
+"""No text has words that people stumble over; docs/decisions/wording.md lists them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.dashboard.marking import read
+
+ROOT = Path(__file__).parents[3]
+LIST = ROOT / "docs" / "decisions" / "wording.md"
+ROW = re.compile(r"^\| `(.+)` \| (.+) \|$", re.MULTILINE)
+
+
+def avoided():
+    """Return what is searched for, and what to say instead."""
+    rows = ROW.findall(LIST.read_text())
+    return [
+        (re.compile(said.replace(r"\|", "|"), re.IGNORECASE), instead)
+        for said, instead in rows
+    ]
+
+
+def found_in(text):
+    """Return each avoided word of a text with what to say instead."""
+    plain = " ".join(text.split())
+    return [
+        f"“{found[0]}” (rather: {instead}) in: {plain[:120]}"
+        for pattern, instead in avoided()
+        if (found := pattern.search(plain))
+    ]
+
+
+@pytest.fixture(scope="module")
+def texts():
+    """Every text of pages, sentences and rules; another test holds it current."""
+    return [
+        text
+        for message in read(ROOT / "locale" / "django.pot")
+        if message.id
+        for text in ([message.id] if isinstance(message.id, str) else message.id)
+    ]
+
+
+def test_no_text_of_the_product_has_an_avoided_word(texts):
+    assert len(texts) > 2_000
+    assert [found for text in texts for found in found_in(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("It is no number.", "is no"),
+        ("A guest, set against the machine", "set against"),
+        ("Its verdicts are of before.", "of before"),
+        ("The campaign of last year", "campaign"),
+        ("The table stands\nabove it.", "stands above"),
+    ],
+)
+def test_an_avoided_word_is_found(text, said):
+    [found] = found_in(text)
+
+    assert f"“{said}" in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There is no such file.",
+        "It is no longer valid.",
+        "no single figure",
+        "Set a margin.",
+    ],
+)
+def test_good_english_is_left_alone(text):
+    assert found_in(text) == []
+
+
+def test_the_list_says_what_to_say_instead():
+    assert len(avoided()) > 20
+    assert all(instead.strip() for _, instead in avoided())
