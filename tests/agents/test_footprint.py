@@ -24,7 +24,11 @@ def bare():
     return bare_bytes()
 
 
-@pytest.mark.parametrize("command", [name for name, _ in COMMANDS])
+# `telemetry` reads what only the host of Hyper-V counts.
+HERE = [name for name, _ in COMMANDS if name != "telemetry"]
+
+
+@pytest.mark.parametrize("command", HERE)
 def test_a_command_at_work_holds_18_mb_more_than_a_bare_python(stage, bare, command):
     cost = stage.own_cost(command)
 

@@ -59,7 +59,9 @@ def test_no_template_needs_more_than_the_policy_allows(path):
 
 @pytest.mark.parametrize("path", [*TEMPLATES, *STATIC], ids=lambda path: path.name)
 def test_nothing_comes_from_elsewhere(path):
-    addresses = re.findall(r"(?:https?:)?//[\w.-]+\.\w+", path.read_text())
+    # A link is followed by a person, or not.
+    loading = re.sub(r'<a href="https://[^"]*"', "", path.read_text())
+    addresses = re.findall(r"(?:https?:)?//[\w.-]+\.\w+", loading)
 
     assert set(addresses) <= {"http://www.w3.org"}
 
@@ -80,7 +82,7 @@ def test_words_go_through_gettext(path):
         return
     source = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<[^>]*>", " ", _outside(path))
 
-    words = set(re.findall(r"[A-Za-z]{3,}", source)) - {"Virtlab", "OpenAPI", "vCPU"}
+    words = set(re.findall(r"[A-Za-z]{3,}", source)) - {"Virtlab", "OpenAPI", "vCPU", "doi"}
     assert words == set()
 
 

@@ -152,6 +152,7 @@ ATTACKS = [
     "make chaos SECONDS=30 SEED=327",
     "make fuzz REQUESTS=600 SEED=327",
     "make overload SECONDS=10 SEED=327 ARGS=--any-speed",
+    "make leaks MOST=400 SEED=327",
 ]
 
 

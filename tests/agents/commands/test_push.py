@@ -245,7 +245,7 @@ def test_a_guest_that_lives_for_one_run_needs_no_file(
     ("text", "why"),
     [
         ('{"token": 7', "cannot be read"),
-        ("[]", "no object"),
+        ("[]", "not an object"),
         ('{"server": 7}', "server is no text"),
         ('{"token": "x"}', "names no server"),
         ('{"server": "virtlab.example.org"}', "no address such as https://"),

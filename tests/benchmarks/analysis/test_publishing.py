@@ -68,8 +68,10 @@ def test_nothing_measured_is_a_draft():
 ROOT = Path(__file__).resolve().parents[3]
 # Facts of the run, of the agent and of the file, which say nothing about the machine.
 OF_THE_UPLOAD = {"platform", "evidence", "agent", "file"}
+# What `telemetry hyper-v` sends of a host, which is no run.
+OF_A_HOST = {"virtual machines"}
 # `sent` looks at a Linux; tests/agents/detection/test_windows.py at a Windows.
-OF_WINDOWS = {"cpu nominal MHz", BENEATH}
+OF_WINDOWS = {"cpu nominal MHz", "power plan", BENEATH}
 
 
 def documented():
@@ -89,7 +91,7 @@ def sent(tmp_path):
 
 
 def test_the_agents_table_has_every_fact_that_it_sends(sent):
-    assert documented() == sent | OF_THE_UPLOAD | OF_WINDOWS
+    assert documented() == sent | OF_THE_UPLOAD | OF_WINDOWS | OF_A_HOST
 
 
 def test_what_is_detected_is_asked_for_by_the_name_the_agent_sends(sent):

@@ -132,7 +132,8 @@ def test_a_disguise_changes_nothing(path):
 
 @every_output
 def test_latin_1_around_it_changes_nothing(path):
-    text = path.read_text()
+    # Windows in German writes one sign that Latin-1 has not.
+    text = path.read_text().replace("\N{EN DASH}", "-")
     around = f"# Prüfstand für Geräte\n{text}".encode("latin-1")
     named = path.parent.name
 
