@@ -46,19 +46,17 @@ def ended(argv: List[str], patience_s: float, is_joined: bool = False) -> Ended:
 
     Raises OSError if it cannot be started, TimeoutExpired if it had to be killed.
     """
-    program = subprocess.Popen(
+    with subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT if is_joined else subprocess.PIPE,
         env=plain_environment(),
-    )
-    try:
-        streams = program.communicate(timeout=patience_s)
-    except subprocess.TimeoutExpired:
-        program.kill()
-        # Without this it stays a zombie as long as we live.
-        program.wait()
-        raise
+    ) as program:
+        try:
+            streams = program.communicate(timeout=patience_s)
+        except subprocess.TimeoutExpired:
+            program.kill()
+            raise
     printed, complaint = ((text or b"").decode("utf-8", "replace") for text in streams)
     return Ended(int(program.returncode), printed, complaint)
