@@ -15,14 +15,16 @@ OF_STUDY = {
     "cell.study_id FROM {rows} AS row LEFT JOIN {schema}.benchmarks_cell AS cell"
     " ON cell.id = row.cell_id": ("cellsession", "efficiency"),
     "run.study_id FROM {rows} AS row LEFT JOIN {schema}.benchmarks_run AS run"
-    " ON run.id = row.run_id": ("runenergy", "runmean", "sample"),
+    " ON run.id = row.run_id": ("runenergy", "runmean", "runwindow", "sample"),
     "flag.study_id FROM {rows} AS row LEFT JOIN {schema}.benchmarks_flag AS flag"
     " ON flag.id = row.flag_id": (
         *("decision", "flag_cells", "flag_quotes", "flag_runs"),
     ),
 }
 OF_LAB = {
-    "lab_id FROM {rows} AS row": ("agent", "host", "meter", "owntool", "system"),
+    "lab_id FROM {rows} AS row": (
+        *("agent", "host", "meter", "owntool", "powerchunk", "system"),
+    ),
     "tool.lab_id FROM {rows} AS row LEFT JOIN {schema}.benchmarks_owntool AS tool"
     " ON tool.id = row.tool_id": ("owntoolversion",),
 }

@@ -160,12 +160,16 @@ OF_STUDY: Final = frozenset(
     for name in (
         *("cell", "cellsession", "comment", "corun", "decision", "duecheck"),
         *("efficiency", "flag", "flag_cells", "flag_quotes", "flag_runs", "plan"),
-        *("run", "runenergy", "runmean", "sample", "session", "unfinishedwork"),
+        *("run", "runenergy", "runmean", "runwindow", "sample", "session"),
+        "unfinishedwork",
     )
 )
 OF_LAB: Final = frozenset(
     f"benchmarks_{name}"
-    for name in ("agent", "host", "meter", "owntool", "owntoolversion", "system")
+    for name in (
+        *("agent", "host", "meter", "owntool", "owntoolversion", "powerchunk"),
+        "system",
+    )
 )
 REFERRED_TO: Final = frozenset({Case._meta.db_table})
 WHOLE, EVERY_PART = 0, -1

@@ -82,7 +82,12 @@ def test_words_go_through_gettext(path):
         return
     source = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<[^>]*>", " ", _outside(path))
 
-    words = set(re.findall(r"[A-Za-z]{3,}", source)) - {"Virtlab", "OpenAPI", "vCPU", "doi"}
+    words = set(re.findall(r"[A-Za-z]{3,}", source)) - {
+        "Virtlab",
+        "OpenAPI",
+        "vCPU",
+        "doi",
+    }
     assert words == set()
 
 
