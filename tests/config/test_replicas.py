@@ -1,9 +1,12 @@
-"""Pages are read from a real standby that streams from the tests' own PostgreSQL."""
+"""Pages are read from a real standby that streams from a copy of the tests' server."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from django.conf import settings
 from django.core.handlers.exception import convert_exception_to_response
 from django.db import connection, connections
 from django.http import HttpRequest, HttpResponse
@@ -15,8 +18,9 @@ from benchmarks.keeping.doctor import examine
 from benchmarks.labs import tokens
 from benchmarks.models import Lab, Study
 from config import replicas
+from running.postgres import Postgres
 from tests.stack import wait_for
-from tests.standby import Standby, primary_of
+from tests.standby import Copy, Standby, server_of_tests
 
 NEW = {
     "title": "Their own",
@@ -28,24 +32,47 @@ NEW = {
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "replica"])
 
 
+@pytest.fixture(scope="module")
+def primary(
+    tmp_path_factory: pytest.TempPathFactory, django_db_setup: None
+) -> Iterator[Postgres]:
+    """A copy of the tests' server, which the product is on while this module runs."""
+    copy = Copy(tmp_path_factory.mktemp("primary"), server_of_tests())
+    session: Any = connection
+    own, was = session.settings_dict, server_of_tests().socket_folder
+    there = copy.server.socket_folder
+    with copy.running(), pytest.MonkeyPatch.context() as patch:
+        owner = settings.OWNER_DATABASE_URL.replace(quoted(was), quoted(there))
+        assert quoted(there) in owner
+        patch.setattr(settings, "OWNER_DATABASE_URL", owner)
+        connection.close()
+        session.settings_dict = {**own, "HOST": str(there)}
+        yield copy.server
+        connection.close()
+        session.settings_dict = own
+
+
+def quoted(folder: Path) -> str:
+    return quote(str(folder), safe="")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def standby(
-    tmp_path_factory: pytest.TempPathFactory, django_db_setup: None
+    tmp_path_factory: pytest.TempPathFactory, primary: Postgres
 ) -> Iterator[Standby]:
-    """A standby of the server that the tests' database is on, known to the product."""
-    made = Standby(tmp_path_factory.mktemp("standby"), primary_of())
-    made.start()
+    """A standby that streams from the primary, known to the product."""
+    made = Standby(tmp_path_factory.mktemp("standby"), primary)
     own = connection.settings_dict
     # Django empties what is no mirror after each test.
     mirror = {**own["TEST"], "MIRROR": "default"}
     host = str(made.server.socket_folder)
     # As REPLICA_DATABASE_URL does it.
     there = {**own, "HOST": host, "OPTIONS": {}, "TEST": mirror}
-    connections.databases["replica"] = there
-    yield made
-    connections["replica"].close()
-    del connections["replica"], connections.databases["replica"]
-    made.stop()
+    with made.running():
+        connections.databases["replica"] = there
+        yield made
+        connections["replica"].close()
+        del connections["replica"], connections.databases["replica"]
 
 
 @pytest.fixture(autouse=True)
