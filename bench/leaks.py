@@ -183,7 +183,8 @@ def _fill(running: Product, chance: random.Random) -> dict[str, bytes]:
     runs = []
     for guest, near in ((None, 7000.0), ("KVM", 6000.0)):
         # Each number of it is its own mark, and so is their mean.
-        values = [near + chance.randrange(10**5, 10**6) / 1000 for _ in range(3)]
+        # None ends with a nought, which JSON leaves out.
+        values = [near + chance.randrange(10**5 + 1, 10**6, 10) / 1000 for _ in "123"]
         marks |= {
             f"{guest} value {n}": f"{v:.3f}".encode() for n, v in enumerate(values)
         }
@@ -267,12 +268,15 @@ def leaks(running: Product, seed: int, most: int, *, sabotage: bool) -> Figures:
         for name, where in outsider.met.items():
             print(f"  {outsider.name} reads {name}: {json.dumps(sorted(where)[:3])}")
     crawlers = [own, person, *outsiders]
+    unseen = marks.keys() - own.met.keys() - person.met.keys()
+    for name in sorted(unseen):
+        print(f"  the lab itself did not meet {name}: {marks[name].decode()}")
     return Figures(
         seed=seed,
         crawlers=len(outsiders),
         read=sum(crawler.read for crawler in crawlers),
         marks=len(marks),
-        unseen=len(marks.keys() - own.met.keys() - person.met.keys()),
+        unseen=len(unseen),
         leaks=sum(len(crawler.met) for crawler in outsiders),
         errors=sum(crawler.errors for crawler in crawlers),
     )
