@@ -6,7 +6,7 @@ import pytest
 
 from bench.pages import Pages, addresses_of, studies_of
 
-pytestmark = [pytest.mark.product, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.product, pytest.mark.proof, pytest.mark.timeout(300)]
 
 
 def test_every_page_that_is_timed_is_there(product):

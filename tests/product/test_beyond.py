@@ -15,7 +15,7 @@ from running.folders import VarFolder
 from running.product import Product, start
 from tests.stack import wait_for
 
-pytestmark = [pytest.mark.product, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.product, pytest.mark.proof, pytest.mark.timeout(300)]
 
 STUDY = reference_study("lmu-2010-esxi")
 MANY = 60

@@ -134,8 +134,8 @@ def test_two_products_run_side_by_side(product, start_product):
 @pytest.mark.parametrize(
     "number",
     [
-        signal.SIGINT,
         signal.SIGKILL,
+        pytest.param(signal.SIGINT, marks=pytest.mark.proof),
         pytest.param(signal.SIGTERM, marks=pytest.mark.proof),
     ],
 )
