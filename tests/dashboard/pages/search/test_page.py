@@ -29,6 +29,7 @@ def found(client):
         ("xen 3.3", "/studies/alpha-lab/study/runs/?system="),
         ("alpha", "/labs/alpha-lab/hosts/alpha/"),
         ("through netw", "/studies/alpha-lab/study/compare/?scenario=all&q="),
+        ("xen through", "/studies/alpha-lab/study/compare/?scenario=all&q="),
         ("ALPHA lab", "/labs/alpha-lab/"),
     ],
 )
