@@ -8,6 +8,10 @@ as `run` does, and sends the results. Steps of several slots start together: all
 then all begin at one moment of the time server's clock (the server's own unless told).
 Who carries on after being killed says the same words again.
 
+A guest that has no Python follows it through this machine, by the probe in it:
+
+  virtlab-agent.pyz plan 7 --system 17 --as vm-b --through "ssh vm-b"
+
 `--as` is what this guest is called in the plan, the same always: its host name unless
 told. `--system` is the id of the system it is; without it, it is described from what is
 detected here, and has to be one of the plan's.
@@ -19,11 +23,13 @@ import socket
 
 from agents import exits
 from agents.console import Console, seconds, whole
-from agents.documents import add_system_arguments, described_system, own_clock
+from agents.documents import add_system_arguments
 from agents.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from agents.measuring.through import add_through_arguments
+
     parser.usage = "%(prog)s PLAN [options]"
     parser.add_argument("plan", type=whole(1), metavar="PLAN", help="its number")
     parser.add_argument("--as", dest="name", default="", help="this guest's name")
@@ -40,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--session", default="", help="the sitting its runs belong to (the plan)"
     )
+    add_through_arguments(parser)
     add_system_arguments(parser)
 
 
@@ -47,37 +54,39 @@ def run(options: argparse.Namespace) -> int:
     from agents.client import Client
     from agents.home import load_enrolment, open_spool
     from agents.measuring.bracket import TimePath
-    from agents.measuring.runners import steps_of
+    from agents.measuring.through import machine_of, through_of
     from agents.planning.barrier import PlanServer
-    from agents.planning.following import Follower, Slot, wishes_of
-    from agents.platform_facts import gather_platform
+    from agents.planning.following import Follower, Slot, steps_of
     from agents.sending import deliver_and_say
 
-    enrolment, console = load_enrolment(), Console()
-    facts, spool = gather_platform(), open_spool()
-    system = described_system(options, facts, enrolment.host)
+    if options.through and not options.name:
+        raise UsageError("Say what that guest is called in the plan: --as NAME.")
+    enrolment, console, spool = load_enrolment(), Console(), open_spool()
+    through = through_of(options)
+    machine = machine_of(options, enrolment.host, through)
     client = Client(enrolment.server, enrolment.token, options.patience_s)
     server = PlanServer(client, options.plan)
-    joined = server.join(options.name or socket.gethostname(), system)
+    joined = server.join(options.name or socket.gethostname(), machine.system)
     console.say("Slot %(number)d (%(name)s) of %(system)s." % joined)
     time_server = options.time_server or enrolment.time_server
     # SIGTERM ends the program that runs, as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # Say now what is missing, and compile now what is compiled.
-    for work in joined["work"]:
-        try:
-            steps_of(work["tool"], wishes_of(work["options"], time_server))
-        except UsageError as error:
-            console.say(str(error))
     slot = Slot(
         study=joined["study"],
         system=joined["system_id"],
-        facts=facts,
+        facts=machine.facts,
         path=TimePath(time_server or enrolment.server),
-        clock=own_clock(facts),
+        clock=machine.clock,
         time_server=time_server,
         session=options.session,
+        through=through,
     )
+    # Say now what is missing, and compile now what is compiled.
+    for work in joined["work"]:
+        try:
+            steps_of(work, slot)
+        except UsageError as error:
+            console.say(str(error))
     failed = Follower(server, joined["id"], slot, spool).follow()
     sent = deliver_and_say(enrolment, spool, console)
     return sent or (exits.FAILED if failed else exits.DONE)

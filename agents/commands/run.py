@@ -28,14 +28,14 @@ from agents.console import Console, whole
 from agents.documents import (
     add_describing_arguments,
     described_run,
-    described_system,
-    own_clock,
     study_of,
 )
 from agents.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from agents.measuring.through import add_through_arguments
+
     parser.usage = "%(prog)s [options] TOOL [TOOL ...]"
     parser.add_argument(
         "tools", nargs="+", metavar="TOOL[:PROGRAM,...]", help="see: list"
@@ -64,24 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--peer", default="", metavar="HOST", help="the machine network tools talk to"
     )
     parser.add_argument("--device", default="", help="the disk that hdparm reads")
-    parser.add_argument(
-        "--through",
-        metavar="COMMAND",
-        help='measure in a guest by the probe there: "ssh vm-a", "podman exec box", '
-        "winrm:vm-a, psdirect:vm-a",
-    )
-    parser.add_argument(
-        "--credential",
-        default="",
-        metavar="FILE",
-        help="for winrm:HOST and psdirect:MACHINE: Get-Credential | Export-Clixml FILE",
-    )
-    parser.add_argument(
-        "--probe",
-        default="",
-        metavar="PATH",
-        help="where it is there (./virtlab-probe)",
-    )
+    add_through_arguments(parser)
     parser.add_argument("--later", action="store_true", help="send nothing now")
     add_describing_arguments(parser)
     kernels = parser.add_argument_group("virtlab-linpack, -memory, -system")
@@ -106,28 +89,25 @@ def run(options: argparse.Namespace) -> int:
     from agents.home import Quiet, load_enrolment, open_spool
     from agents.measuring.bracket import TimePath
     from agents.measuring.rounds import Job, run_rounds
-    from agents.measuring.through import facts_elsewhere
-    from agents.platform_facts import gather_platform
+    from agents.measuring.through import check_tools, machine_of, through_of
     from agents.sending import deliver_and_say
 
     enrolment = load_enrolment()
-    through = _through(options)
+    if options.through is not None:
+        check_tools(word.partition(":")[0] for word in options.tools)
+    through = through_of(options)
     steps = _steps(options, enrolment.time_server, through)
-    facts = facts_elsewhere() if through else gather_platform()
+    machine = machine_of(options, enrolment.host, through)
     given = described_run(options)
     given["session"] = given["session"] or "agent-" + uuid.uuid4().hex[:12]
     # The tools time themselves.
-    is_guest = through and (options.hypervisor or "").lower() != "native"
-    given["clock"] = "guest" if is_guest else own_clock(facts)
-    system = described_system(options, facts, enrolment.host)
-    if through:
-        del facts["platform"]  # nothing is known: it shall not read as something
+    given["clock"] = machine.clock
     job = Job(
         steps=steps,
         path=TimePath(enrolment.time_server or enrolment.server),
         study=study_of(options, enrolment.study),
-        system=system,
-        facts=facts,
+        system=machine.system,
+        facts=machine.facts,
         given=given,
         through=through,
     )
@@ -143,27 +123,6 @@ def run(options: argparse.Namespace) -> int:
         )
     sent = exits.DONE if options.later else deliver_and_say(enrolment, spool, console)
     return sent or (exits.FAILED if failed else exits.DONE)
-
-
-def _through(options: argparse.Namespace) -> Any:
-    """Return the way to a guest; raise UsageError where nothing can be run there."""
-    from agents.measuring.through import KERNELS, PROBE, read_through
-
-    if options.through is None:
-        if options.probe or options.credential:
-            raise UsageError("--probe and --credential go with --through.")
-        return None
-    tools = {word.partition(":")[0] for word in options.tools}
-    strange = sorted(tools - set(KERNELS))
-    if strange:
-        raise UsageError(
-            "--through runs what the probe has: %s. %s it has not: run it there and "
-            "push what it printed." % (", ".join(KERNELS), ", ".join(strange))
-        )
-    probe = options.probe or PROBE
-    through = read_through(options.through, probe, options.credential)
-    through.check()
-    return through
 
 
 def _steps(options: argparse.Namespace, time_server: str, through: Any) -> List[Any]:

@@ -7,12 +7,14 @@ is known here of load, time and hardware is not the guest's: it goes with the ru
 what it is, under `through`.
 """
 
+import argparse
 import re
 import shlex
 import shutil
 import subprocess
-from typing import Any, Dict, List, NamedTuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional
 
+from agents.documents import described_system, own_clock
 from agents.errors import UsageError
 from agents.measuring.bracket import Measured
 from agents.programs import ended
@@ -85,6 +87,50 @@ class Through(NamedTuple):
             )
 
 
+def add_through_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the words for measuring elsewhere."""
+    parser.add_argument(
+        "--through",
+        metavar="COMMAND",
+        help='measure in a guest by the probe there: "ssh vm-a", "podman exec box", '
+        "winrm:vm-a, psdirect:vm-a",
+    )
+    parser.add_argument(
+        "--credential",
+        default="",
+        metavar="FILE",
+        help="for winrm:HOST and psdirect:MACHINE: Get-Credential | Export-Clixml FILE",
+    )
+    parser.add_argument(
+        "--probe", default="", metavar="PATH", help="where it is there (%s)" % PROBE
+    )
+
+
+def through_of(options: argparse.Namespace) -> Optional[Through]:
+    """Return the way to a guest that was asked for; raise UsageError unless it works.
+
+    None where this machine itself is measured.
+    """
+    if options.through is None:
+        if options.probe or options.credential:
+            raise UsageError("--probe and --credential go with --through.")
+        return None
+    probe = options.probe or PROBE
+    through = read_through(options.through, probe, options.credential)
+    through.check()
+    return through
+
+
+def check_tools(tools: Iterable[str]) -> None:
+    """Raise UsageError where the probe has one of these tools not."""
+    strange = sorted(set(tools) - set(KERNELS))
+    if strange:
+        raise UsageError(
+            "--through runs what the probe has: %s. %s it has not: run it there and "
+            "push what it printed." % (", ".join(KERNELS), ", ".join(strange))
+        )
+
+
 def read_through(text: str, probe: str, credential: str = "") -> Through:
     """Read what a person wrote as one word, as a shell would."""
     kind, _, target = text.partition(":")
@@ -118,10 +164,33 @@ def _by_powershell(kind: str, target: str, probe: str, credential: str) -> Throu
     return Through(words, probe, quote="'")
 
 
-def facts_elsewhere() -> Dict[str, Any]:
-    """Return what is known of the guest: nothing, so that a person has to say it."""
+class Machine(NamedTuple):
+    """What is measured: what is known of it, whose clock its tools read, which system
+    it is."""
+
+    facts: Dict[str, Any]
+    clock: str
+    system: Any
+
+
+def machine_of(
+    options: argparse.Namespace, host: str, through: Optional[Through]
+) -> Machine:
+    """Describe this machine, or the one that is measured through it.
+
+    Of that nothing is known, so that a person has to say it.
+    """
+    from agents.platform_facts import gather_platform
+
+    if through is None:
+        facts = gather_platform()
+        system = described_system(options, facts, host)
+        return Machine(facts, own_clock(facts), system)
     sentence = "It is measured through another machine."
-    return {"platform": {"layers": [], "conflict": True, "sentence": sentence}}
+    nothing = {"layers": [], "conflict": True, "sentence": sentence}
+    system = described_system(options, {"platform": nothing}, host)
+    is_native = (options.hypervisor or "").lower() == "native"
+    return Machine({}, "local" if is_native else "guest", system)
 
 
 def seen_from_outside(measured: Measured, through: Through) -> Measured:

@@ -17,10 +17,12 @@ from agents.console import Console
 from agents.errors import UsageError
 from agents.files import forget, text_of, write_durably
 from agents.home import Quiet, home
+from agents.measuring import runners
 from agents.measuring.bracket import Measured, TimePath, measure, stamp_or_silence
 from agents.measuring.execution import execute
 from agents.measuring.rounds import Job, Round, document_of, failure_of
-from agents.measuring.runners import Step, Wishes, steps_of
+from agents.measuring.runners import Step, Wishes
+from agents.measuring.through import Through, check_tools, seen_from_outside
 from agents.planning.barrier import (
     Barrier,
     LateError,
@@ -49,6 +51,7 @@ class Slot(NamedTuple):
     clock: str
     time_server: str
     session: str = ""
+    through: Optional[Through] = None
 
 
 class Held(NamedTuple):
@@ -166,7 +169,7 @@ class Follower:
 def work(part: Part, slot: Slot, server: Any, report: Report) -> Held:
     """Do a part and return its end. Raises ReleasedError where nobody is to start."""
     try:
-        step = step_of(part, slot.time_server)
+        step = step_of(part, slot)
     except UsageError as error:
         return _ended(part, "hopeless", reason=str(error))
     barrier = Barrier(server, part, step.limit_s, report)
@@ -183,6 +186,8 @@ def work(part: Part, slot: Slot, server: Any, report: Report) -> Held:
         # The server takes a reason of 2,000 characters.
         return _ended(part, "failed", reason=failure_of(step, measured)[:2000])
     window = _window(measured)
+    if slot.through:
+        measured = seen_from_outside(measured, slot.through)
     documents = []
     if not part["is_warm_up"]:
         documents.append(_document(part, step, slot, measured, window))
@@ -190,10 +195,9 @@ def work(part: Part, slot: Slot, server: Any, report: Report) -> Held:
     return _ended(part, "done", window, documents, keys=keys)
 
 
-def step_of(part: Part, time_server: str) -> Step:
+def step_of(part: Part, slot: Slot) -> Step:
     """Return the program that a part names; raise UsageError if it cannot be run."""
-    steps = steps_of(part["tool"], wishes_of(part["options"], time_server))
-    named = [step for step in steps if step.name == part["program"]]
+    named = [step for step in steps_of(part, slot) if step.name == part["program"]]
     if not named:
         raise UsageError(
             "This agent's runner of %s has no program %s: update the agent."
@@ -202,11 +206,21 @@ def step_of(part: Part, time_server: str) -> Step:
     return named[0]
 
 
-def wishes_of(options: Dict[str, Any], time_server: str) -> Wishes:
-    """Return a plan's options as runners take them; files are written where we are."""
+def steps_of(part: Part, slot: Slot) -> List[Step]:
+    """Return the steps of a part's tool, as this slot starts them.
+
+    Files are written where we are, or where the probe is started. Raises UsageError
+    for what cannot be run there.
+    """
+    options, through = part["options"], slot.through
     known = {name: options[name] for name in Wishes._fields if name in options}
-    wishes = Wishes(folder=os.getcwd(), time_server=time_server)
-    return wishes._replace(**known)
+    wishes = Wishes(folder=os.getcwd(), time_server=slot.time_server)
+    if through is None:
+        return runners.steps_of(part["tool"], wishes._replace(**known))
+    check_tools([part["tool"]])
+    wishes = wishes._replace(folder=".", probe=through.probe, **known)
+    steps = runners.steps_of(part["tool"], wishes)
+    return [step._replace(argv=through.argv(step.argv)) for step in steps]
 
 
 def _document(

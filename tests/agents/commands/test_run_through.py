@@ -256,3 +256,9 @@ def test_a_machine_without_powershell_says_so(run, monkeypatch):
 
     assert code == 2
     assert "There is no PowerShell here" in said
+
+
+def test_a_guest_in_a_plan_has_a_name(call, enrolled):
+    code, _, said = call("plan", "7", *SYSTEM, "--through", "env")
+
+    assert (code, "--as" in said) == (2, True)

@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 
 from agents.measuring.bracket import TimePath
+from agents.measuring.through import Through
 from agents.planning.following import Follower, Held, Keeping, Slot
 from bench.stage import PART
+from tests.agents.conftest import telling_time
 
-REAL = Path(__file__).parents[2] / "data" / "hackbench" / "process.txt"
+PRINTED = Path(__file__).parents[2] / "data"
+REAL = PRINTED / "hackbench" / "process.txt"
 
 
 class Server:
@@ -197,3 +200,49 @@ def test_half_a_file_of_a_former_life_is_no_harm(home):
     (home / "plan-1-slot-5.json").write_text('{"part": 7, "rep')
 
     assert Keeping(1, 5).held() is None
+
+
+LINPACK = PRINTED / "virtlab-linpack" / "gcc-time-server.txt"
+
+
+@pytest.fixture
+def elsewhere(home, spool, server, tmp_path):
+    """A slot in a guest that has but a probe, reached by `env`."""
+    probe = tmp_path / "virtlab-probe"
+    probe.write_text(f"#!/bin/sh\ncat {LINPACK}\n")
+    probe.chmod(0o755)
+    with telling_time() as clock:
+        slot = Slot(
+            study="study",
+            system=17,
+            facts={},
+            path=TimePath(f"tcp://127.0.0.1:{clock.port}"),
+            clock="guest",
+            time_server="",
+            through=Through(["env"], str(probe)),
+        )
+        yield lambda plan: Follower(plan, 5, slot, spool).follow()
+
+
+def test_a_step_is_done_in_a_guest_that_has_no_python(elsewhere, client, server):
+    part = dict(PART, tool="virtlab-linpack", program="all sizes", options={})
+    plan = Server(client, part)
+
+    assert elsewhere(plan) == 0
+
+    (run,) = kept(server)
+    assert run["output"] == LINPACK.read_text()
+    assert run["facts"]["execution"]["argv"][0] == "env"
+    assert run["facts"]["plan"]["step"] == 3
+    # The plan's window is of the clock here, which says nothing of the guest's.
+    assert plan.reports[0][1]["bound_us"] > 0
+    assert "unknown" in run["facts"]["clock"]
+    assert run["facts"]["through"]["command"] == "env"
+
+
+def test_what_the_probe_has_not_is_hopeless_there(elsewhere, client):
+    plan = Server(client, PART, ends=("discard",))
+
+    assert elsewhere(plan) == 1
+    assert plan.reports[0][1]["outcome"] == "hopeless"
+    assert "hackbench" in plan.reports[0][1]["reason"]
