@@ -1,6 +1,7 @@
 """Measure in a guest from outside: `ssh vm-a`, `podman exec box`, anything that starts
 a program there and brings back what it prints. `winrm:vm-a` and `psdirect:vm-a` are
 PowerShell's ways to a Windows: over the network, and from a Hyper-V host through none.
+`virsh:vm-a` asks QEMU's agent in a KVM guest.
 
 This machine keeps clock, spool and token; the guest needs nothing but the probe. What
 is known here of load, time and hardware is not the guest's: it goes with the run as
@@ -16,6 +17,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional
 
 from agents.documents import described_system, own_clock
 from agents.errors import UsageError
+from agents.measuring import guest_agent
 from agents.measuring.bracket import Measured
 from agents.programs import ended
 
@@ -47,12 +49,14 @@ _SCRIPT = (
 class Through(NamedTuple):
     """The words that start a program elsewhere, and where the probe is there.
 
-    ``quote`` stands around each word that a shell there would read otherwise.
+    ``quote`` stands around each word that a shell there would read otherwise; ``said``
+    is what a person wrote, where the words are ours.
     """
 
     words: List[str]
     probe: str
     quote: str = ""
+    said: str = ""
 
     def argv(self, words: List[str]) -> List[str]:
         """Return what is started here so that these words are started there.
@@ -93,7 +97,7 @@ def add_through_arguments(parser: argparse.ArgumentParser) -> None:
         "--through",
         metavar="COMMAND",
         help='measure in a guest by the probe there: "ssh vm-a", "podman exec box", '
-        "winrm:vm-a, psdirect:vm-a",
+        "virsh:vm-a, winrm:vm-a, psdirect:vm-a",
     )
     parser.add_argument(
         "--credential",
@@ -135,7 +139,9 @@ def read_through(text: str, probe: str, credential: str = "") -> Through:
     """Read what a person wrote as one word, as a shell would."""
     kind, _, target = text.partition(":")
     if kind in _TO and target:
-        return _by_powershell(kind, target, probe, credential)
+        return _by_powershell(kind, target, probe, credential)._replace(said=text)
+    if kind == "virsh" and target and not credential:
+        return Through(guest_agent.command(target), probe, said=text)
     if credential:
         raise UsageError("--credential goes with winrm:HOST and psdirect:MACHINE.")
     try:
@@ -208,7 +214,7 @@ def seen_from_outside(measured: Measured, through: Through) -> Measured:
         warnings=[],
         through=dict(
             here,
-            command=" ".join(through.words),
+            command=through.said or " ".join(through.words),
             clock=measured.facts["clock"],
             warnings=measured.warnings,
         ),

@@ -4,6 +4,7 @@ import getpass
 import shutil
 import socket
 import subprocess
+import sys
 import time
 
 import pytest
@@ -184,6 +185,59 @@ def test_over_real_ssh_it_is_measured(run, server, away):
     for sent in server.stored.values():
         (read,) = reading.read(sent["output"], tool=sent["tool"])
         assert not read.problem
+
+
+# A virsh that is made up: it does as QEMU's agent does, on this machine.
+VIRSH = """#!{python}
+import base64, json, subprocess, sys
+_, command, domain, text = sys.argv
+asked = json.loads(text)
+given = asked["arguments"]
+if command != "qemu-agent-command" or domain != "vm-a":
+    sys.exit("error: failed to get domain '%s'" % domain)
+if asked["execute"] == "guest-exec":
+    assert given["capture-output"] is True
+    done = subprocess.run([given["path"], *given["arg"]], capture_output=True)
+    ended = {{"signal": -done.returncode}}
+    if done.returncode >= 0:
+        ended = {{"exitcode": done.returncode}}
+    for name, content in (("out", done.stdout), ("err", done.stderr)):
+        if content:
+            ended[name + "-data"] = base64.b64encode(content).decode()
+    state = {{"exited": True, **ended}}
+    open({folder!r} + "/state", "w").write(json.dumps(state))
+    print(json.dumps({{"return": {{"pid": 7}}}}))
+else:
+    assert (asked["execute"], given) == ("guest-exec-status", {{"pid": 7}})
+    print(json.dumps({{"return": json.load(open({folder!r} + "/state"))}}))
+"""
+
+
+@pytest.fixture
+def virsh(tmp_path, monkeypatch):
+    folder = tmp_path / "libvirt"
+    folder.mkdir()
+    program = folder / "virsh"
+    program.write_text(VIRSH.format(python=sys.executable, folder=str(folder)))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+
+
+def test_the_agent_in_a_kvm_guest_starts_the_probe(run, server, virsh):
+    code, _, said = run("virsh:vm-a", *SYSTEM)
+
+    assert code == 0, said
+    (document,) = server.stored.values()
+    (read,) = reading.read(document["output"])
+    assert (read.tool, read.problem) == ("virtlab-linpack", None)
+    assert document["facts"]["through"]["command"] == "virsh:vm-a"
+
+
+def test_a_guest_that_libvirt_does_not_know_is_said(run, virsh):
+    code, _, said = run("virsh:vm-b", *SYSTEM)
+
+    assert code == 2
+    assert "failed to get domain 'vm-b'" in said
 
 
 # A PowerShell that is made up: it starts here what ours is told to start there.
