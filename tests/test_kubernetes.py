@@ -13,6 +13,7 @@ from running.processes import ROOT
 
 FOLDER = ROOT / "deploy/kubernetes"
 KUSTOMIZATION = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())
+OUTGOING = yaml.safe_load((FOLDER / "outgoing/kustomization.yaml").read_text())
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
 OPERATORS = "postgresql.cnpg.io/v1"
 VERSIONS = ("1.29", "1.34")
@@ -21,7 +22,8 @@ Document = dict[str, Any]
 
 
 def documents() -> Iterator[Document]:
-    for name in KUSTOMIZATION["resources"]:
+    outgoing = [f"outgoing/{name}" for name in OUTGOING["resources"]]
+    for name in (*KUSTOMIZATION["resources"], *outgoing):
         yield from yaml.safe_load_all((FOLDER / name).read_text())
 
 
@@ -57,9 +59,16 @@ def chosen(selector: Mapping[str, Any]) -> list[Document]:
 
 
 def test_every_file_is_one_of_the_kustomization():
-    files = {path.name for path in FOLDER.iterdir()} - {"kustomization.yaml"}
+    for folder, known in ((FOLDER, KUSTOMIZATION), (FOLDER / "outgoing", OUTGOING)):
+        files = {path.name for path in folder.iterdir() if path.is_file()}
+        assert files - {"kustomization.yaml"} == set(known["resources"])
 
-    assert files == set(KUSTOMIZATION["resources"])
+
+def test_what_talks_to_other_machines_may_where_that_is_wanted():
+    policy = named("NetworkPolicy", "outgoing")["spec"]
+
+    assert {it["app"] for it in chosen(policy["podSelector"])} == {"web", "worker"}
+    assert OUTGOING["kind"] == "Component"
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -110,17 +110,19 @@ def _counted(effects: Collection[Effect]) -> tuple[float, ...]:
         for effect in effects
         if effect.log_ratio is not None and effect.obstacle not in Effect.UNUSABLE
     ]
-    ratios = [log_ratio for _, log_ratio in known]
-    runs = [effect.n for effect, _ in known]
+    # A unit that slipped by a thousand would be the range of all.
+    sure = [it for it in known if it[0].obstacle != Obstacle.FLAGGED]
+    ratios = [log_ratio for _, log_ratio in sure]
+    runs = [effect.n for effect, _ in sure]
     return (
         len(effects),
-        len(known),
+        len(sure),
         min(ratios, default=0.0),
         max(ratios, default=0.0),
         fsum(ratios),
         min(runs, default=0),
         max(runs, default=0),
-        sum(effect.obstacle == Obstacle.FLAGGED for effect, _ in known),
+        len(known) - len(sure),
     )
 
 
