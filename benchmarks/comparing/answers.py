@@ -31,8 +31,8 @@ class Effects(NamedTuple):
     """What one system kept at one class of work, of its study's effects.
 
     ``ratios`` of the ``cells`` have a ratio to native that counts; ``low`` and ``high``
-    are the extremes of their natural logarithms, ``total`` is their sum; ``fewest`` and
-    ``most`` are numbers of runs. ``flagged`` more are doubted by a flag: left out.
+    are the extremes of their natural logarithms, ``total`` is their sum. ``flagged`` of
+    them are flagged; ``fewest`` and ``most`` are numbers of runs.
     """
 
     study: int
@@ -190,7 +190,7 @@ def _answer(
                 labs=len({names[each.study, each.system][2] for each in known}),
                 fewest=min(each.fewest for each in known),
                 most=max(each.most for each in known),
-                flagged=sum(each.flagged for each in members),
+                flagged=sum(each.flagged for each in known),
             )
         )
     return Answer(

@@ -110,19 +110,17 @@ def _counted(effects: Collection[Effect]) -> tuple[float, ...]:
         for effect in effects
         if effect.log_ratio is not None and effect.obstacle not in Effect.UNUSABLE
     ]
-    # A unit that slipped by a thousand would be the range of all.
-    sure = [it for it in known if it[0].obstacle != Obstacle.FLAGGED]
-    ratios = [log_ratio for _, log_ratio in sure]
-    runs = [effect.n for effect, _ in sure]
+    ratios = [log_ratio for _, log_ratio in known]
+    runs = [effect.n for effect, _ in known]
     return (
         len(effects),
-        len(sure),
+        len(known),
         min(ratios, default=0.0),
         max(ratios, default=0.0),
         fsum(ratios),
         min(runs, default=0),
         max(runs, default=0),
-        len(known) - len(sure),
+        sum(effect.obstacle == Obstacle.FLAGGED for effect, _ in known),
     )
 
 

@@ -88,9 +88,8 @@ class EffectSummary(models.Model):
 
     Written with them, so that a page over hundreds of systems reads a row for each and
     not one for each cell. ``ratios`` of the ``cells`` have one to native that counts
-    (`Effect.UNUSABLE` do not, nor the ``flagged``); ``low`` and ``high`` are the extremes
-    of their natural logarithms, ``total`` is their sum, ``fewest`` and ``most`` are their
-    runs.
+    (`Effect.UNUSABLE` do not); ``low`` and ``high`` are the extremes of their natural
+    logarithms, ``total`` is their sum, ``fewest`` and ``most`` are their runs.
     """
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="+", db_index=False)

@@ -97,8 +97,8 @@ def _caution(answer: Answer) -> str:
         )
     if answer.flagged:
         flagged = ngettext(
-            "%(n)s result that a flag doubts is left out.",
-            "%(n)s results that flags doubt are left out.",
+            "A flag doubts %(n)s of these results.",
+            "Flags doubt %(n)s of these results.",
             answer.flagged,
         )
         parts.append(flagged % {"n": answer.flagged})
