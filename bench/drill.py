@@ -260,7 +260,7 @@ def old_version(folder: Path) -> Iterator[Path]:
         raise RuntimeError(
             f"The history of this clone does not reach {OLDEST}: git fetch --unshallow"
         )
-    # Our own archive, so without `filter`, which Debian's Python 3.11.2 does not know.
+    # Of Debian's Python 3.11.2 shutil has no `filter`, and newer ones warn without it.
     subprocess.run(["tar", "-xf", str(packed), "-C", str(folder)], check=True)
     (folder / "running" / "load_reference.py").write_text("")
     yield folder

@@ -98,7 +98,8 @@ def _benchmarks(viewer: Viewer, words: Sequence[str]) -> list[Any]:
     """
     names = ("tool", "metric", "label")
     cases = Case.objects.all()
-    if best := _best(_measured(cases, "case", viewer), _all_of(words), *names):
+    best = _best(_measured(cases, "case", viewer), _all_of(words), *names)
+    if best or len(words) < 2:
         return best
     measured = Cell.objects.visible_to(viewer).filter(n__gt=0).values("system")
     about = ("pk", "hypervisor", "hypervisor_version", "virtualization", "guest_os")
@@ -119,8 +120,8 @@ def _measured(
     rows: QuerySet[Any], name: str, viewer: Viewer, **which: Any
 ) -> QuerySet[Any]:
     """Return what a visible cell is about, with the study of the newest one."""
+    which[name] = OuterRef("pk")
     cells = Cell.objects.visible_to(viewer).filter(n__gt=0, **which)
-    cells = cells.filter(**{name: OuterRef("pk")})
     newest = cells.order_by("-study_id").values("study_id")[:1]
     measured: QuerySet[Any] = rows.annotate(study_id=Subquery(newest))
     return measured.filter(study_id__isnull=False)

@@ -153,6 +153,4 @@ def _steps(options: argparse.Namespace, time_server: str, through: Any) -> List[
             missing.append(str(error))
     if missing:
         raise UsageError("\n".join(missing))
-    if through:
-        return [step._replace(argv=through.argv(step.argv)) for step in steps]
-    return steps
+    return through.steps(steps) if through else steps

@@ -16,7 +16,7 @@ from typing import Any, Dict, List
 
 from agents.programs import ended
 
-# A look costs the guest time; it adds as much to what is timed from outside.
+# A look costs the guest time; the end is seen as much later.
 _PAUSE_S = 0.05
 _PATIENCE_S = 30.0
 _SIGNALLED = 128  # as a shell says it
@@ -28,9 +28,11 @@ class GuestAgentError(Exception):
 
 def command(domain: str) -> List[str]:
     """Return the words that start this; those for the guest stand behind them."""
-    # A folder, or the one file that the agent is packed in.
-    ours = os.path.abspath(__file__).split(os.path.join("agents", "measuring"))[0]
-    script = "import sys; sys.path.insert(0, %r); " % ours.rstrip(os.sep)
+    # The folder that `agents` lies in, or the one file that it is packed in.
+    ours = os.path.abspath(__file__)
+    for _ in range(3):
+        ours = os.path.dirname(ours)
+    script = "import sys; sys.path.insert(0, %r); " % ours
     script += "from agents.measuring import guest_agent; sys.exit(guest_agent.main())"
     return [sys.executable, "-c", script, domain]
 

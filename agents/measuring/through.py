@@ -19,6 +19,7 @@ from agents.documents import described_system, own_clock
 from agents.errors import UsageError
 from agents.measuring import guest_agent
 from agents.measuring.bracket import Measured
+from agents.measuring.runners import Step
 from agents.programs import ended
 
 PROBE = "./virtlab-probe"
@@ -73,6 +74,10 @@ class Through(NamedTuple):
             return self.words + words
         whole = " ".join(self.quote + word + self.quote for word in words)
         return [word.replace(WHOLE, whole) for word in self.words]
+
+    def steps(self, steps: List[Step]) -> List[Step]:
+        """Return the same steps, started from here."""
+        return [step._replace(argv=self.argv(step.argv)) for step in steps]
 
     def check(self) -> None:
         """Raise UsageError unless the probe starts there."""

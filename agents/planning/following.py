@@ -209,18 +209,20 @@ def step_of(part: Part, slot: Slot) -> Step:
 def steps_of(part: Part, slot: Slot) -> List[Step]:
     """Return the steps of a part's tool, as this slot starts them.
 
-    Files are written where we are, or where the probe is started. Raises UsageError
-    for what cannot be run there.
+    Files are written where the plan says, else where we are or where the probe is
+    started. Raises UsageError for what cannot be run there.
     """
     options, through = part["options"], slot.through
-    known = {name: options[name] for name in Wishes._fields if name in options}
-    wishes = Wishes(folder=os.getcwd(), time_server=slot.time_server)
-    if through is None:
-        return runners.steps_of(part["tool"], wishes._replace(**known))
-    check_tools([part["tool"]])
-    wishes = wishes._replace(folder=".", probe=through.probe, **known)
+    if through:
+        check_tools([part["tool"]])
+    known: Dict[str, Any] = {"folder": "." if through else os.getcwd()}
+    known.update({name: options[name] for name in Wishes._fields if name in options})
+    # Whatever the plan says: which program is started is said here.
+    wishes = Wishes(**known)._replace(
+        time_server=slot.time_server, probe=through.probe if through else ""
+    )
     steps = runners.steps_of(part["tool"], wishes)
-    return [step._replace(argv=through.argv(step.argv)) for step in steps]
+    return through.steps(steps) if through else steps
 
 
 def _document(

@@ -225,7 +225,8 @@ def elsewhere(home, spool, server, tmp_path):
 
 
 def test_a_step_is_done_in_a_guest_that_has_no_python(elsewhere, client, server):
-    part = dict(PART, tool="virtlab-linpack", program="all sizes", options={})
+    options = {"folder": "/mnt/disk", "probe": "/bin/other"}
+    part = dict(PART, tool="virtlab-linpack", program="all sizes", options=options)
     plan = Server(client, part)
 
     assert elsewhere(plan) == 0

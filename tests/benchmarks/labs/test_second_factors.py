@@ -80,7 +80,7 @@ def test_nobody_removes_what_is_anothers(person, secret, django_user_model):
 
 
 def test_factors_are_tried_by_the_whole_world_no_more_than_ten_times(valkey):
-    who = "nobody-else"
+    who = "nobody-else"  # wrong tries of other tests' people are counted, too
     for number in range(FACTORS):
         Attempt(who, f"203.0.113.{number}", is_factor=True).count()
 
