@@ -12,6 +12,7 @@ from typing import Final
 import psutil
 
 GROWTH_BYTES: Final = 16 * 1024 * 1024
+OUTGROWN_BYTES: Final = 48 * 1024 * 1024
 # glibc's own; elsewhere memory goes back by itself, or not at all.
 _trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
 
@@ -21,6 +22,15 @@ class Memory:
 
     def __init__(self) -> None:
         self.held_bytes = 0
+        self.first_bytes = psutil.Process().memory_info().rss
+
+    @property
+    def is_outgrown(self) -> bool:
+        """Whether a new process would hold much less, even after all was given back.
+
+        What lives on lies among what was freed, and keeps whole pages of it.
+        """
+        return self.held_bytes > self.first_bytes + OUTGROWN_BYTES
 
     def give_back(self) -> bool:
         """Give back what is free, where much was taken since; return whether it was.

@@ -65,6 +65,10 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             if time.monotonic() > tidied + TIDY_S and not _is_busy(server):
                 memory.give_back()
                 tidied = time.monotonic()
+            if memory.is_outgrown and not server.active_channels:
+                # gunicorn forks another at once, of what it loaded before.
+                self.log.info("Ends: a new process holds less memory")
+                break
         self._finish(server)
 
     def _look(self, server: TcpWSGIServer, wait_s: float = LOOK_S) -> None:

@@ -328,8 +328,16 @@ def archive_command(folder: Path) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return an environment without the PG* variables of whoever starts us."""
-    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
+    """Return an environment without the PG* variables of whoever starts us.
+
+    Left alone, glibc keeps more of what is freed the larger it was: 200 MB of ten
+    sessions after a study of 20,000 cells.
+    """
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        **{"LC_ALL": "C", "TZ": "UTC"},
+        "MALLOC_TRIM_THRESHOLD_": str(128 * 1024),
+    }
 
 
 def binaries() -> Path:

@@ -2,7 +2,7 @@
 
 import psutil
 
-from benchmarks.memory import GROWTH_BYTES, Memory
+from benchmarks.memory import GROWTH_BYTES, OUTGROWN_BYTES, Memory
 
 
 def resident():
@@ -30,3 +30,15 @@ def test_nothing_is_looked_through_while_little_was_taken():
     memory.give_back()
 
     assert not memory.give_back()
+
+
+def test_a_process_is_outgrown_once_it_keeps_much_more_than_at_its_start():
+    memory = Memory()
+    kept = b"x" * (OUTGROWN_BYTES // 2)
+    memory.give_back()
+    assert not memory.is_outgrown
+
+    kept += b"y" * OUTGROWN_BYTES
+    memory.give_back()
+
+    assert memory.is_outgrown
