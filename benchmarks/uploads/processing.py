@@ -59,9 +59,10 @@ logger = logging.getLogger(__name__)
 # no room, and the more are processed together, the less often each cell is made.
 BATCH, TEXTS = 1000, 200
 # So many samples of a lab that wait are a study, sent piece by piece: with each piece
-# its cells would be made anew. More of it is awaited while pieces come, for a while.
+# its cells would be made anew. More of it is awaited while pieces come, for a while;
+# what comes run by run comes within moments.
 FLOOD_SAMPLES = 20_000
-NEXT_PIECE = timedelta(seconds=2.5)
+NEXT_RUN, NEXT_PIECE = timedelta(seconds=0.5), timedelta(seconds=2.5)
 FLOOD_AT_MOST = timedelta(seconds=10)
 # Uploads that never end must not keep the sweeper from all else that it does.
 BATCHES_A_CALL = 200
@@ -198,7 +199,7 @@ def flooded_labs(is_bulk: bool) -> list[int]:
     coming = floods.filter(
         samples__gte=FLOOD_SAMPLES,
         first__gt=now - FLOOD_AT_MOST,
-        last__gt=now - NEXT_PIECE,
+        last__gt=now - (NEXT_PIECE if is_bulk else NEXT_RUN),
     )
     return list(coming.order_by().values_list("lab", flat=True))
 

@@ -332,7 +332,7 @@ def test_a_large_study_is_processed_when_its_pieces_have_come(
     assert processing.drain() == 0
 
     # None came for a moment; or they come and come.
-    for ago in (processing.NEXT_PIECE, processing.FLOOD_AT_MOST):
+    for ago in (processing.NEXT_RUN, processing.FLOOD_AT_MOST):
         items = OutboxItem.objects.order_by("pk")
         if ago == processing.FLOOD_AT_MOST:
             items = items.filter(pk=items.earliest("pk").pk)
