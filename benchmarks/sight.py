@@ -33,10 +33,12 @@ class Sight:
     parameters: Mapping[str, Any]
 
 
-# As oneself where there is no such role: one's own tables no policy binds.
+# As oneself where there is no such role, for one's own tables no policy binds, or where
+# there is no policy: workers of a Citus cluster let nobody in who cannot sign in.
 _ALL = """
     SELECT set_config('role', rolname, false) FROM pg_roles
     WHERE rolname = %(role)s AND pg_has_role(session_user, oid, 'MEMBER')
+        AND EXISTS (SELECT FROM pg_policy)
 """
 _NONE = """
     SELECT set_config('role', 'none', false), set_config('virtlab.labs', '{}', false),

@@ -205,7 +205,11 @@ def _administered(node: Postgres) -> Iterator[Callable[..., None]]:
 
 
 def _manage(services: Services, *command: str) -> None:
-    surroundings = {**product.environment(), **services.environment()}
+    surroundings = {
+        **product.environment(),
+        **services.environment(),
+        **services.owner(),
+    }
     subprocess.run(
         [sys.executable, "manage.py", *command],
         cwd=ROOT,

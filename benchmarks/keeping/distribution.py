@@ -105,7 +105,8 @@ def _refuse_table(table: str) -> None:
     )
     if not is_ours:
         raise DistributionError(
-            f"The table {table} is another role's. Give that role in DATABASE_URL."
+            f"The table {table} is another role's. Give that role in "
+            "OWNER_DATABASE_URL."
         )
     if has_policies:
         raise DistributionError(

@@ -42,7 +42,7 @@ def manage(services: Services, *command: str) -> str:
     ended = subprocess.run(
         [sys.executable, "manage.py", *command],
         cwd=ROOT,
-        env={**environment(), **services.environment()},
+        env={**environment(), **services.environment(), **services.owner()},
         capture_output=True,
         text=True,
         check=False,

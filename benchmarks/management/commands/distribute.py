@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmarks.keeping.distribution import SHARDS, DistributionError, distribute
+from benchmarks.row_security import as_owner
 
 
 class Command(BaseCommand):
@@ -27,11 +28,12 @@ class Command(BaseCommand):
         if options["shards"] < 1:
             raise CommandError("--shards takes a number from 1 on.")
         try:
-            steps = distribute(
-                shards=options["shards"],
-                dry_run=options["dry_run"],
-                say=self.stdout.write,
-            )
+            with as_owner():
+                steps = distribute(
+                    shards=options["shards"],
+                    dry_run=options["dry_run"],
+                    say=self.stdout.write,
+                )
         except DistributionError as error:
             raise CommandError(str(error)) from None
         if not steps:
