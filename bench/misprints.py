@@ -120,6 +120,15 @@ def _slip(factor: float, only_times: bool = False) -> Callable[..., Iterator[Pla
     return places
 
 
+def _truly_slower(study: StudyFacts) -> Iterator[Place]:
+    """A cell that is 5 to 2000 times slower, by no unit's factor in particular."""
+    rng = random.Random(f"{SEED} {study.id}")
+    for cell in _measured(study):
+        slower = math.exp(-rng.uniform(math.log(5), math.log(2000)))
+        factor = slower if cell.better == "higher" else 1 / slower
+        yield partial(changed, study, {cell.id: partial(mul, factor)})
+
+
 def _slip_of_a_run(study: StudyFacts) -> Iterator[Place]:
     for number, cell in enumerate(_measured(study)):
         if cell.n >= 3:
@@ -483,6 +492,7 @@ MISPRINTS: Final = (
     ),
     Misprint("no mistake: another day", _native_of_another_day(1), _rule()),
     Misprint("no mistake: more digits", _more_digits, _rule()),
+    Misprint("no mistake: a cell truly slower", _truly_slower, SLIP),
 )
 """The last are none: whatever is found there is a false flag."""
 

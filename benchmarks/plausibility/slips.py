@@ -61,9 +61,10 @@ LEAST: Final = math.log(5)
 CLEARLY: Final = 3
 """In standard deviations of the siblings' residuals."""
 NEAR: Final = 0.3
-FARTHEST: Final = 0.9
+FARTHEST: Final = 0.5
 """How far from a factor a slip may lie, as a log ratio: 35 %, and where predictions
-are worse 2.5 of their standard deviations, but never so far that all is near one."""
+are worse 2.5 of their standard deviations, but 65 % at most. At 0.9 (as it was) four of
+five distances between 5 and 2000 are near a factor, and one of 17.5 was called 10."""
 TIMES: Final = frozenset({"s", "ms", "us", "ns", "min", "h", "J", "Wh", "kWh"})
 MOVED: Final = math.log(2)
 """A cell twice as far as its other runs has moved: no scatter does that."""
@@ -192,9 +193,11 @@ class Companions:
     def were_another_speed(self, cell: CellFact, off: float) -> bool:
         """Whether another metric of the same test is off as well, and by no slip.
 
-        Whoever mistakes a unit does so in one metric, or in several by one factor.
-        Where a rate by the wall clock is 4 times as high and that by CPU time 13 times,
-        the test ran at another speed (its data fitted into a cache, say).
+        Whoever mistakes a unit does so in one metric, or in several of that unit by one
+        factor. Where a rate by the wall clock is 4 times as high and that by CPU time
+        13 times, or where a rate falls to a tenth and a latency becomes ten times as
+        long, the test ran at another speed (its data fitted into a cache, say). A count
+        (of events, say) follows speed either way.
         """
         sign = 1 if cell.better == "higher" else -1
         for other in self._tests[_test(cell)]:
@@ -204,8 +207,10 @@ class Companions:
                 continue
             moved = math.log(other.mean) - median(beside)
             moved *= sign if other.better == "higher" else -sign
+            if cell.better == "neither":
+                moved = math.copysign(moved, off)
             alike = moved * off > 0 and abs(moved) >= comparable(off)
-            if alike and abs(moved - off) > NEAR:
+            if alike and (abs(moved - off) > NEAR or other.unit != cell.unit):
                 return True
         return False
 

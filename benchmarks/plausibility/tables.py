@@ -47,6 +47,11 @@ class Table:
     cells: tuple[tuple[CellFact | None, ...], ...]
     logs: Floats
 
+    @property
+    def is_emulated(self) -> bool:
+        """Whether a program imitates the processor of all its systems."""
+        return all(cell.emulation for row in self.cells for cell in row if cell)
+
 
 def tables(cells: Iterable[CellFact]) -> Iterator[Table]:
     """One table for each tool and metric, of the cells that read more than 0.

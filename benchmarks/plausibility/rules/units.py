@@ -26,6 +26,7 @@ from benchmarks.plausibility.slips import (
     NEAR,
     Companions,
     Starts,
+    factor_and_miss,
     factors_of,
     nearest_factor,
     reciprocal_miss,
@@ -42,7 +43,7 @@ from benchmarks.plausibility.tables import (
     spread_without,
     tables,
 )
-from benchmarks.sentences import Sentence, joined
+from benchmarks.sentences import Sentence, joined, template
 
 SLOWER: Final = math.log(40)
 """A whole system may be 20 times slower (emulated network cards are); not 40 times."""
@@ -50,6 +51,16 @@ STEADY: Final = frozenset({"CPU", "memory", "power"})
 """Components in which no system is ten times slower than another one."""
 MISTAKEN: Final = math.log(2.5)
 """How near to a reciprocal a slip must be for its flag to name that, too."""
+BY_DIGITS: Final = 0.9
+"""So far from a factor, as a log, a cell may lie whose digits name it."""
+NEARLY: Final = template(
+    "{name} reads {mean:g} {unit}: off by a factor near {factor} ({exactly:.4g}) from "
+    "{where}."
+)
+ABOUT: Final = template(
+    "{name} reads {mean:g} {unit}: off by a factor of {exactly:.4g} from {where}; the "
+    "nearest one between two units is {factor}."
+)
 FEWEST_GUESTS: Final = 2
 """So many others must say how far the guests of a case lie from their machines."""
 OTHERS: Final = 4
@@ -66,31 +77,33 @@ def unit_slip(study: StudyFacts) -> Iterator[Doubt]:
     neighbours in a curve. The distance must be at least a factor 5 and 3 standard
     deviations of how well such predictions work in this table, twice that of the other
     systems in this case, and come within 35 %, 2.5 of these deviations, or what the
-    other systems are off by, of the factor. Without any prediction a cell is flagged
-    that is farther from all others of its tool, metric and host than these are from
-    each other (five at least), if each of its parameters has the value of another one.
-    A value with more decimals than any other reading of its tool and metric, which has
-    as few as they have once it is multiplied by a factor, is flagged where it is off by
-    that, a factor 5 at least, however well such cases predict each other. So is a guest
-    compared with its own native machine (CPU and memory, or where it is twice as fast)
-    that is off from how two or more others of the case lie beside theirs.
-    A whole system is flagged where it is off by such a factor from all others: by at
-    least 40, or by 5 where a guest is more than twice as fast as its host. A single run
-    must come as near to the factor as its cell's other runs lie to each other (3
-    standard deviations, 5 to 35 %).
-    Not doubted are: slots that give their printed sum, for one slip would spoil it; a
-    run of a cell of which another run is about as far off by no such factor, or in
-    whose start other cells moved as far (of other units, or some of its own), for then
-    the machine ran at another speed; a cell beside which another metric of the same
-    test is off the same way, by at least half as much (as a log) and another factor; a
-    minimum, maximum or percentile beside the other
-    runs of its cell, for one slow request makes it, or throughout a system, for so do
-    its interrupts; a system that computes as slowly as an emulated processor
-    (`emulation-speed`); a reciprocal (`rate-as-time`; one that a slip explains as well
-    is named beside it); how long a system takes to
-    start, beside other systems; a system on an emulated processor beside a real one or
-    one of other layers, for each instruction costs it another factor (only single cells
-    of it are compared with those of other layers, where there are four cases or more).
+    other systems are off by (65 % at most), of the factor. What does not come within
+    35 % is implausible, no more: half of all true distances come as near as 65 % to
+    some factor. Without any prediction a cell is flagged that is farther from all
+    others of its tool, metric and host than these are from each other (five at least),
+    if each of its parameters has the value of another one. A value with more decimals
+    than any other reading of its tool and metric, which has as few as they have once it
+    is multiplied by a factor, is flagged where it is off by that, a factor 5 at least,
+    however well such cases predict each other. So is a guest compared with its own
+    native machine (CPU and memory, or where it is twice as fast) that is off from how
+    two or more others of the case lie beside theirs. A whole system is flagged where it
+    is off by such a factor from all others: by at least 40, or by 5 where a guest is
+    more than twice as fast as its host. A single run must come as near to the factor as
+    its cell's other runs lie to each other (3 standard deviations, 5 to 35 %). Not
+    doubted are: slots that give their printed sum, for one slip would spoil it; a run
+    of a cell of which another run is about as far off by no such factor, or in whose
+    start other cells moved as far (of other units, or some of its own), for then the
+    machine ran at another speed; a cell beside which another metric of the same test is
+    off the same way, by at least half as much (as a log), by another factor or in
+    another unit (of more than half of the cells, where a whole system is off); a
+    minimum, maximum or percentile beside the other runs of its cell, for one slow
+    request makes it, or throughout a system, for so do its interrupts; a system that
+    computes as slowly as an emulated processor (`emulation-speed`); a reciprocal
+    (`rate-as-time`; one that a slip explains as well is named beside it); how long a
+    system takes to start, beside other systems; a system on an emulated processor
+    beside a real one or one of other layers, for each instruction costs it another
+    factor (only single cells of it are compared with those of other layers, where there
+    are four cases or more: what reads like another emulated system is not alone).
 
     Why: kB for MB, bits for bytes, a lost decimal point. In the LMU study of ESXi the
     native RAM reads 3108035 MB/s; the study of Xen prints 3108.04 for the same machine.
@@ -119,22 +132,24 @@ def _across_systems(study: StudyFacts) -> Iterator[Doubt]:
         yield from _told_apart(off)
 
     for table in tables(cell for cell in study.cells if not cell.is_start_up):
-        yield from _columns_off(table)
+        yield from _columns_off(table, companions)
         off = residuals(table.logs)
         for members in _cells_off(table, off, study):
             yield from apart(members)
         curve = off_the_curve(table, off, LEAST)
         alone = [*curve, *_off_the_row(table, off, speeds)]
         yield from apart(pair for pair in alone if nearest_factor(*pair, NEAR))
-        yield from apart(_off_them_all(table))
+        if not table.is_emulated:
+            yield from apart(_off_them_all(table))
     for table in emulated_tables(study.cells):
         for members in _cells_off(table, residuals(table.logs), study):
             yield from apart(members)
+        yield from apart(_off_them_all(table))
     for pair in (*_divided(study), *_off_their_natives(study)):
         yield from apart([pair])
 
 
-def _columns_off(table: Table) -> Iterator[Doubt]:
+def _columns_off(table: Table, companions: Companions) -> Iterator[Doubt]:
     """A system that is off by the same factor in all its cases."""
     columns = [
         [cell for cell in cells if cell] for cells in zip(*table.cells, strict=True)
@@ -158,7 +173,10 @@ def _columns_off(table: Table) -> Iterator[Doubt]:
         )
         bound = LEAST if 2 * ahead > len(members) else SLOWER
         factor = nearest_factor(members[0], off, NEAR)
-        if abs(off) >= bound and factor:
+        if abs(off) < bound or not factor:
+            continue
+        slow = sum(companions.were_another_speed(cell, off) for cell in members)
+        if 2 * slow <= len(members):
             yield about_cells(
                 Sentence(
                     "All {n} values of {metric} on {system} are off by a factor near "
@@ -278,7 +296,7 @@ def _divided(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
     for cell in divided.values():
         far = [off for off in away.get(cell.id, ()) if off <= -LEAST]
         named = [
-            off for off in far if nearest_factor(cell, off, FARTHEST) in told[cell.id]
+            off for off in far if nearest_factor(cell, off, BY_DIGITS) in told[cell.id]
         ]
         yield from ((cell, off) for off in named[:1])
 
@@ -325,11 +343,11 @@ def _told_apart(members: Sequence[tuple[CellFact, float]]) -> Iterator[Doubt]:
         doubts += [((cell,), off, where) for cell, off in members]
     for cells, off, where in doubts:
         cell = cells[0]
-        factor = nearest_factor(cell, off, FARTHEST)
+        factor, miss = factor_and_miss(cell, off)
         expected = math.log(cell.mean) - off
+        told = NEARLY if miss <= NEAR else ABOUT
         said: str = Sentence(
-            "{name} reads {mean:g} {unit}: off by a factor near {factor} "
-            "({exactly:.4g}) from {where}.",
+            told,
             name=cell.name,
             mean=cell.mean,
             unit=cell.unit,
@@ -347,6 +365,7 @@ def _told_apart(members: Sequence[tuple[CellFact, float]]) -> Iterator[Doubt]:
         yield about_cells(
             said,
             cells,
+            None if miss <= NEAR else "implausible",
             value=cell.mean,
             expected=cell.mean / factor_of(off),
             ratio=factor_of(off),

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from bench.published import published as reference_studies
+from bench.published import recorded
 from benchmarks.plausibility.checking import check
 
 ESXI, XEN = "lmu-2010-esxi", "lmu-2010-xen"
@@ -187,6 +188,12 @@ def test_the_uoc_web_test_measured_its_own_pauses(flagged):
 
 def test_nothing_in_the_inqbus_talk_is_doubted(flagged):
     assert flagged[INQBUS] == {}
+
+
+def test_nothing_that_our_own_lab_measured_is_called_impossible():
+    [own] = recorded().values()
+
+    assert {finding.rule for finding in check(own)} == {"few-distinct-readings"}
 
 
 def test_the_lists_are_complete(flagged):

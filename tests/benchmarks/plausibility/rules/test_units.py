@@ -172,6 +172,39 @@ def test_a_cell_of_an_emulated_system_is_set_against_those_of_other_layers():
     assert flagged(*(cell for cell in cells if cell.case != "read L1")) == []
 
 
+def test_a_case_in_which_two_emulated_systems_are_alike_is_no_slip_of_either():
+    """Xen's guests copy integers 10 times as slowly as they do the rest (our lab)."""
+    rest = dict.fromkeys(("add", "copy", "read", "scale", "write", "triad"), 1.0)
+    slow = {"xen-pv": rest | {"copy": 0.1}, "xen-pvh": rest | {"copy": 0.09}}
+    cells = [
+        cell(
+            1000 * speed * own,
+            id=f"{layer}/{case}",
+            case=case,
+            system=layer,
+            is_native=False,
+            hypervisor="any",
+            options={"layers": f"qemu-tcg > {layer}"},
+        )
+        for layer, speed in (
+            ("kvm", 1.0),
+            ("hvf", 1.1),
+            ("xen-pv", 1.3),
+            ("xen-pvh", 0.9),
+        )
+        for case, own in slow.get(layer, rest).items()
+    ]
+    alone = [
+        replace(each, mean=1000.0, means=(1000.0,))
+        if each.id == "xen-pv/copy"
+        else each
+        for each in cells
+    ]
+
+    assert flagged(*cells) == []
+    assert flagged(*alone) == [["xen-pvh/copy"]]
+
+
 def test_a_point_far_off_its_curve_is_found_without_any_other_system():
     values = {4: 8.1, 8: 14.2, 16: 220.0, 32: 30.4, 64: 37.0, 128: 41.0}
     curve = [
@@ -271,6 +304,18 @@ def test_a_case_far_beyond_all_others_of_its_test_is_a_slip_on_one_system_too():
     assert finding.evidence["value"] == 4361
 
 
+def test_what_lies_between_two_factors_is_no_slip_and_near_one_none_for_certain():
+    """The others read 7.1 in the middle, so 10 times as much is 71."""
+    [certain] = findings("unit-slip", *processes(7.1, 4.4, 7.7, 80.0, 8.2, 5.8))
+    [doubtful] = findings("unit-slip", *processes(7.1, 4.4, 7.7, 106.0, 8.2, 5.8))
+
+    assert certain.severity == "impossible"
+    assert "off by a factor near 10 (" in certain.sentence
+    assert doubtful.severity == "implausible"
+    assert "the nearest one between two units is 10" in doubtful.sentence
+    assert findings("unit-slip", *processes(7.1, 4.4, 7.7, 125.0, 8.2, 5.8)) == []
+
+
 def test_a_case_with_a_setting_of_its_own_may_be_as_far_away():
     sizes = [
         cell(rate, system="kvm", case=size, parameters={"size": size})
@@ -343,6 +388,54 @@ def test_two_metrics_off_by_one_factor_are_two_slips():
     both = by_two_clocks(4990 * 3796 / 314)
 
     assert len(flagged(*both)) == 2
+
+
+def by_rate_and_count(count):
+    """What sysbench prints of two tests, on two guests; one counts its instructions
+    for time, and is 100 times as slow. Its counts are these parts of the other's."""
+    metrics = {
+        "events": ("", "neither", count),
+        "rate": ("1/s", "higher", 0.01),
+        "latency": ("ms", "lower", 100.0),
+    }
+    return [
+        cell(
+            usual * (slow if system == "icount" else 1.0),
+            id=f"{system}/{metric}/{test}",
+            metric=metric,
+            case=f"{metric} {test}",
+            parameters={"test": test},
+            system=system,
+            unit=unit,
+            better=better,
+            component="CPU",
+            **EMULATED,
+        )
+        for metric, (unit, better, slow) in metrics.items()
+        for system in ("tcg", "icount")
+        for test, usual in {"cpu": 617.0, "memory": 1291.0}.items()
+    ]
+
+
+def test_counts_that_fell_with_their_rates_are_those_of_a_slower_system():
+    assert flagged(*by_rate_and_count(0.01)) == []
+
+
+def test_counts_are_a_slip_where_their_rates_stand():
+    rates = by_rate_and_count(0.01)
+    moved = [
+        replace(each, mean=each.mean * 100, means=(each.mean * 100,))
+        if each.id.startswith("icount/rate")
+        else replace(each, mean=each.mean / 100, means=(each.mean / 100,))
+        if each.id.startswith("icount/latency")
+        else each
+        for each in rates
+    ]
+
+    assert flagged(*moved) == [
+        [f"{system}/events/{test}" for test in ("cpu", "memory")]
+        for system in ("tcg", "icount")
+    ]
 
 
 DECIMALS = {"one": 31.62, "two": 8.14, "three": 121.75, "four": 4.4}
