@@ -10,8 +10,8 @@ import json
 import os
 import time
 from typing import Any, NamedTuple, Optional
-from urllib.parse import urlsplit
 
+from agents.addresses import is_address, without_password
 from agents.errors import AgentError, NotEnrolledError
 from agents.files import write_durably
 from agents.locks import take
@@ -71,7 +71,7 @@ def load_enrolment() -> Enrolment:
     server, token = os.environ.get(SERVER), os.environ.get(TOKEN)
     if server and token:
         if not is_address(server):
-            raise NotEnrolledError(_NO_ADDRESS % (SERVER, server))
+            raise NotEnrolledError(_NO_ADDRESS % (SERVER, without_password(server)))
         return Enrolment(server.rstrip("/"), _usable(token, "$" + TOKEN))
     path = enrolment_path()
     try:
@@ -105,21 +105,9 @@ def _checked(stored: Any) -> Enrolment:
     if wrong or not known["server"]:
         raise ValueError("%s is no text" % wrong[0] if wrong else "it names no server")
     if not is_address(known["server"]):
-        raise ValueError(_NO_ADDRESS % ("server", known["server"]))
+        shown = without_password(known["server"])
+        raise ValueError(_NO_ADDRESS % ("server", shown))
     return Enrolment(**known)
-
-
-def is_address(server: str) -> bool:
-    """Whether this can be the address of a Virtlab server."""
-    parts = urlsplit(server)
-    try:
-        # urlsplit looks at the port only here, and raises if it is not a number.
-        is_port = parts.port is None or parts.port > 0
-    except ValueError:
-        return False
-    is_plain = parts.username is None  # names and passwords would stand in every log
-    known = parts.scheme in ("http", "https")
-    return known and bool(parts.hostname) and is_port and is_plain
 
 
 def open_spool() -> Any:

@@ -18,9 +18,10 @@ import sys
 from typing import Any
 
 from agents import exits
+from agents.addresses import is_address, without_password
 from agents.console import Console
 from agents.errors import ServerAwayError, ServerRefusedError, UsageError
-from agents.home import Enrolment, is_address, save_enrolment
+from agents.home import Enrolment, save_enrolment
 
 _MOST_BYTES = 4096
 
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     if not is_address(server):
         raise UsageError(
             "--server is an address such as https://virtlab.example.org, not %s"
-            % options.server
+            % without_password(options.server)
         )
     token = _read_token() if options.token == "-" else options.token.strip()
     problem = token_problem(token)

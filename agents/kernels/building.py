@@ -14,6 +14,7 @@ import sys
 from typing import Dict, List, Optional
 from urllib.parse import urlsplit
 
+from agents.addresses import bracketed, host_of
 from agents.detection.facts import memory_fields
 from agents.errors import UsageError
 from agents.files import text_of, write_durably
@@ -114,8 +115,7 @@ def studies_address(time_server: str) -> str:
     parts = urlsplit(time_server if "://" in time_server else "tcp://" + time_server)
     if parts.scheme != "tcp" or not parts.hostname:
         return ""
-    host = "[%s]" % parts.hostname if ":" in parts.hostname else parts.hostname
-    return "%s:%d" % (host, parts.port or PORT)
+    return bracketed(host_of(parts), parts.port or PORT)
 
 
 def free_bytes() -> int:

@@ -10,6 +10,7 @@ import uuid
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 from urllib.parse import urlsplit
 
+from agents.addresses import host_of
 from agents.timing.clocks import Clocks, own_clocks
 from agents.timing.protocol import PORT, ServerTime, read_reply, stamp_request
 
@@ -51,10 +52,14 @@ def open_asking(address: str, patience_s: float = PATIENCE_S) -> Asking:
 
     Raises NoTimeError if nobody is there (UDP cannot know until it asks).
     """
-    parts = urlsplit(address if "://" in address else "tcp://" + address)
     opened = {"tcp": _over_tcp, "udp": _over_udp, "http": _over_http}
-    way = opened.get("http" if parts.scheme == "https" else parts.scheme)
-    if way is None or not parts.hostname:
+    try:
+        parts = urlsplit(address if "://" in address else "tcp://" + address)
+        is_known = bool(parts.hostname)
+    except ValueError:  # an IPv6 address whose bracket is not closed
+        is_known = False
+    way = is_known and opened.get(parts.scheme.replace("https", "http"))
+    if not way:
         raise NoTimeError("%s is no address: tcp://host:port, udp:, http:" % address)
     try:
         return way(parts, patience_s)
@@ -136,7 +141,8 @@ def _exchange(asking: Asking, local: Clocks) -> Optional[Stamp]:
 
 
 def _over_tcp(parts: Any, patience_s: float) -> Asking:
-    sock = socket.create_connection((parts.hostname, parts.port or PORT), patience_s)
+    place = (host_of(parts), parts.port or PORT)
+    sock = socket.create_connection(place, patience_s)
     # A question that waits for more to send would look like a slow path.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -154,7 +160,7 @@ def _over_tcp(parts: Any, patience_s: float) -> Asking:
 
 
 def _over_udp(parts: Any, patience_s: float) -> Asking:
-    address = (parts.hostname, parts.port or PORT)
+    address = (host_of(parts), parts.port or PORT)
     family, kind, number, _, place = socket.getaddrinfo(
         *address, type=socket.SOCK_DGRAM
     )[0]

@@ -43,6 +43,16 @@ def test_a_token_on_standard_input_stands_in_no_list_of_processes(
     assert json.loads((home / "agent.json").read_text())["token"] == TOKEN
 
 
+@pytest.mark.parametrize(
+    "server", ["http://[::1", "http://alice:hunter2@virtlab", "http://virtlab/?x=1"]
+)
+def test_an_address_that_cannot_be_one_is_said_without_its_password(call, home, server):
+    code, _, said = call("enroll", "--server", server, "--token", TOKEN)
+
+    assert (code, "--server is an address such as https://" in said) == (2, True)
+    assert "hunter2" not in said
+
+
 def test_a_wrong_token_is_not_kept(enroll, home):
     code, _, said = enroll(token="vl_wrong")
 

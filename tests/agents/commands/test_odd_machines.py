@@ -1,10 +1,12 @@
 """Machines that lack something: a Python without ctypes, a network of IPv6 alone."""
 
+import ipaddress
 import json
 import socket
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -26,7 +28,7 @@ STUDY = ("--study", "study", "--host", "alpha", "--hypervisor", "KVM")
 
 
 class SixServer(KeepingServer):
-    """The same on IPv6 alone."""
+    """The same on IPv6 alone, at each address of this machine."""
 
     address_family = socket.AF_INET6
 
@@ -34,7 +36,7 @@ class SixServer(KeepingServer):
         super().__init__()
 
     def server_bind(self):
-        self.server_address = ("::1", 0)
+        self.server_address = ("::", 0)
         super().server_bind()
 
     @property
@@ -49,7 +51,7 @@ def six():
 
 @pytest.fixture
 def six_time():
-    server = TimeServer("::1", 0)
+    server = TimeServer("::", 0)
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
     yield server
@@ -131,6 +133,40 @@ def test_enrolling_pushing_and_running_go_over_ipv6(
     assert [enrolled[0], pushed[0], ran[0]] == [0, 0, 0], (enrolled, pushed, ran)
     clocks = [run["facts"].get("clock", {}) for run in six.stored.values()]
     assert any("external_us" in clock for clock in clocks)
+
+
+def link_local():
+    """An address of this machine on one link, with the link's name; none if there is
+    no IPv6."""
+    try:
+        lines = Path("/proc/net/if_inet6").read_text().splitlines()
+    except OSError:
+        return ""
+    for words in map(str.split, lines):
+        if words[0].startswith("fe80"):
+            number = ipaddress.IPv6Address(int(words[0], 16))
+            return f"{number}%{words[-1]}"
+    return ""
+
+
+@pytest.mark.skipif(not link_local(), reason="no IPv6 on a link here")
+@pytest.mark.parametrize("sign", ["%", "%25"])
+def test_an_address_on_one_link_names_the_link_to_us_alone(
+    call, home, machine, six, six_time, tool, sign
+):
+    """A server refuses a Host that it does not know: links have names here only."""
+    address = link_local().replace("%", sign)
+    url = f"http://[{address}]:{six.server_port}"
+    clock = f"tcp://[{address}]:{six_time.port}"
+
+    words = ("--token", TOKEN, "--study", "study", "--time-server", clock)
+    enrolled = call("enroll", "--server", url, *words)
+    pushed = call("push", tool, *STUDY)
+
+    assert [enrolled[0], pushed[0]] == [0, 0], (enrolled, pushed)
+    bare = link_local().partition("%")[0]
+    hosts = {headers["Host"] for _, headers, _ in six.requests}
+    assert hosts == {f"[{bare}]:{six.server_port}"}
 
 
 def test_the_studies_client_is_answered_over_ipv6(six_time):

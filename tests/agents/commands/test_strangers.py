@@ -283,6 +283,18 @@ def test_a_proxy_that_is_none_of_https_is_named(proxied):
         Client("http://lab.example", TOKEN).attempt("GET", "health/")
 
 
+def test_a_proxy_of_ipv6_is_named_in_brackets_and_one_without_an_end_is_said(proxied):
+    client = Client("http://lab.example", TOKEN)
+
+    proxied("http://[::1]:9")
+    with pytest.raises(PassingError, match=r"the proxy http://\[::1\]:9: "):
+        client.attempt("GET", "health/")
+
+    proxied("http://[::1")
+    with pytest.raises(PassingError, match="is no HTTP proxy: set http_proxy"):
+        client.attempt("GET", "health/")
+
+
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [

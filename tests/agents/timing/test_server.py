@@ -212,3 +212,8 @@ def test_who_connects_and_says_no_whole_line_is_hung_up_on(monkeypatch):
         assert honest.recv(100).strip().isdigit()
         for sock in (mute, half, honest):
             sock.close()
+
+
+def test_an_address_whose_bracket_is_not_closed_is_said():
+    with pytest.raises(NoTimeError, match=r"tcp://\[::1 is no address"):
+        open_asking("tcp://[::1")

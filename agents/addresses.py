@@ -1,0 +1,41 @@
+"""Addresses of servers as people write them."""
+
+from urllib.parse import SplitResult, urlsplit
+
+_ENCODED = "%25"
+
+
+def is_address(server: str) -> bool:
+    """Whether this can be the address of a Virtlab server."""
+    try:
+        parts = urlsplit(server)
+        # urlsplit looks at the port only here, and raises if it is not a number.
+        is_port = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    is_plain = parts.username is None  # names and passwords would stand in every log
+    known = parts.scheme in ("http", "https")
+    # Paths are put behind it.
+    is_whole = server.isprintable() and not set(server) & set("?# ")
+    return known and bool(parts.hostname) and is_port and is_plain and is_whole
+
+
+def without_password(server: str) -> str:
+    """Return what a person wrote, to be shown."""
+    before, at, after = server.rpartition("@")
+    return before.partition("//")[0] + "//***@" + after if at else server
+
+
+def host_of(parts: SplitResult) -> str:
+    """Return the host as a socket takes it.
+
+    Of an IPv6 address on one link its zone is part (``fe80::1%eth0``), of which an
+    address writes the sign ``%25``.
+    """
+    host = parts.hostname or ""
+    return host if host.endswith(_ENCODED) else host.replace(_ENCODED, "%", 1)
+
+
+def bracketed(host: str, port: int) -> str:
+    """Return both as one text, an IPv6 address in brackets."""
+    return "%s:%d" % ("[%s]" % host if ":" in host else host, port)
