@@ -8,6 +8,7 @@ machine is `qemu-tcg > xen-pv`.
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from agents.detection.signatures import (
+    AMAZON,
     AZURE,
     CLOCKSOURCES,
     FIRMWARE,
@@ -23,6 +24,8 @@ from agents.detection.signatures import (
     OWN_GROUPS,
     SIGNATURES,
     SYSTEMD,
+    WHOLE,
+    WORN,
 )
 
 Evidence = Dict[str, Any]
@@ -147,11 +150,12 @@ def _by_cpuid(evidence: Evidence) -> Optional[Finding]:
     ground = "CPUID signs %s." % text.strip()
     if own and len(texts) > len(own):
         ground = "CPUID signs %s behind Hyper-V's signature." % text.strip()
-    if layer == "kvm" and _firmware(evidence)[1][:1] == ("virtualbox",):
+    found = Finding(layer, ground)
+    if layer == "hyper-v":
+        found = _of_hyper_v(evidence, ground)
+    if found.layer in WORN and _firmware(evidence)[1][:1] == ("virtualbox",):
         return Finding("virtualbox", ground + " VirtualBox wears it for its guests.")
-    return (
-        _of_hyper_v(evidence, ground) if layer == "hyper-v" else Finding(layer, ground)
-    )
+    return found
 
 
 def _of_hyper_v(evidence: Evidence, ground: str) -> Finding:
@@ -179,6 +183,8 @@ def _firmware(evidence: Evidence) -> Tuple[str, Tuple[str, ...]]:
     """Return what the firmware calls itself and the layers that this goes with."""
     dmi = evidence.get("dmi") or {}
     vendor, product = str(dmi.get("sys_vendor")), str(dmi.get("product_name"))
+    if vendor == AMAZON and WHOLE in product:
+        return "", ()
     if (vendor, product) == MICROSOFT:
         return "%s %s" % MICROSOFT, ("hyper-v", "hyper-v-root")
     if dmi.get("chassis_asset_tag") == AZURE:
@@ -264,7 +270,10 @@ def wsl_of(evidence: Evidence, is_virtual: bool) -> List[Finding]:
     is_first = kernel.endswith("-Microsoft") or not (named or is_virtual)
     if is_first:
         return [Finding("wsl1", "Windows answers Linux's system calls (WSL 1).")]
-    return [Finding("wsl2", "The kernel is that of WSL 2.")]
+    found = [Finding("wsl2", "The kernel is that of WSL 2.")]
+    if not is_virtual:  # no CPUID: an ARM machine
+        found.insert(0, Finding("hyper-v", "WSL 2 is a guest of Hyper-V."))
+    return found
 
 
 def containers_of(evidence: Evidence) -> List[Finding]:

@@ -41,6 +41,12 @@ FIRMWARE = (
     ("Bochs", ("qemu", "qemu-tcg", "kvm", "xen-hvm")),
 )
 
+# Whose signature VirtualBox shows where a guest is to use its ways.
+WORN = ("kvm", "hyper-v")
+
+# Amazon lets whole machines (m5.metal, m7i.metal-24xl), on which nothing runs below.
+AMAZON, WHOLE = "Amazon EC2", ".metal"
+
 # Microsoft makes machines, too: only this product of theirs is a virtual one.
 MICROSOFT = ("Microsoft Corporation", "Virtual Machine")
 

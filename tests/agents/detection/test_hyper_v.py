@@ -1,4 +1,4 @@
-"""Thirty-one machines where Hyper-V is, or only seems to be.
+"""Thirty-eight machines where Hyper-V is, or only seems to be.
 
 Made up after Microsoft's Hypervisor Top Level Functional Specification (CPUID leaves),
 Linux's own judgement of who is the root partition, Azure's chassis tag,
@@ -22,6 +22,8 @@ SURFACE = {"sys_vendor": "Microsoft Corporation", "product_name": "Surface Lapto
 QEMU = {"sys_vendor": "QEMU", "product_name": "Standard PC (Q35 + ICH9, 2009)"}
 VMWARE = {"sys_vendor": "VMware, Inc.", "product_name": "VMware20,1"}
 AZURE_TAG = {"chassis_asset_tag": "7783-7084-3265-9085-8269-3286-77"}
+AZURE_VM = {**VM, **AZURE_TAG}
+METAL = {"sys_vendor": "Amazon EC2", "product_name": "m7i.metal-24xl"}
 TSC_PAGE = "hyperv_clocksource_tsc_page hyperv_clocksource_msr acpi_pm"
 FIRST = "pid:[4026531836]"
 OTHER = "pid:[4026532201]"
@@ -190,6 +192,26 @@ MACHINES = {
         {**signed("VBoxVBoxVBox"), "dmi": {"sys_vendor": "innotek GmbH"}},
         *("virtualbox", False, "VBox"),
     ),
+    "VirtualBox that wears Hyper-V's signature": (
+        {**hyper_v("6.1.7601"), "dmi": {"sys_vendor": "innotek GmbH"}},
+        *("virtualbox", False, "VirtualBox wears it"),
+    ),
+    "role in a VirtualBox guest": (
+        windows(ROOT_2022, {"sys_vendor": "innotek GmbH"}, ROLE),
+        *("virtualbox > hyper-v-root", False, "root partition"),
+    ),
+    "role in an Azure guest": (
+        windows(hyper_v("10.0.20348", GUEST | ROOT | MANAGER, NESTED), AZURE_VM, ROLE),
+        *("hyper-v > hyper-v-root", False, "runs in a Hyper-V guest"),
+    ),
+    "role on a whole machine of Amazon's": (
+        windows(ROOT_2022, METAL, ROLE),
+        *("hyper-v-root", False, "root partition"),
+    ),
+    "a whole machine of Amazon's": (
+        {**BARE, "dmi": METAL},
+        *("", False, "No hypervisor"),
+    ),
     "WSL 1": (
         wsl(BARE, WSL1, pid_namespace=FIRST),
         *("wsl1", False, "Windows answers"),
@@ -205,6 +227,14 @@ MACHINES = {
     "WSL 2 with a kernel of one's own": (
         wsl(SERVER_2022, "6.6.0-mine", wsl_interop=True),
         *("hyper-v > wsl2", False, "WSL 2"),
+    ),
+    "WSL 2 on ARM": (
+        wsl({"leaves": {}}, WSL2),
+        *("hyper-v > wsl2", False, "WSL 2 is a guest of Hyper-V."),
+    ),
+    "Docker in WSL 2 on ARM": (
+        wsl({"leaves": {}}, WSL2, dockerenv=True),
+        *("hyper-v > wsl2 > docker", False, "CPUID could not be asked."),
     ),
     "Docker in WSL 2": (
         wsl(SERVER_2022, WSL2, dockerenv=True),
@@ -235,8 +265,8 @@ def test_it_is_judged_whatever_of_it_could_not_be_read(name):
         assert judge({**evidence, missing: None}).sentence
 
 
-def test_there_are_thirty_one():
-    assert len(MACHINES) == 31
+def test_there_are_thirty_eight():
+    assert len(MACHINES) == 38
 
 
 @pytest.mark.parametrize(
