@@ -97,13 +97,13 @@
     });
   }
 
-  /* Ctrl-K leads to the search, or to its box. */
+  /* Ctrl-K leads to the page's box, or to the search where the header has no room for it. */
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
-    const box = document.getElementById("words");
     event.preventDefault();
-    if (box) box.select();
-    else document.querySelector("a[data-find-all]")?.click();
+    const box = document.getElementById("words") ?? document.querySelector("input[data-find-all]");
+    box?.select();
+    if (box !== document.activeElement) document.querySelector("a[data-find-all]")?.click();
   });
 
   /* On a phone what is looked at comes first; a wider window has room for the choices. */
