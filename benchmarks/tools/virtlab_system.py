@@ -137,7 +137,7 @@ TOOL = Tool(
         Metric(name="round trips", unit="1/s", better="higher", component="network"),
         Metric(name="throughput", unit="MB/s", better="higher", component="network"),
     ),
-    labels=("{operation}", "{block}", "{network}"),
+    labels=("{block}", "{network}"),
     primary={
         "rate": Work(
             (

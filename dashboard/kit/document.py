@@ -12,10 +12,14 @@ from dashboard.charts.chart import Chart
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a table; ``shade`` is a step of the ratios' scale or empty."""
+    """One entry of a table; ``shade`` is a step of the ratios' scale or empty.
+
+    ``more`` is on pages alone: lines below ``sub``, on demand behind their first.
+    """
 
     text: str
     sub: str = ""
+    more: tuple[str, ...] = ()
     span: int = 1
     shade: str = ""
     is_number: bool = False

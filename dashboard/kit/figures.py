@@ -301,8 +301,9 @@ def amount_of_memory(count: int) -> str:
 
 
 def size(count: int) -> str:
-    """Write the bytes of a file: ``1.5 KiB``."""
-    for factor, unit in ((1024**2, "MiB"), (1024, "KiB")):
+    """Write an amount of bytes: ``1.5 KiB``, ``23.5 GiB``."""
+    units = ((1024**4, "TiB"), (1024**3, "GiB"), (1024**2, "MiB"), (1024, "KiB"))
+    for factor, unit in units:
         if count >= factor:
             text = f"{count / factor:,.1f}".removesuffix(".0")
             return f"{localized(text)}\N{NO-BREAK SPACE}{unit}"

@@ -13,8 +13,11 @@ from dashboard.kit.document import Entry, Line, Section, Table, line
 SYSTEMS = 200
 
 
-def profile_section(profile: Profile) -> Section:
-    """Return each system's cost as one row: a component a column."""
+def profile_section(profile: Profile, *, is_folded: bool = False) -> Section:
+    """Return each system's cost as one row: a component a column.
+
+    ``is_folded``: what a mean rests on is shown on demand.
+    """
     if not profile.rows:
         why = _(
             "There is none: it takes systems that ran alone (scenario single), and the "
@@ -25,8 +28,8 @@ def profile_section(profile: Profile) -> Section:
         _(
             "The geometric mean of a system's ratios in one component, over the "
             "benchmarks that all compared systems have, in the scenario single. Below "
-            "it the 95 % interval over cases of this kind, or the range from the worst "
-            "to the best case; the number of cases and runs; and the worst case."
+            "it the 95 % interval over benchmarks of this kind; the number of "
+            "benchmarks and runs; the range from the worst to the best benchmark."
         )
     ]
     if any(share.least_runs < 2 for row in profile.rows for share in row.stated):
@@ -43,39 +46,46 @@ def profile_section(profile: Profile) -> Section:
 
     names = [wording.component_name(name) for name in profile.components]
     lines = tuple(
-        Line((Entry(wording.column_name(row.column)), *map(_share_entry, row.shares)))
+        Line(
+            (
+                Entry(wording.column_name(row.column)),
+                *(_share_entry(share, is_folded=is_folded) for share in row.shares),
+            )
+        )
         for row in profile.rows[:SYSTEMS]
     )
     table = Table("", (line(_("System"), *names),), lines, len(names) + 1)
     return Section("profile", _("Overhead profile"), tuple(notes), (table,))
 
 
-def _share_entry(share: Share | None) -> Entry:
+def _share_entry(share: Share | None, *, is_folded: bool) -> Entry:
     if share is None:
         return Entry("", sub=_("no benchmark in common"), is_number=True)
+    interval, more = "", tuple(share_facts(share))
+    if share.interval is not None:
+        low, high = figures.ends(share.interval)
+        interval = _("%(low)s to %(high)s") % {"low": low, "high": high}
+    lines = more if not interval else (_("95 %% %(x)s") % {"x": interval}, *more)
     return Entry(
         figures.ratio(share.mean, share.interval),
-        sub="\n".join(share_facts(share)),
+        sub=interval if is_folded else "\n".join(lines),
+        more=more if is_folded else (),
         shade=figures.heat(share.mean),
         is_number=True,
     )
 
 
 def share_facts(share: Share) -> Iterator[str]:
-    """Say how sure a mean is, what it rests on, and where it is worst."""
-    if share.interval is not None:
-        low, high = figures.ends(share.interval)
-        yield _("95 %% %(low)s to %(high)s") % {"low": low, "high": high}
-    if share.cases > 1:
-        yield _("cases %(low)s to %(high)s") % {
-            "low": figures.ratio(share.minimum),
-            "high": figures.ratio(share.maximum),
-        }
+    """Say what a mean rests on, how its benchmarks differ, and where it is worst."""
     cases = ngettext("%(n)s benchmark", "%(n)s benchmarks", share.cases) % {
         "n": share.cases
     }
     yield f"{cases}, {wording.runs_text(share.runs)}"
     if share.cases > 1:
+        yield _("lowest %(low)s, highest %(high)s") % {
+            "low": figures.ratio(share.minimum),
+            "high": figures.ratio(share.maximum),
+        }
         yield _("worst: %(case)s") % {"case": share.worst}
     if share.doubted:
         yield _("%(n)s flagged") % {"n": share.doubted}

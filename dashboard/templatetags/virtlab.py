@@ -214,7 +214,7 @@ def facts_of(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     order = list(wording.FACTS)
     known = [name for name in order if name in facts]
     names = [*known, *sorted(set(facts).difference(order))]
-    return [(wording.fact_name(it), wording.stated_text(facts[it])) for it in names]
+    return [wording.stated_fact(wording.fact_name(it), facts[it]) for it in names]
 
 
 @register.filter

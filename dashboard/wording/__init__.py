@@ -96,12 +96,23 @@ def fact_name(name: str) -> str:
     return str(FACTS.get(name, name.replace("_", " ")))
 
 
+def stated_fact(name: str, value: object, *, is_inner: bool = False) -> tuple[str, str]:
+    """Return a fact as a name and a text; bytes with a unit that can be read."""
+    *words, last = name.split(" ")
+    if last == "bytes" and isinstance(value, int) and not isinstance(value, bool):
+        return " ".join(words) or _("size"), figures.size(value)
+    # As Linux writes it in /sys/devices/system/cpu/smt/control.
+    is_lacking = value == "notsupported"
+    text = _("not supported") if is_lacking else stated_text(value, is_inner=is_inner)
+    return name, text
+
+
 def stated_text(value: object, *, is_inner: bool = False) -> str:
     """Return what an agent or a person stated as one line, whatever its shape."""
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, Mapping):
-        pairs = ((name, stated_text(it, is_inner=True)) for name, it in value.items())
+        pairs = (stated_fact(name, it, is_inner=True) for name, it in value.items())
         parts = ", ".join(f"{name}: {text}" for name, text in pairs)
         return f"({parts})" if parts and is_inner else parts or NONE
     if isinstance(value, list):

@@ -36,7 +36,7 @@ from dashboard.kit import figures
 from dashboard.kit.evidence_matrix import question_address
 from dashboard.kit.filling import ENOUGH_RUNS, Filling, plannable
 from dashboard.kit.selections import Choice, Menu
-from dashboard.kit.table_cells import cell_view
+from dashboard.kit.table_cells import cell_view, row_decimals
 from dashboard.wording import evidence, verdicts
 from dashboard.wording.answers import answer_text, kept_text
 from dashboard.wording.comparability import LIGHTS
@@ -457,8 +457,11 @@ class _Cells:
             f'<th scope="row"><span class="case-name">{escape(row.case.label)}</span>'
             f'<span class="case-more">{escape(more)}</span></th>'
         )
+        decimals = row_decimals(cell.row for cell in row.cells if cell)
         cells = "".join(
-            self._cell(cell, place, edge) if cell else self._empty(row.case, side, edge)
+            self._cell(cell, place, edge, decimals)
+            if cell
+            else self._empty(row.case, side, edge)
             for cell, side, place, edge in zip(
                 row.cells, self.sides, self.places, edges, strict=True
             )
@@ -498,8 +501,8 @@ class _Cells:
             tool=case.tool,
         )
 
-    def _cell(self, cell: SideCell, place: str, edge: str) -> str:
-        view = cell_view(cell.row, cell.mark)
+    def _cell(self, cell: SideCell, place: str, edge: str, decimals: int) -> str:
+        view = cell_view(cell.row, cell.mark, decimals=decimals)
         shade = f' class="heat-{view.shade}"' if view.shade else ""
         sign = self.signs.get(view.sign, "")
         lines = [f"<b{shade}>{sign}{escape(view.main)}</b>"]

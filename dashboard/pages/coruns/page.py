@@ -8,8 +8,10 @@ from benchmarks.comparing.coruns import ComparedCoRun, study_coruns
 from benchmarks.models import Case, Study
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.studies.flags import withheld_cells
+from dashboard import wording
 from dashboard.charts.coruns import drawings, row_names
-from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
+from dashboard.charts.drawings import NONE, Drawing, shown_ratio
+from dashboard.kit import figures
 from dashboard.kit.addresses import id_in, unmet
 from dashboard.kit.table_cells import row_figure
 from dashboard.wording.coruns import corun_answer, remarks
@@ -94,23 +96,35 @@ def _case_rows(
     for case_id, members in groupby(coruns, key=lambda corun: corun.of.case.pk):
         of_case = list(members)
         case = of_case[0].of.case
+        # Of times their mean together, of rates their sum.
+        is_time = case.better == "lower"
+        together = [
+            corun.figures.mean if is_time else corun.figures.sum for corun in of_case
+        ]
+        alone = [
+            slot.value
+            for corun in of_case
+            for slot in corun.of.slots
+            if slot.figure.within is None
+        ]
+        decimals = figures.decimals_beside([*together, *alone])
         rows = []
-        for name, corun in zip(row_names(of_case), of_case, strict=True):
-            slots, figures = corun.of.slots, corun.figures
-            # Of times their mean together, of rates their sum.
-            is_time = case.better == "lower"
+        for name, corun, value in zip(
+            row_names(of_case), of_case, together, strict=True
+        ):
+            found = corun.figures
+            slots = [
+                row_figure(slot.figure, decimals=decimals) for slot in corun.of.slots
+            ]
             rows.append(
                 CoRunRow(
                     name=name,
-                    slots=" · ".join(row_figure(slot.figure) for slot in slots) or NONE,
-                    together=in_unit(
-                        figures.mean if is_time else figures.sum, case.unit
-                    ),
-                    to_single=shown_ratio(
-                        figures.slowdown if is_time else figures.scaling
-                    ),
-                    to_native=shown_ratio(figures.scaling_to_native),
-                    jain=shown_ratio(figures.jain),
+                    slots=" · ".join(slots) or NONE,
+                    together=wording.quantity(value, case.unit, decimals=decimals)
+                    or NONE,
+                    to_single=shown_ratio(found.slowdown if is_time else found.scaling),
+                    to_native=shown_ratio(found.scaling_to_native),
+                    jain=shown_ratio(found.jain),
                     remarks=tuple(remarks(corun)),
                 )
             )

@@ -48,7 +48,7 @@ class StudySummary:
 def study_summary(viewer: Viewer, study: Study) -> StudySummary:
     """Return what all cells of a study come to."""
     return StudySummary(
-        profile=profile_section(study_profile(viewer, study)),
+        profile=profile_section(study_profile(viewer, study), is_folded=True),
         assessment=study_assessment(study),
     )
 

@@ -55,6 +55,24 @@ def test_what_was_stated_is_a_line_and_nothing_is_a_dash(stated, text):
     assert wording.stated_text(stated) == text
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("memory bytes", 25276514304, ("memory", "23.5\N{NO-BREAK SPACE}GiB")),
+        ("swap bytes", 0, ("swap", "0\N{NO-BREAK SPACE}B")),
+        ("pages", 4, ("pages", "4")),
+        ("smt", "notsupported", ("smt", "not supported")),
+        (
+            "disks",
+            {"vda": {"bytes": 274877906944, "vendor": "0x1af4"}},
+            ("disks", "vda: (size: 256\N{NO-BREAK SPACE}GiB, vendor: 0x1af4)"),
+        ),
+    ],
+)
+def test_bytes_that_were_stated_have_a_unit(name, value, told):
+    assert wording.stated_fact(name, value) == told
+
+
 def test_a_system_is_named_by_what_was_stated():
     system = System(
         hypervisor="Xen",

@@ -53,6 +53,24 @@ def test_a_printed_sum_that_does_not_match_is_said(client, text, together):
     assert remark in text(PAGE)
 
 
+def test_numbers_beside_each_other_have_the_same_decimals(client, submit, run_document):
+    submit(
+        run_document(30.4, slot="1", **TOGETHER),
+        run_document(30.85, slot="2", **TOGETHER),
+        run_document(30.05, slot="1", scenario="parallel", vms=3),
+        run_document(21.25, slot="2", scenario="parallel", vms=3),
+        run_document(9.0, slot="3", scenario="parallel", vms=3),
+    )
+
+    (part,) = client.get(PAGE).context["page"].parts
+    two, three = part.cases[0].rows
+
+    assert two.slots == "30.40 · 30.85"
+    assert two.together == "61.25\N{NO-BREAK SPACE}MB/s"
+    assert three.slots == "30.05 · 21.25 · 9.00"
+    assert three.together == "60.30\N{NO-BREAK SPACE}MB/s"
+
+
 def test_a_missing_vm_is_said(text, submit, run_document, xen):
     submit(run_document(30.0, slot="2", system=xen, **TOGETHER))
 

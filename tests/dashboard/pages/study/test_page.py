@@ -91,6 +91,19 @@ def test_it_shows_what_each_system_costs_as_one_row(text, pair):
     assert "no interval is given" in page
 
 
+def test_what_a_mean_rests_on_is_behind_a_click(text, submit, run_document, xen):
+    for value, side in ((50.0, {}), (51.0, {}), (40.0, xen), (41.0, xen)):
+        document = run_document(value, system=side)
+        read = {**document["samples"][0], "parameters": {"operation": "read"}}
+        submit(document | {"samples": [*document["samples"], read]})
+
+    page = text(PAGE)
+
+    folded = re.search(r"<details class=.sub-more.>(.*?)</details>", page, re.DOTALL)[1]
+    assert "<summary>2 benchmarks, 4 runs</summary>" in folded
+    assert "worst: " in folded
+
+
 def test_without_a_ratio_it_says_what_a_profile_takes(text, submit, run_document):
     assert "Overhead profile" not in text(PAGE)
 
