@@ -311,7 +311,7 @@ TOOL = Tool(
         cost_metric("CPU time per data remote", "network"),
     ),
     aliases=("iperf 3",),
-    labels=("{protocol}", "{operation}"),
+    labels=("{protocol}",),
     primary={
         "throughput": NETWORK,
     },

@@ -92,3 +92,12 @@ def test_it_lists_every_tool_and_metric():
 def test_it_shows_unit_direction_and_component():
     assert "| service demand local | us/KB | lower | network |" in tools_page()
     assert "| deadlocks | (count) | neither | application |" in tools_page()
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
+def test_what_was_done_is_said_once(tool):
+    done = {"operation": "fork", "access": "odd"}
+    given = done | dict.fromkeys(("protocol", "block", "network", "test"), "x")
+
+    for metric in tool.metrics:
+        assert case_label(tool, metric, given).count("fork") == 1
