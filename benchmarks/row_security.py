@@ -343,7 +343,9 @@ def as_owner() -> Iterator[None]:
         yield
         return
     own = connection.settings_dict
-    owner: dict[str, Any] = {**dj_database_url.parse(settings.OWNER_DATABASE_URL)}
+    parsed = dj_database_url.parse(settings.OWNER_DATABASE_URL)
+    # An address without a question says nothing of options.
+    owner: dict[str, Any] = {"OPTIONS": {}, **parsed}
     names = ("USER", "PASSWORD", "HOST", "PORT", "OPTIONS")
     connection.close()
     connection.settings_dict = {**own, **{name: owner[name] for name in names}}

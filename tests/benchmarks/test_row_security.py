@@ -272,3 +272,14 @@ def test_a_lost_connection_is_replaced_at_the_end_of_a_request(client):
 
     assert connection.connection is not lost
     assert client.get(reverse("dashboard:overview")).status_code == 200
+
+
+def test_the_owner_has_an_address_without_options(settings):
+    """As docker-compose.yml gives it; that of a socket has one option."""
+    settings.OWNER_DATABASE_URL = "postgresql://owner:word@postgres:5432/virtlab"
+
+    with row_security.as_owner():
+        owner = connection.settings_dict
+
+    assert (owner["USER"], owner["HOST"], owner["OPTIONS"]) == ("owner", "postgres", {})
+    assert connection.settings_dict["USER"] != "owner"
