@@ -15,13 +15,13 @@ from benchmarks.analysis.planning import LOAD
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Lab, Plan, PlanPart, PlanSlot, PlanStep
 from benchmarks.plans.progress import (
-    advance,
     break_attempt,
     capital,
     expect_others,
     is_measured,
     settle,
     start,
+    try_to_advance,
 )
 from benchmarks.plans.turns import LOOK_AGAIN_S, Answer, locked_plan, read_part
 from benchmarks.sentences import Sentence, joined
@@ -48,7 +48,7 @@ def meet(
     load companion goes on asking: it is told to stop when what is measured has ended.
     """
     plan, part, now = _part(lab, part_id)
-    advance(plan, now)
+    try_to_advance(plan, now)
     part.refresh_from_db()  # what was due may have ended this very attempt
     step = part.step
     if attempt != step.attempt or step.status not in PlanStep.BUSY:
@@ -88,7 +88,7 @@ def finish(
     is_late = attempt == step.attempt > 0 and step.vms == 1 and is_open
     if is_current or (is_late and outcome == "done"):
         _note_end(plan, part, outcome, report, now)
-    advance(plan, now)
+    try_to_advance(plan, now)
     step.refresh_from_db()
     if attempt != step.attempt or step.status not in (Step.RUNNING, Step.DONE):
         return Answer("discard", step.reason or "This attempt has ended.")

@@ -1,6 +1,7 @@
 """What happens to a plan by itself: barriers time out, budgets end, plans are done.
 
-Done by every agent's question and, for plans nobody asks about, by the sweeper.
+Done by every agent's question and, for plans nobody asks about, by the sweeper. Where
+it fails the plan waits, and its agents are answered all the same (`unattended`).
 """
 
 from collections import Counter, defaultdict
@@ -23,11 +24,27 @@ from benchmarks.analysis.planning import (
 )
 from benchmarks.analysis.widths import runs_for_mean, runs_for_width, width_sentence
 from benchmarks.comparing.verdicts import rollups_of
-from benchmarks.models import Cell, Plan, PlanPart, PlanSlot, PlanStep, Run
+from benchmarks.models import (
+    Cell,
+    Plan,
+    PlanPart,
+    PlanSlot,
+    PlanStep,
+    Run,
+    UnfinishedWork,
+)
 from benchmarks.models.run import CELLS_OF_RUNS, cells_of
 from benchmarks.plans.planning import add_steps, leave_undone, read_design
 from benchmarks.sentences import Sentence, joined, stored
-from benchmarks.unattended.attempts import Kind, Unit, attempt, is_due, put_off
+from benchmarks.unattended.attempts import (
+    Kind,
+    Unit,
+    attempt,
+    is_due,
+    is_nobodys_fault,
+    note_error,
+    put_off,
+)
 
 # From the last arrival to the start: every agent asks several times in it.
 LEAD_S = 3.0
@@ -312,6 +329,29 @@ def _proceed(pk: int) -> bool:
     if plan is None:
         return False
     advance(plan, timezone.now())
+    return True
+
+
+def try_to_advance(plan: Plan, now: datetime) -> bool:
+    """Do what is due before an agent is answered; the caller holds the plan's lock.
+
+    What fails is noted against the plan and returns False; the agent is answered from
+    what there is. A plan that was put off is left to the sweeper, and to a person.
+    """
+    unit = Unit(Kind.PLAN, plan.lab_id, plan.pk)
+    if not is_due(UnfinishedWork.objects.filter(**unit.keys).first()):
+        return False
+    try:
+        with transaction.atomic():
+            advance(plan, now)
+    except Exception as error:
+        if is_nobodys_fault(error):
+            raise
+        UnfinishedWork.objects.get_or_create(**unit.keys)
+        note_error(unit, error)
+        # What was changed of it in memory was not stored.
+        plan.refresh_from_db()
+        return False
     return True
 
 

@@ -12,7 +12,13 @@ from django.utils import timezone
 from benchmarks.analysis.planning import PlanError, fits_budget
 from benchmarks.errors import BenchmarksError, NotFoundError, UnknownSystemError
 from benchmarks.models import Agent, Lab, Plan, PlanPart, PlanSlot, PlanStep, System
-from benchmarks.plans.progress import advance, break_attempt, capital, gather, longest_s
+from benchmarks.plans.progress import (
+    break_attempt,
+    capital,
+    gather,
+    longest_s,
+    try_to_advance,
+)
 from benchmarks.sentences import Sentence
 from benchmarks.studies.saving import describe_system, hosts_by_slug
 
@@ -20,6 +26,7 @@ from benchmarks.studies.saving import describe_system, hosts_by_slug
 PRESENT_FOR = timedelta(seconds=15)
 
 LOOK_AGAIN_S = 1.5
+STUCK = "This plan could not go on by itself: the page of its study says why."
 
 Part, Step = PlanPart.Status, PlanStep.Status
 
@@ -143,7 +150,7 @@ def next_part(*, lab: Lab, plan_id: int, slot_id: int) -> Answer:
         raise NotFoundError(Sentence("slot"), slot_id)
     slot.seen_at = now = timezone.now()
     slot.save(update_fields=["seen_at"])
-    advance(plan, now)
+    try_to_advance(plan, now)
     parts = slot.parts.select_related("step__plan", "slot__system")
     # Asked after `advance`: what is due may have ended the attempt that the slot is in.
     at_work = parts.filter(status__in=PlanPart.AT_WORK, step__status__in=PlanStep.BUSY)
@@ -186,13 +193,15 @@ def _turn(plan: Plan, slot: PlanSlot, now: datetime) -> Answer:
             gather(plan, busy, now)
     if busy is None:
         # What was given up may have been the last of the plan.
-        advance(plan, timezone.now())
+        went_on = try_to_advance(plan, timezone.now())
         if plan.status != Plan.Status.OPEN:
             return Answer("over", f"The plan is {plan.status}.")
         left = plan.steps.filter(status__in=PlanStep.UNFINISHED, parts__slot=slot)
         # With a target width further rounds may still come.
         if plan.width_percent is None and not left.exists():
             return Answer("over", f"Nothing is left for {slot}.")
+        if not went_on:
+            return Answer("wait", STUCK, LOOK_AGAIN_S)
         return Answer("wait", "Nothing can be begun now.", LOOK_AGAIN_S)
     own = busy.parts.filter(slot=slot, status=Part.WAITING).first()
     if own is None or busy.status != Step.GATHERING:

@@ -104,9 +104,7 @@ def attempt(
                 with suppress(DatabaseError):
                     _give_back(unit)
                 raise
-            logger.exception("The %s failed", unit)
-            note_failure(unit, f"{type(error).__name__}: {error}")
-            WORK.labels(unit.kind.value, "failed").inc()
+            note_error(unit, error)
             return False
         UnfinishedWork.objects.filter(**unit.keys).delete()
         WORK.labels(unit.kind.value, "done").inc()
@@ -160,6 +158,13 @@ def _fail(row: UnfinishedWork, problem: str, wait: timedelta) -> None:
     row.next_at = timezone.now() + wait
     if row.failures >= QUARANTINE_AFTER and row.quarantined_at is None:
         row.quarantined_at = timezone.now()
+
+
+def note_error(unit: Unit, error: Exception) -> None:
+    """Log what is being handled, and count it against a unit."""
+    logger.exception("The %s failed", unit)
+    note_failure(unit, f"{type(error).__name__}: {error}")
+    WORK.labels(unit.kind.value, "failed").inc()
 
 
 @transaction.atomic

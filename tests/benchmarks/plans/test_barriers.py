@@ -74,6 +74,45 @@ def test_a_plan_that_cannot_go_on_keeps_no_other_from_it(
     assert UnfinishedWork.objects.get().failures == 1
 
 
+def test_agents_are_answered_though_their_plan_fails(three, hour, monkeypatch):
+    def fail(plan, step, now):
+        step.deadline = None
+        step.save()
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(progress, "_late_reason", fail)
+    answers = call(three)
+
+    arrive(three, answers)
+    hour.passes(5)
+    three[0].meet(answers[0])
+
+    work = UnfinishedWork.objects.get()
+    assert (work.plan, work.failures) == (three[0].plan, 1)
+    assert work.error == "ZeroDivisionError: division by zero"
+    # Nothing of what failed is left.
+    [busy] = PlanStep.objects.filter(status=PlanStep.Status.RUNNING)
+    assert busy.deadline is not None
+    ends = [guest.finish(its) for guest, its in zip(three, answers, strict=True)]
+    assert [end.state for end in ends] == ["held", "held", "keep"]
+
+
+def test_an_agent_is_told_that_its_plan_is_stuck(study, system, guests, monkeypatch):
+    plan = planned(study, system, limits={"width_percent": 5, "most_repetitions": 9})
+    (guest,) = guests(plan, 1)
+    PlanStep.objects.update(status=PlanStep.Status.DONE)
+
+    def fail(plan, now):
+        raise OverflowError("int too large to convert to float")
+
+    monkeypatch.setattr(progress, "_add_rounds", fail)
+
+    answer = guest.next()
+
+    assert (answer.state, answer.sentence) == ("wait", turns.STUCK)
+    assert UnfinishedWork.objects.get().failures == 1
+
+
 def test_a_guest_has_the_same_slot_whenever_it_asks(study, system, guests):
     plan = planned(study, system, **parallel(2))
 
