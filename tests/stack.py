@@ -156,7 +156,8 @@ class Stack:
     def _networks(self, service: str) -> list[str]:
         return [
             f"--network={self.name}_{name}:alias={service}"
-            for name in self.services[service]["networks"]
+            # Two files may name one, which is one network all the same.
+            for name in dict.fromkeys(self.services[service]["networks"])
         ]
 
     def _volumes(self, service: str) -> Iterator[str]:

@@ -8,16 +8,18 @@ import http.client
 import json
 import os
 import socket
+import socketserver
 import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 from urllib.request import urlopen
 
 import pytest
+from aiosmtpd.controller import Controller
 
 from agents.client import Client
 from benchmarks.reference.documents import reference_study
@@ -198,9 +200,75 @@ def checksums(stack: Stack) -> list[list[str]]:
     return found
 
 
-def test_a_backup_is_restored_into_a_second_installation(stack, uploads, podman):
-    """With HTTPS this time, and the commands of docs/operations.md."""
-    held = checksums(stack)
+class Beyond:
+    """A server of this machine, beyond the networks of containers: it takes all."""
+
+    def __init__(self) -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+            # Nothing is sent: it is asked which address would do so.
+            asking.connect(("192.0.2.1", 9))
+            self.address = asking.getsockname()[0]
+        self.heard: list[bytes] = []
+        self.server = socketserver.ThreadingTCPServer((self.address, 0), self._take)
+        self.server.daemon_threads = True
+        self.port, mail = self.server.server_address[1], free_port()
+        self.mail = Controller(self, hostname=self.address, port=mail)
+        at = f"{self.address}:{self.port}"
+        self.settings = {
+            "WEBHOOK_PRIVATE_ADDRESSES": "on",
+            **{"EMAIL_HOST": self.address, "EMAIL_PORT": str(mail)},
+            **{"EMAIL_SECURITY": "none", "EMAIL_FROM": "lab@example.org"},
+            **{"SITE_URL": f"https://{NAME}", "OIDC_ISSUER": f"https://{at}"},
+            **{"OIDC_CLIENT_ID": "lab", "OIDC_CLIENT_SECRET": "0", "OIDC_NAME": "Uni"},
+        }
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.mail.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.mail.stop()
+        self.server.shutdown()
+        self.server.server_close()
+
+    def has(self, words: bytes) -> bool:
+        return any(words in said for said in self.heard)
+
+    def _take(self, line: socket.socket, *_: object) -> None:
+        line.settimeout(10)
+        self.heard.append(line.recv(65536))
+        line.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    async def handle_DATA(self, server: object, session: object, letter: Any) -> str:  # noqa: N802
+        self.heard.append(f"To {letter.rcpt_tos}".encode())
+        return "250 OK"
+
+
+@pytest.fixture(scope="module")
+def beyond() -> Iterator[Beyond]:
+    """The rest of the world, as a container meets it."""
+    with Beyond() as world:
+        yield world
+
+
+class Restored(NamedTuple):
+    """A second installation, and what was held before and after."""
+
+    stack: Stack
+    before: list[list[str]]
+    after: list[list[str]]
+
+
+@pytest.fixture(scope="module")
+def restored(
+    stack: Stack, uploads: "Uploads", podman: Podman, beyond: Beyond
+) -> Restored:
+    """Another installation, with HTTPS and a way out, and what the first one holds.
+
+    By the commands of docs/operations.md.
+    """
+    before = checksums(stack)
     dump = stack.execute("postgres", *["pg_dump", "-U", "postgres", "-Fc", "virtlab"])
     ports = {name: str(free_port()) for name in ("HTTP_PORT", "HTTPS_PORT")}
     second = Stack(
@@ -215,16 +283,25 @@ def test_a_backup_is_restored_into_a_second_installation(stack, uploads, podman)
             **ports,
         ),
         "compose/https.yml",
+        "compose/outgoing.yml",
     )
+    for service in PRODUCT:
+        # What settings.env would say.
+        second.services[service]["environment"] |= beyond.settings
     second.make()
     second.up("postgres", "redis")
     second.wait_until_healthy("postgres", "redis")
-
     second.execute("postgres", *RESTORE.split(), input=dump)
-
-    assert checksums(second) == held
+    after = checksums(second)
     second.up()
     second.wait_until_healthy(*LASTING)
+    return Restored(second, before, after)
+
+
+def test_a_backup_is_restored_into_a_second_installation(stack, restored):
+    second = restored.stack
+
+    assert restored.after == restored.before
     moved = asked(second, "/api/v1/labs/", secure=False)
     assert (moved.status, moved.headers["Location"]) == (
         308,
@@ -240,13 +317,60 @@ def test_a_backup_is_restored_into_a_second_installation(stack, uploads, podman)
     assert json.loads(there.body) == client(stack, token).get(address)
 
 
+def test_web_and_worker_alone_reach_others(restored, beyond):
+    # A shell is all that some of them have.
+    asks = f"exec 3<>/dev/tcp/{beyond.address}/{beyond.port}"
+    reached = {}
+    for service in LASTING:
+        words = ("timeout", "5", "bash", "-c", f"({asks}) 2>/dev/null; echo $?")
+        reached[service] = restored.stack.execute(service, *words).strip() == b"0"
+
+    # The proxy answers people, and asks an authority for its certificate.
+    assert {name for name, is_there in reached.items() if is_there} == {
+        *("web", "worker", "proxy")
+    }
+
+
+def test_mail_webhooks_and_a_provider_are_reached(stack, restored, beyond):
+    # The token is what it was, and lies where it was written.
+    second, token = restored.stack, token_of(stack)
+    hook = {"url": f"http://{beyond.address}:{beyond.port}/hook", "kinds": ["flags"]}
+
+    made = asked(second, "/api/v1/webhooks/", token=token, body=hook)
+    tested = f"/api/v1/webhooks/{json.loads(made.body)['id']}/test/"
+    assert asked(second, tested, token=token, body={}).status < 300
+    second.execute("worker", *MAIL.split())
+    second.execute("web", "python", "-c", PROVIDER)
+
+    wait_for(lambda: beyond.has(b"POST /hook "), lambda: second.log("worker"))
+    assert beyond.has(b"Virtlab-Signature: sha256=")
+    assert beyond.has(b"To ['ann@example.org']")
+    # Of TLS no more than its first words, which name whom they are for.
+    assert beyond.has(b"\x16\x03\x01")
+
+
+MAIL = "python manage.py sendtestemail ann@example.org"
+PROVIDER = """
+import os, requests
+try: requests.get(os.environ["OIDC_ISSUER"], timeout=5)
+except requests.exceptions.SSLError: pass
+"""
+
+
 class Answer(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
 
 
-def asked(stack: Stack, path: str, *, secure: bool = True, token: str = "") -> Answer:
+def asked(
+    stack: Stack,
+    path: str,
+    *,
+    secure: bool = True,
+    token: str = "",
+    body: dict[str, Any] | None = None,
+) -> Answer:
     """Ask the second installation; over TLS trust nobody but its own authority."""
     port = int(stack.environment["HTTPS_PORT" if secure else "HTTP_PORT"])
     with socket.create_connection(("127.0.0.1", port), 60) as plain:
@@ -260,8 +384,12 @@ def asked(stack: Stack, path: str, *, secure: bool = True, token: str = "") -> A
         headers = {"Host": f"{NAME}:{port}" if secure else NAME, "Connection": "close"}
         if token:
             headers["Authorization"] = f"Token {token}"
+        method, sent = "GET", None
+        if body is not None:
+            method, sent = "POST", json.dumps(body)
+            headers["Content-Type"] = "application/json"
         with closing(connection):
-            connection.request("GET", path, headers=headers)
+            connection.request(method, path, sent, headers)
             with connection.getresponse() as answer:
                 return Answer(answer.status, dict(answer.headers), answer.read())
 
