@@ -289,8 +289,13 @@ def _rates_of(coruns: CoRunTable) -> Floats:
     return values
 
 
+def is_rate(value: float) -> bool:
+    """Whether a rate can be this large, or this small: above 0, and so are squares."""
+    return SMALLEST < value < 1 / SMALLEST
+
+
 def _positive(name: str, value: float) -> float:
-    if not SMALLEST < value < 1 / SMALLEST:
+    if not is_rate(value):
         raise ValueError(f"the {name} is {value}: no ratio can be formed")
     return value
 

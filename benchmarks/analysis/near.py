@@ -157,7 +157,10 @@ def _distance(difference: Difference) -> float:
     if not one or not other or one[2] != other[2]:
         return math.inf
     values = [abs(float(it[1])) for it in (one, other)]
-    return abs(math.log(values[0] / values[1])) if all(values) else math.inf
+    if not all(0 < value < math.inf for value in values):
+        return math.inf
+    # Of the logarithms: the ratio of 1e-300 and 1e300 is none.
+    return abs(math.log(values[0]) - math.log(values[1]))
 
 
 def _stated(name: str, value: str) -> Sentence:

@@ -546,7 +546,7 @@ def _curves(
         single = measured.singles.get(place)
         if single and (mean := _mean(single)) is not None:
             alone = list(measured.means.get(single.pk, {}).values()) or [mean]
-            if min(alone) > 0:
+            if all(map(formulas.is_rate, alone)):
                 points[1] = tuple((value,) for value in alone)
         if len(points) > 1:
             curve = formulas.consolidation(points)

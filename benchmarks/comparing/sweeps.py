@@ -159,7 +159,8 @@ def scale_of(amounts: Sequence[float]) -> Scale:
     low, high = min(amounts), max(amounts)
     if low <= 0:
         return "linear"
-    steps = [math.log2(amount / low) for amount in amounts]
+    # Of the logarithms: a ratio may be more than a float holds.
+    steps = [math.log2(amount) - math.log2(low) for amount in amounts]
     if all(abs(step - round(step)) < TINY for step in steps):
         return "log2"
     return "log10" if high / low >= WIDE else "linear"

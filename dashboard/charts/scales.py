@@ -11,6 +11,9 @@ from dashboard.kit.figures import number
 
 STEPS = (1, 2, 5, 10)
 NAMED = 6
+# An axis goes no farther, and tells nothing nearer from 0 (FAR's reciprocal): beyond,
+# the room beside its values would be no number.
+FAR = 1e250
 LEAST_RATIO = 1.01
 ROOM = 0.05
 DAY_MS = 86_400_000  # dates are counted in milliseconds since 1970
@@ -36,7 +39,8 @@ class Scale:
         """Return where a value lies, 0 to 1; what is beyond an end lies on it."""
         value = min(max(value, self.low), self.high)
         if self.is_log:
-            return log10(value / self.first) / log10(self.last / self.first)
+            first = log10(self.first)
+            return (log10(value) - first) / (log10(self.last) - first)
         return (value - self.first) / (self.last - self.first)
 
     def ticks(self) -> list[float]:
@@ -84,8 +88,10 @@ def scale_of(axis: Axis, values: Sequence[float]) -> Scale:
     is_log = axis.scale == "log"
     if axis.ends:
         return Scale(*axis.ends, is_log)
+    values = [max(-FAR, min(value, FAR)) for value in values]
     if is_log:
         return _log_scale(values)
+    values = [value if abs(value) > 1 / FAR else 0.0 for value in values]
     low, high = min(values, default=0.0), max(values, default=1.0)
     if axis.is_from_zero:
         low, high = min(low, 0.0), max(high, 0.0)
@@ -97,9 +103,10 @@ def scale_of(axis: Axis, values: Sequence[float]) -> Scale:
 
 def _log_scale(values: Sequence[float]) -> Scale:
     """Return a log scale that holds those of the values that are above 0."""
-    positive = [value for value in values if value > 0] or [1.0]
+    positive = [max(value, 1 / FAR) for value in values if value > 0] or [1.0]
     low, high = min(positive), max(positive)
-    room = max((high / low) ** ROOM, 1.02)
+    # Of each: their ratio may be more than a float holds.
+    room = max(high**ROOM / low**ROOM, 1.02)
     low, high = low / room, high * room
     # Values that are all alike would leave the axis without a length.
     if high / low < LEAST_RATIO:

@@ -72,6 +72,18 @@ def test_fewer_differences_are_nearer_and_numbers_closer_by_their_ratio():
     assert chosen == {"16"}
 
 
+@pytest.mark.parametrize(
+    "far", ["1e300", "1e-300", "-1e300", "0", "1" + 400 * "0", "1e400"]
+)
+def test_numbers_at_the_ends_of_a_float_are_far_and_no_error(far):
+    wanted = ran(iodepth="3e-308")
+    others = [ran(iodepth=far), ran(iodepth="8e-308")]
+
+    for order in permutations(others):
+        assert nearest(wanted, order).case == others[1]
+    assert nearest(ran(iodepth=far), others[1:]).case == others[1]
+
+
 def test_a_value_that_is_stated_is_nearer_than_none():
     others = [ran(engine=""), ran(engine="libaio")]
 

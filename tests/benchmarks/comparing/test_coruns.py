@@ -214,3 +214,13 @@ def test_numbers_beyond_all_rates_have_no_figures(slots):
 
     assert corun.figures.jain is None
     assert "No index of fairness" in corun.figures.reasons[0]
+
+
+def test_one_vm_alone_beyond_all_rates_begins_no_curve(
+    slots, submit, run_document, xen
+):
+    submit(run_document(3e-308, system=xen))
+    slots(30.0, 30.0)
+    (curve,) = slots(20.0, 20.0, 20.0).curves
+
+    assert [point.k for point in curve.consolidation.points] == [2, 3]

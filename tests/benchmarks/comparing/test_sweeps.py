@@ -13,6 +13,7 @@ from benchmarks.comparing.sweeps import Parting, parting, scale_of
         ([2, 3, 4], "linear"),
         ([1, 10, 100], "log10"),
         ([0, 10, 1000], "linear"),
+        ([3e-308, 1.0, 1e300], "log10"),
     ],
 )
 def test_the_data_choose_the_axis(amounts, scale):

@@ -1,6 +1,10 @@
 """Scales: every value has a place, and round ones are named."""
 
+from math import isfinite
+
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from dashboard.charts.chart import Axis, Bars, Box, Panel, Points, Rule
 from dashboard.charts.scales import Scale, scale_of, scales_of
@@ -58,6 +62,22 @@ def test_few_or_equal_values_make_a_scale_too(values):
         scale = scale_of(axis, values)
         assert scale.low < scale.high
         assert len(scale.ticks()) > 1
+
+
+EXTREME = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(EXTREME | st.sampled_from([3e-308, 5e-324, 1.7e308, -1.7e308, 0.0])))
+@example([3e-308, 1e300])
+@example([1e300, 1e-300])
+@example([-1.7e308, 1.7e308])
+def test_any_finite_values_make_a_scale(values):
+    for axis in (LOG, FROM_ZERO, Axis()):
+        scale = scale_of(axis, values)
+        assert isfinite(scale.low - scale.high)
+        assert scale.low < scale.high
+        assert len(scale.ticks()) > 1
+        assert all(0 <= scale.share(value) <= 1 for value in values)
 
 
 def test_days_stand_at_their_midnight():
