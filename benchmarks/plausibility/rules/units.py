@@ -345,16 +345,12 @@ def _told_apart(members: Sequence[tuple[CellFact, float]]) -> Iterator[Doubt]:
         cell = cells[0]
         factor, miss = factor_and_miss(cell, off)
         expected = math.log(cell.mean) - off
-        told = NEARLY if miss <= NEAR else ABOUT
-        said: str = Sentence(
-            told,
-            name=cell.name,
-            mean=cell.mean,
-            unit=cell.unit,
-            factor=factor,
-            exactly=factor_of(abs(off)),
-            where=where,
-        )
+        told: dict[str, str | float] = {
+            **{"name": cell.name, "mean": cell.mean, "unit": cell.unit},
+            **{"factor": factor, "exactly": factor_of(abs(off)), "where": where},
+        }
+        is_near = miss <= NEAR
+        said: str = Sentence(NEARLY, **told) if is_near else Sentence(ABOUT, **told)
         if reciprocal_miss(cell, expected) <= min(MISTAKEN, abs(off) / 4):
             besides = Sentence(
                 "It is near the reciprocal of {expected:g}, too: a rate may have been "
@@ -365,7 +361,7 @@ def _told_apart(members: Sequence[tuple[CellFact, float]]) -> Iterator[Doubt]:
         yield about_cells(
             said,
             cells,
-            None if miss <= NEAR else "implausible",
+            None if is_near else "implausible",
             value=cell.mean,
             expected=cell.mean / factor_of(off),
             ratio=factor_of(off),

@@ -162,7 +162,7 @@ def test_it_stays_the_sweeper_however_often_it_asks(db, other_session):
     assert left == 1
 
 
-def test_a_database_without_citus_is_not_distributed(db):
+def test_a_database_without_citus_is_not_distributed(transactional_db):
     with pytest.raises(CommandError, match="has no Citus"):
         printed("distribute", "--dry-run")
 
