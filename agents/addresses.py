@@ -1,8 +1,6 @@
 """Addresses of servers as people write them."""
 
-from urllib.parse import SplitResult, urlsplit
-
-_ENCODED = "%25"
+from urllib.parse import urlsplit
 
 
 def is_address(server: str) -> bool:
@@ -24,18 +22,3 @@ def without_password(server: str) -> str:
     """Return what a person wrote, to be shown."""
     before, at, after = server.rpartition("@")
     return before.partition("//")[0] + "//***@" + after if at else server
-
-
-def host_of(parts: SplitResult) -> str:
-    """Return the host as a socket takes it.
-
-    Of an IPv6 address on one link its zone is part (``fe80::1%eth0``), of which an
-    address writes the sign ``%25``.
-    """
-    host = parts.hostname or ""
-    return host if host.endswith(_ENCODED) else host.replace(_ENCODED, "%", 1)
-
-
-def bracketed(host: str, port: int) -> str:
-    """Return both as one text, an IPv6 address in brackets."""
-    return "%s:%d" % ("[%s]" % host if ":" in host else host, port)

@@ -362,7 +362,7 @@ def open_way(url: str, patience_s: float = 0.0) -> Way:
     """
     parts = urllib.parse.urlsplit(url)
     is_tls = parts.scheme == "https"
-    host, port = _host_of(parts), parts.port or (443 if is_tls else 80)
+    host, port = host_of(parts), parts.port or (443 if is_tls else 80)
     # The other side knows nothing of our links.
     name = host.partition("%")[0]
     deadline_s = time.monotonic() + (patience_s or ANSWER_S)
@@ -396,18 +396,23 @@ def open_way(url: str, patience_s: float = 0.0) -> Way:
     return Way(connection, line, proxy)
 
 
-def _host_of(parts: urllib.parse.SplitResult) -> str:
-    """As agents.addresses.host_of, which this file does without."""
+def host_of(parts: urllib.parse.SplitResult) -> str:
+    """Return the host of an address as a socket takes it.
+
+    Of an IPv6 address on one link its zone is part (``fe80::1%eth0``), of which an
+    address writes the sign ``%25``.
+    """
     host = parts.hostname or ""
     return host if host.endswith("%25") else host.replace("%25", "%", 1)
 
 
-def _bracketed(host: str, port: int) -> str:
+def bracketed(host: str, port: int) -> str:
+    """Return both as one text, an IPv6 address in brackets."""
     return "%s:%d" % ("[%s]" % host if ":" in host else host, port)
 
 
 def _ask_for_tunnel(line: _Line, proxy: Proxy, host: str, port: int) -> None:
-    place = _bracketed(host, port)
+    place = bracketed(host, port)
     head = ["CONNECT %s HTTP/1.1" % place, "Host: " + place]
     head += ["%s: %s" % header for header in proxy.headers.items()]
     line.sendall("\r\n".join([*head, "", ""]).encode("latin-1"))
@@ -444,10 +449,10 @@ def proxy_of(scheme: str, host: str) -> Optional[Proxy]:
         parts = urllib.parse.urlsplit(
             address if "://" in address else "http://" + address
         )
-        place = (_host_of(parts), parts.port or 80)
+        place = (host_of(parts), parts.port or 80)
     except ValueError:
         parts, place = urllib.parse.urlsplit("http:"), ("", 0)
-    name = "%s://%s" % (parts.scheme, _bracketed(*place))
+    name = "%s://%s" % (parts.scheme, bracketed(*place))
     if parts.scheme != "http" or not place[0]:
         raise OSError(
             "%s is no HTTP proxy: set %s_proxy, or no_proxy to do without"

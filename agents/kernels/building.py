@@ -14,7 +14,7 @@ import sys
 from typing import Dict, List, Optional
 from urllib.parse import urlsplit
 
-from agents.addresses import bracketed, host_of
+from agents.client import bracketed, host_of
 from agents.detection.facts import memory_fields
 from agents.errors import UsageError
 from agents.files import text_of, write_durably

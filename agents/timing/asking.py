@@ -10,7 +10,7 @@ import uuid
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 from urllib.parse import urlsplit
 
-from agents.addresses import host_of
+from agents.client import host_of, open_way
 from agents.timing.clocks import Clocks, own_clocks
 from agents.timing.protocol import PORT, ServerTime, read_reply, stamp_request
 
@@ -186,8 +186,6 @@ def _over_http(parts: Any, patience_s: float) -> Asking:
     Through the proxy that is set for it, as uploads go: the round trips show what that
     costs.
     """
-    from agents.client import open_way
-
     url = "%s/api/v1/time/?nonce=" % parts.geturl().rstrip("/")
     ways = [open_way(url, patience_s)]
 

@@ -4,7 +4,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from agents.addresses import bracketed, host_of, is_address, without_password
+from agents.addresses import is_address, without_password
+from agents.client import bracketed, host_of
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,6 @@ def application(
     environ: dict[str, Any], start_response: Callable[..., Any]
 ) -> Iterable[bytes]:
     """Keep as many MB as the address says; answer the process's id."""
-    kept.append(b"x" * (int(environ["PATH_INFO"].strip("/") or 0) * 1_000_000))
+    kept.append(b"x" * (int(environ["PATH_INFO"].strip("/")) * 1_000_000))
     start_response("200 OK", [("Content-Type", "text/plain")])
     return [str(os.getpid()).encode()]

@@ -240,7 +240,7 @@ class Beyond:
         self.heard.append(line.recv(65536))
         line.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 
-    async def handle_DATA(self, server: object, session: object, letter: Any) -> str:  # noqa: N802
+    async def handle_DATA(self, server: object, session: object, letter: Any) -> str:  # noqa: N802 - aiosmtpd's name
         self.heard.append(f"To {letter.rcpt_tos}".encode())
         return "250 OK"
 
@@ -349,14 +349,6 @@ def test_mail_webhooks_and_a_provider_are_reached(stack, restored, beyond):
     assert beyond.has(b"\x16\x03\x01")
 
 
-MAIL = "python manage.py sendtestemail ann@example.org"
-PROVIDER = """
-import os, requests
-try: requests.get(os.environ["OIDC_ISSUER"], timeout=5)
-except requests.exceptions.SSLError: pass
-"""
-
-
 class Answer(NamedTuple):
     status: int
     headers: Mapping[str, str]
@@ -394,6 +386,12 @@ def asked(
                 return Answer(answer.status, dict(answer.headers), answer.read())
 
 
+MAIL = "python manage.py sendtestemail ann@example.org"
+PROVIDER = """
+import os, requests
+try: requests.get(os.environ["OIDC_ISSUER"], timeout=5)
+except requests.exceptions.SSLError: pass
+"""
 RESTORE = (
     "pg_restore -U postgres --clean --if-exists --no-owner --role=virtlab_owner"
     " --exit-on-error --single-transaction --dbname=virtlab"
