@@ -275,3 +275,19 @@ def test_six_failed_tests_are_no_bad_luck(tmp_path):
 
     assert done.returncode != 0
     assert done.stdout.splitlines() == ["make test PYTHON=python3.11"]
+
+
+def test_what_was_compiled_once_is_kept_whatever_the_machine_says():
+    asks = "asks: ; @$(PYTHON) -c 'import sys; print(sys.dont_write_bytecode)'"
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+
+    answer = subprocess.run(
+        ["make", "--silent", f"--eval={asks}", "asks"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert answer.stdout == "False\n"
