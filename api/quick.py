@@ -7,7 +7,7 @@ full, so that there is one set of rules and one set of sentences.
 """
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, wraps
 from typing import Annotated, Any, Final
 
@@ -29,8 +29,10 @@ from api.kit.shapes import MAX_FACTS_BYTES
 from api.runs import MAX_SAMPLES, RUN, RunInput
 from api.samples import MAX_REPETITION, SampleInput
 from benchmarks.database import was_away
+from benchmarks.parsing.contract import LARGEST as MOST
 from benchmarks.uploads.direct import submit_directly
 from benchmarks.uploads.intake import Submission, Upload
+from benchmarks.uploads.results import LEAST, ReadSample, SampleCase, known_case
 
 MOST_BYTES: Final = 2_000_000
 """What is counted in larger bodies is not counted here."""
@@ -101,7 +103,10 @@ def read_quickly(raw: bytes) -> Upload | None:
         return None
     if not (_is_plain(raw, run.key) and _is_right(run, document)):
         return None
-    upload = Upload.of(document)
+    kinds = _kinds_of(run)
+    if kinds is None:
+        return None
+    upload = Upload.of(document, _read(run, kinds))
     # Each member has a colon, and so has each one that stands there twice: the kept
     # text, which has it once, then has fewer.
     return upload if raw.count(b":") == upload.text.count(":") else None
@@ -114,8 +119,10 @@ def _is_plain(raw: bytes, key: str) -> bool:
     is_usual = raw.isascii() and not (b"\\" in raw or b"\x7f" in raw)
     if not is_usual and ODD_TEXT.search(raw):
         return False
-    may_be_tiny = b"e-" in raw or b"E-" in raw or b"0.00000000" in raw
     # A UUID may look like the exponent of a tiny number.
+    may_be_tiny = b"0.00000000" in raw or any(
+        raw.count(mark.encode()) > key.count(mark) for mark in ("e-", "E-")
+    )
     return not (may_be_tiny and TINY.search(raw.replace(key.encode(), b"")))
 
 
@@ -125,12 +132,6 @@ def _is_right(run: QuickRun, document: dict[str, Any]) -> bool:
     context = {name: document[name] for name in document if name not in VARYING}
     if not _is_right_context(orjson.dumps(context)):
         return False
-    for sample in run.samples:
-        if not (
-            -LARGEST < sample.value < LARGEST
-            and _is_right_kind(sample.metric, sample.unit, bytes(sample.parameters))
-        ):
-            return False
     if run.started_at is not None:
         try:
             MOMENT.to_internal_value(run.started_at)
@@ -169,18 +170,44 @@ def _is_right_context(text: bytes) -> bool:
     return _passes(RunInput(), {**context, **rest}) and not _has_huge_number(context)
 
 
+def _kinds_of(run: QuickRun) -> list[SampleCase | None] | None:
+    """Return what each sample is of, where that is known; None: one is not right."""
+    kinds = []
+    for sample in run.samples:
+        is_right, case = _kind(
+            run.tool, sample.metric, sample.unit, bytes(sample.parameters)
+        )
+        if not (is_right and -LARGEST < sample.value < LARGEST):
+            return None
+        kinds.append(case)
+    return kinds
+
+
+def _read(run: QuickRun, kinds: Sequence[SampleCase | None]) -> list[ReadSample] | None:
+    """Return samples that can be stored as they were sent; None: one cannot."""
+    read = []
+    for sample, case in zip(run.samples, kinds, strict=True):
+        if case is None or not LEAST <= sample.value <= MOST:
+            return None
+        read.append(ReadSample(case, sample.repetition, sample.value))
+    return read
+
+
 @lru_cache(KINDS_REMEMBERED)
-def _is_right_kind(metric: str, unit: str, parameters: bytes) -> bool:
-    """Return whether a sample's texts are as they should be.
+def _kind(
+    tool: str, metric: str, unit: str, parameters: bytes
+) -> tuple[bool, SampleCase | None]:
+    """Return whether a sample's texts are as they should be, and its case if known.
 
     Parameters are as they were sent: as keys 1, 1.0 and true would be one.
     """
     try:
         stated = PARAMETERS.decode(parameters)
     except msgspec.MsgspecError:
-        return False
+        return False, None
     sample = {"metric": metric, "unit": unit, "parameters": stated, "value": 1.0}
-    return _passes(SampleInput(), sample) and not _has_huge_number(stated)
+    is_right = _passes(SampleInput(), sample) and not _has_huge_number(stated)
+    return is_right, known_case(tool, metric, unit, parameters) if is_right else None
 
 
 def _passes(shape: RunInput | SampleInput, document: dict[str, Any]) -> bool:

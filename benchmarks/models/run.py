@@ -31,21 +31,35 @@ class Run(models.Model):
         REJECTED = "rejected"
         QUARANTINED = "quarantined"
 
-    lab = models.ForeignKey(Lab, models.CASCADE, related_name="runs")
-    study = models.ForeignKey(Study, models.CASCADE, related_name="runs")
+    # Every index is written with every run: there is none whose columns another begins
+    # with, and those of what most runs do not have leave these out.
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="runs", db_index=False)
+    study = models.ForeignKey(
+        Study, models.CASCADE, related_name="runs", db_index=False
+    )
     system = models.ForeignKey(System, models.PROTECT, related_name="runs")
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="runs")
     key = models.UUIDField()
     digest = models.CharField(max_length=64)
     part = models.PositiveSmallIntegerField(default=1)
     source = models.ForeignKey(
-        "self", models.CASCADE, null=True, blank=True, related_name="others"
+        "self",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="others",
+        db_index=False,
     )
     # What an earlier upload had said already: no cell counts it a second time.
     duplicate_of = models.ForeignKey(
-        "self", models.SET_NULL, null=True, blank=True, related_name="duplicates"
+        "self",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="duplicates",
+        db_index=False,
     )
-    tool = models.CharField(max_length=101, blank=True, db_index=True)
+    tool = models.CharField(max_length=101, blank=True)
     tool_version = models.CharField(max_length=100, blank=True)
     parser_version = models.PositiveSmallIntegerField(null=True, blank=True)
     declared_version = models.PositiveSmallIntegerField(null=True, blank=True)
@@ -55,14 +69,29 @@ class Run(models.Model):
     slot = models.CharField(max_length=20, blank=True)
     load = models.CharField(max_length=200, blank=True)
     corun = models.ForeignKey(
-        CoRun, models.SET_NULL, null=True, blank=True, related_name="runs"
+        CoRun,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="runs",
+        db_index=False,
     )
     session = models.ForeignKey(
-        Session, models.SET_NULL, null=True, blank=True, related_name="runs"
+        Session,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="runs",
+        db_index=False,
     )
     """What the uploader named."""
     sitting = models.ForeignKey(
-        Session, models.SET_NULL, null=True, blank=True, related_name="sitting_runs"
+        Session,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="sitting_runs",
+        db_index=False,
     )
     """The session it counts in; null until a check, and where no time is stated."""
     clock = models.CharField(max_length=20, blank=True)
@@ -72,9 +101,7 @@ class Run(models.Model):
     table = models.CharField(max_length=300, blank=True)
     note = models.TextField(blank=True)
     facts = models.JSONField(default=dict, blank=True)
-    status = models.CharField(
-        max_length=20, choices=Status, default=Status.RECEIVED, db_index=True
-    )
+    status = models.CharField(max_length=20, choices=Status, default=Status.RECEIVED)
     reason = SentenceField(blank=True)
     warnings = models.JSONField(default=list, blank=True)
     first_line = models.PositiveIntegerField(null=True, blank=True)
@@ -92,7 +119,23 @@ class Run(models.Model):
             )
         ]
         indexes = [
-            models.Index(fields=["study", "system", "scenario"], name="run_by_cell_key")
+            models.Index(
+                fields=["study", "system", "scenario"], name="run_by_cell_key"
+            ),
+            models.Index(fields=["tool"], name="run_by_tool"),
+            models.Index(
+                fields=["status"],
+                name="run_by_odd_status",
+                condition=~models.Q(status="parsed"),
+            ),
+            *(
+                models.Index(
+                    fields=[name],
+                    name=f"run_by_{name}",
+                    condition=models.Q((f"{name}__isnull", False)),
+                )
+                for name in ("source", "duplicate_of", "corun", "session", "sitting")
+            ),
         ]
 
     def __str__(self) -> str:
@@ -116,7 +159,11 @@ class RunOutput(models.Model):
         Lab, models.CASCADE, related_name="+", db_index=False, db_constraint=False
     )
     run = models.ForeignKey(
-        Run, models.CASCADE, related_name="outputs", db_constraint=False
+        Run,
+        models.CASCADE,
+        related_name="outputs",
+        db_index=False,
+        db_constraint=False,
     )
     text = models.TextField()
 
@@ -138,7 +185,11 @@ class Sample(models.Model):
         Lab, models.CASCADE, related_name="+", db_index=False, db_constraint=False
     )
     run = models.ForeignKey(
-        Run, models.CASCADE, related_name="samples", db_constraint=False
+        Run,
+        models.CASCADE,
+        related_name="samples",
+        db_index=False,
+        db_constraint=False,
     )
     sequence = models.PositiveIntegerField()
     case = models.ForeignKey(
@@ -190,7 +241,11 @@ class RunMean(models.Model):
         Lab, models.CASCADE, related_name="+", db_index=False, db_constraint=False
     )
     run = models.ForeignKey(
-        Run, models.CASCADE, related_name="means", db_constraint=False
+        Run,
+        models.CASCADE,
+        related_name="means",
+        db_index=False,
+        db_constraint=False,
     )
     case = models.ForeignKey(
         Case, models.PROTECT, related_name="+", db_index=False, db_constraint=False

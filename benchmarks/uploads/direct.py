@@ -39,7 +39,7 @@ from benchmarks.monitoring.counters import ACCEPTED, REPEATED
 from benchmarks.own_tools.lookup import DeclaredTool, declared_tools, named
 from benchmarks.platforms import shows_emulation, shows_hypervisor_beneath
 from benchmarks.uploads.intake import Submission, Upload, stated_fields
-from benchmarks.uploads.results import ReadSample, made_of, read_samples
+from benchmarks.uploads.results import ReadSample, made_of
 from benchmarks.uploads.storing import NewRun, array, rows_of, store_uploads
 
 CASES_REMEMBERED: Final = 50_000
@@ -144,7 +144,7 @@ def submit_directly(shown_token: str, upload: Upload) -> Submission | None:
         return None
     try:
         tool = tools.get(document["tool"])
-        read = read_samples(tool, document["samples"])
+        read = upload.samples_of(tool)
         fingerprint = _system_fingerprint(orjson.dumps(system))
     except BenchmarksError:
         return None

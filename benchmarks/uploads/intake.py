@@ -48,20 +48,31 @@ Named = TypeVar("Named", Session, CoRun)
 
 @dataclass(frozen=True)
 class Upload:
-    """One document, its key, and the text that is kept of it."""
+    """One document, its key, and the text that is kept of it.
+
+    ``read`` are its samples where they were read already, as of a tool of ours.
+    """
 
     document: dict[str, Any]
     key: UUID
     text: str
     digest: str
+    read: Sequence[ReadSample] | None = None
 
     @classmethod
-    def of(cls, document: dict[str, Any]) -> "Upload":
+    def of(
+        cls, document: dict[str, Any], read: Sequence[ReadSample] | None = None
+    ) -> "Upload":
         # Sorted, so that the same content is the same digest.
         text = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
-        return cls(
-            document, UUID(document["key"]), text.decode(), sha256(text).hexdigest()
-        )
+        digest = sha256(text).hexdigest()
+        return cls(document, UUID(document["key"]), text.decode(), digest, read)
+
+    def samples_of(self, tool: Tool) -> Sequence[ReadSample]:
+        """Return its samples; errors name the sample they are about."""
+        if self.read is not None and not is_own(tool.slug):
+            return self.read
+        return read_samples(tool, self.document["samples"])
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,7 @@ class Resolver:
     systems: dict[int, System]
     own_tools: tuple[DeclaredTool, ...]
     described: dict[bytes, System] = field(default_factory=dict)
+    tools: dict[str, Tool] = field(default_factory=dict)
 
     @classmethod
     def of(cls, lab: Lab, documents: Sequence[dict[str, Any]]) -> "Resolver":
@@ -135,7 +147,7 @@ class Resolver:
         if "output" in document:
             writes_comma(document.get("locale"))
         elif tool:
-            read = read_samples(tool, document["samples"])
+            read = upload.samples_of(tool)
             if not is_own(tool.slug):
                 made = made_of(tool, read)
                 samples, derived = (*read, *made), len(made)
@@ -164,10 +176,12 @@ class Resolver:
 
     def _tool(self, name: str) -> Tool:
         """Return the tool that this lab calls so, if it takes uploads."""
-        tool, own = tool_named(self.own_tools, name)
-        if own and own.is_retired:
-            raise RetiredToolError(name)
-        return tool
+        if name not in self.tools:
+            tool, own = tool_named(self.own_tools, name)
+            if own and own.is_retired:
+                raise RetiredToolError(name)
+            self.tools[name] = tool
+        return self.tools[name]
 
 
 def stated_fields(document: Mapping[str, Any], tool: Tool | None) -> dict[str, Any]:

@@ -55,6 +55,9 @@ FILE_DATE: Final = "file date"
 ZONE: Final = "time zone"
 """The fact that says in which time zone the printed times of a machine's clock are."""
 
+LEAST: Final = float_info.min
+"""From here a value in its metric's own unit is what it is; all else is looked at."""
+
 # Agents measure the same cases over and over.
 KINDS_REMEMBERED: Final = 8192
 
@@ -148,11 +151,22 @@ def _known(tool: Tool, sample: Mapping[str, Any]) -> ReadSample | None:
     except (TypeError, BenchmarksError):
         return None
     value = sample["value"]
-    # A value in the metric's own unit is what it is; all else is converted, or refused.
-    is_plain = type(value) in (float, int) and float_info.min <= value <= LARGEST
-    if case is None or not is_plain:
+    if case is None or type(value) not in (float, int) or not LEAST <= value <= LARGEST:
         return None
     return ReadSample(case, sample.get("repetition", 1), float(value))
+
+
+def known_case(
+    tool: str, metric: str, unit: str, parameters: bytes
+) -> SampleCase | None:
+    """Return what samples of a tool of ours are of; None: they are to be looked at.
+
+    Their values from `LEAST` to `LARGEST` are stored as they were sent.
+    """
+    try:
+        return _remembered(tools.get(tool).slug, metric, unit, parameters)
+    except BenchmarksError:
+        return None
 
 
 @lru_cache(KINDS_REMEMBERED)
