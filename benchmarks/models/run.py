@@ -33,7 +33,10 @@ class Run(models.Model):
 
     # Every index is written with every run: there is none whose columns another begins
     # with, and those of what most runs do not have leave these out.
-    lab = models.ForeignKey(Lab, models.CASCADE, related_name="runs", db_index=False)
+    # Its study's lab: PostgreSQL looks for the study of each run, and not for both.
+    lab = models.ForeignKey(
+        Lab, models.CASCADE, related_name="runs", db_index=False, db_constraint=False
+    )
     study = models.ForeignKey(
         Study, models.CASCADE, related_name="runs", db_index=False
     )
@@ -368,10 +371,15 @@ class OutboxItem(models.Model):
     its results: no work can be lost between the two, whatever Redis forgets.
     """
 
+    # Both are written by the statement that writes the run.
     run = models.OneToOneField(
-        Run, models.CASCADE, primary_key=True, related_name="outbox_item"
+        Run,
+        models.CASCADE,
+        primary_key=True,
+        related_name="outbox_item",
+        db_constraint=False,
     )
-    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", db_constraint=False)
     is_read = models.BooleanField(default=False, db_default=False)
     """Its samples were stored with it: nobody need read its text."""
     is_bulk = models.BooleanField(default=False, db_default=False)
