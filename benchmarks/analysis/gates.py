@@ -130,7 +130,9 @@ GATES_OF_DOUBTS: Final[Mapping[str, Gate]] = {
 
 SENTENCES: Final[Mapping[Gate, str]] = {
     Gate.NO_RUNS: template("One side has no runs."),
-    Gate.SINGLE_RUN: template("Single run: how much the next would differ is unknown."),
+    Gate.SINGLE_RUN: template(
+        "A single run: no uncertainty estimate. A verdict needs 5 runs a side."
+    ),
     Gate.TWO_RUNS: template("Two runs give a rough interval and no verdict."),
     Gate.FEW_RUNS: template(
         "With {n} runs it is only indicative: a verdict needs 5 a side."

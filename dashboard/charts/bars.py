@@ -17,6 +17,7 @@ from dashboard.charts.chart import (
     Reading,
     Stroke,
     row_axis,
+    row_px,
     series_colour,
     symbol_at,
 )
@@ -109,7 +110,8 @@ def bar_chart(
         y=row_axis(rows),
         series=(*series, *strokes, *lines),
     )
-    height = FRAME_PX + round(len(rows) * BAR_PX * lanes) + BAR_PX
+    row = row_px(panel.y, BAR_PX * lanes)
+    height = FRAME_PX + round(len(rows) * row) + BAR_PX
     return Chart(panels=(panel,), height=height, bars=mode, legend="above")
 
 

@@ -10,6 +10,7 @@ the reader's light or dark theme.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Final, Literal
 
 # Their order matters: `sketch` has four forms, and chooses one by a place here.
@@ -35,11 +36,18 @@ STROKE: Final = "line-ns"
 FRAME_PX: Final = 96
 """What the names and the title of the axes take of a chart's height."""
 FLAT_PX: Final = 360
+ROW_LETTERS: Final = 42
+"""As many letters of a row's name stand in a line: a phone has no room for more."""
+NAME_PX: Final = 15
+"""What a line of a row's name takes of the row's height."""
 LANES: Final = 0.7
 """The share of a row that its bars take."""
 
 # What no XML document may hold, however it is written.
 FORBIDDEN: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+# A space before a dot between parts of a name, or before a unit: no line begins there.
+HELD: Final = re.compile(r" (?=\u00b7)|(?<=\d) (?=(?:[kKMGT]?i?B|[mun]?s|%)(?!\w))")
 
 Numbers = Sequence[float | None]
 
@@ -317,13 +325,40 @@ def symbol_at(at: int) -> str:
 
 
 def row_axis(rows: Sequence[str]) -> Axis:
-    """Return an axis with a line for each row, the first one on top."""
+    """Return an axis with a line for each row, the first one on top.
+
+    A long name is folded into lines, never cut.
+    """
     return Axis(
         scale="category",
         ends=(len(rows) - 0.5, -0.5),
-        ticks=tuple(enumerate(rows)),
+        ticks=tuple(enumerate(map(folded, rows))),
         has_grid=False,
     )
+
+
+def full_name(series: Points | Bars) -> str:
+    """Return what a series is called where its group is not said."""
+    group = series.group if isinstance(series, Points) else ""
+    return series.name if group in ("", series.name) else f"{group}, {series.name}"
+
+
+def folded(name: str) -> str:
+    """Return a name in lines that leave most of the width to what is drawn."""
+    # No line begins with a dot or with a unit.
+    held = HELD.sub("\N{NO-BREAK SPACE}", name)
+    parts = (wrap(part, ROW_LETTERS) for part in held.split("\n"))
+    return "\n".join(line for lines in parts for line in lines)
+
+
+def lines_of(axis: Axis) -> int:
+    """Return how many lines the longest name of an axis has."""
+    return max((name.count("\n") + 1 for _value, name in axis.ticks), default=1)
+
+
+def row_px(axis: Axis, least: float) -> float:
+    """Return how high a row is: the longest name has room beside it."""
+    return max(least, NAME_PX * lines_of(axis))
 
 
 def legible(text: str) -> str:

@@ -1,5 +1,6 @@
 """Ratios as dots on a log axis, a line for each case. PURE."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log10
@@ -16,15 +17,22 @@ from dashboard.charts.chart import (
     Rule,
     marked,
     row_axis,
+    row_px,
     series_colour,
     symbol_at,
 )
 from dashboard.kit.figures import number
 
-TICKS: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
-# Where all ratios are near 1 and the axis would have a tick or two.
-FINE_TICKS: Final = (0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8)
-FEWEST_TICKS: Final = 3
+# From few ticks to many: those are taken that leave no end of the axis unnamed.
+TICKS: Final = (
+    (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50),
+    (0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10),
+    (0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8),
+    (0.85, 0.9, 0.95, 1, 1.05, 1.1),
+)
+FEWEST_TICKS: Final = 4
+WIDEST_GAP: Final = 0.25
+"""The share of the axis before its first tick, and after its last one."""
 # A ratio farther from 1 is most likely a slip of a unit; it is shown as an arrow on
 # the edge, or all others would be squeezed into one line.
 FARTHEST: Final = 64.0
@@ -57,6 +65,30 @@ class Series:
 
     name: str
     group: str
+
+
+def short_labels(parts: Sequence[Sequence[str]]) -> list[str]:
+    """Return each row's name with as few of its parts as tell it from all others.
+
+    >>> short_labels([["read", "4 KiB"], ["read", "64 KiB"], ["write", "4 KiB"]])
+    ['read, 4 KiB', 'read, 64 KiB', 'write']
+    """
+    depth = [1] * len(parts)
+    while True:
+        names = [
+            ", ".join(filter(None, dict.fromkeys(row[:count])))
+            for row, count in zip(parts, depth, strict=True)
+        ]
+        counts = Counter(names)
+        unlike = [
+            at
+            for at, name in enumerate(names)
+            if (counts[name] > 1 or not name) and depth[at] < len(parts[at])
+        ]
+        if not unlike:
+            return names
+        for at in unlike:
+            depth[at] += 1
 
 
 def dot_plot(
@@ -108,7 +140,8 @@ def dot_plot(
             ),
         ),
     )
-    height = FRAME_PX + count * round(ROW_PX + LANE_PX * len(used))
+    row = row_px(panel.y, round(ROW_PX + LANE_PX * len(used)))
+    height = FRAME_PX + count * row
     return Chart(panels=(panel,), height=height)
 
 
@@ -161,11 +194,20 @@ def _ratio_axis(ratios: Sequence[float], title: str) -> Axis:
     low = log10(max(min(*ratios, 0.9), 1 / FARTHEST))
     high = log10(min(max(*ratios, 1.1), FARTHEST))
     room = (high - low) * PADDING
-    seen = sum(low <= log10(tick) <= high for tick in TICKS)
-    ticks = TICKS if seen >= FEWEST_TICKS else FINE_TICKS
+    named = (ticks for ticks in TICKS if _is_named(ticks, low, high))
+    ticks = next(named, TICKS[-1])
     return Axis(
         title=title,
         scale="log",
         ends=(10 ** (low - room), 10 ** (high + room)),
         ticks=tuple((tick, number(tick)) for tick in ticks),
     )
+
+
+def _is_named(ticks: Sequence[float], low: float, high: float) -> bool:
+    """Tell whether an axis of logarithms has ticks enough, and some near its ends."""
+    places = [place for tick in ticks if low <= (place := log10(tick)) <= high]
+    if len(places) < FEWEST_TICKS:
+        return False
+    gap = WIDEST_GAP * (high - low)
+    return places[0] - low <= gap and high - places[-1] <= gap

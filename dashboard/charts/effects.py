@@ -24,6 +24,7 @@ from dashboard.charts.chart import (
     Rule,
     Stroke,
     row_axis,
+    row_px,
     series_colour,
     symbol_at,
 )
@@ -184,7 +185,8 @@ def ranking(rows: Sequence[Ranked], scale: EffectScale, ends: tuple[str, str]) -
         bands=tuple(bands),
         rules=(Rule(at=1, axis="x", stroke=Stroke(width=1.5), is_above=True),),
     )
-    return Chart(panels=(panel,), height=FRAME_PX + ROW_PX * len(rows), bars="stack")
+    height = FRAME_PX + row_px(panel.y, ROW_PX) * len(rows)
+    return Chart(panels=(panel,), height=height, bars="stack")
 
 
 def line_plot(

@@ -8,7 +8,6 @@ from typing import Final, Literal
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.pooling import FEWEST_RANKED
-from benchmarks.errors import shorten
 from benchmarks.evidence.records import Record
 from dashboard.charts.chart import (
     FAINT,
@@ -19,6 +18,7 @@ from dashboard.charts.chart import (
     Points,
     Rule,
     row_axis,
+    row_px,
 )
 from dashboard.kit import figures
 from dashboard.wording import NONE, evidence
@@ -26,8 +26,6 @@ from dashboard.wording import NONE, evidence
 MOST_MACHINES: Final = 40
 """Of more only those that weigh most are drawn: the API and the files have all."""
 ROW_PX: Final = 28
-MOST_LETTERS: Final = 32
-"""Of a lab's name stand beside the drawing: the table has the whole."""
 SMALLEST_PX: Final = 6
 LARGEST_PX: Final = 16
 Kind = Literal["unit", "single", "pooled", "predicted"]
@@ -67,8 +65,6 @@ class ForestMark:
     kind: Kind
     ratio_text: str
     interval_text: str
-    label: str = ""
-    """Its name where there is little room for it; empty: the whole."""
     is_weighed: bool = False
     is_faint: bool = False
     """Of a pool of so few machines that it is indicative."""
@@ -102,7 +98,6 @@ def _unit_mark(unit: Record) -> ForestMark:
     lab, year = unit["lab"], unit["year"]
     return ForestMark(
         name=", ".join(filter(None, (lab, year))),
-        label=", ".join(filter(None, (shorten(lab, MOST_LETTERS), year))),
         ratio=unit["ratio"],
         low=low,
         high=high,
@@ -160,7 +155,7 @@ def forest_chart(marks: Sequence[ForestMark], *, axis_title: str) -> Chart:
             ends=(low, high),
             ticks=tuple((at, figures.number(at)) for at in ticks if low <= at <= high),
         ),
-        y=row_axis([mark.label or mark.name for mark in marks]),
+        y=row_axis([mark.name for mark in marks]),
         beside=tuple(mark.numbers for mark in marks),
         series=tuple(_points(row, mark, heaviest) for row, mark in enumerate(marks)),
         rules=(
@@ -173,7 +168,7 @@ def forest_chart(marks: Sequence[ForestMark], *, axis_title: str) -> Chart:
             ),
         ),
     )
-    height = FRAME_PX + ROW_PX * len(marks)
+    height = FRAME_PX + row_px(panel.y, ROW_PX) * len(marks)
     return Chart(
         panels=(panel,),
         height=height,

@@ -4,15 +4,16 @@ A chart in; how high it is, a picture of it, its series and what can be done wit
 out. Plotly comes only when a chart is looked at, and nothing moves then.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from dashboard.charts.chart import Bars, Chart
+from dashboard.charts.chart import Bars, Chart, Points, full_name, lines_of
 from dashboard.charts.sketch import sketch
 
 PX_A_REM: Final = 16
 LABEL_PX: Final = 16
-"""The room of a row's name above its dots, on a phone (`LABEL` of `chart.js`)."""
+"""A line of a row's name above its dots, on a phone (`LABEL` of `chart.js`)."""
 FEW: Final = 3
 """Fewer series are not worth a button for all of them."""
 
@@ -65,11 +66,15 @@ class Outline:
 def outline(chart: Chart) -> Outline:
     """Return what a chart will take of the page."""
     # As `narrowed` in chart.js does it: nothing may move when Plotly comes.
-    labels = len(chart.panels[0].y.ticks) * LABEL_PX * chart.has_names_above
+    rows = chart.panels[0].y
+    labels = len(rows.ticks) * lines_of(rows) * LABEL_PX * chart.has_names_above
+    counts = Counter(_group(series) for _at, series in chart.listed)
     groups: dict[str, list[Entry]] = {}
     for at, series in chart.listed:
-        group = "" if isinstance(series, Bars) else series.group
-        groups.setdefault(group, []).append(Entry(at, series.name))
+        # A group of one is no group.
+        group = _group(series) if counts[_group(series)] > 1 else ""
+        name = series.name if group else full_name(series)
+        groups.setdefault(group, []).append(Entry(at, name))
     return Outline(
         height=chart.height,
         narrow_height=chart.height + labels,
@@ -77,6 +82,10 @@ def outline(chart: Chart) -> Outline:
         is_zoomable=is_zoomable(chart),
         picture=sketch(chart, chart.title),
     )
+
+
+def _group(series: Points | Bars) -> str:
+    return "" if isinstance(series, Bars) else series.group
 
 
 def is_zoomable(chart: Chart) -> bool:

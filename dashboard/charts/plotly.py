@@ -29,6 +29,14 @@ BESIDE_PX: Final = 10
 DASHES: Final = {"dash": "4px,3px", "dot": "1px,3px"}
 LINE: Final = Stroke(width=1.5, dash="dash", colour="ink")
 WHOLE: Final = ",~r"
+DAY_MS: Final = 86_400_000
+# Days as on all pages, and minutes only where the axis is so short.
+DAYS: Final = [
+    {"dtickrange": [None, DAY_MS - 1], "value": "%H:%M\n%Y-%m-%d"},
+    {"dtickrange": [DAY_MS, "M1"], "value": "%Y-%m-%d"},
+    {"dtickrange": ["M1", "M12"], "value": "%Y-%m"},
+    {"dtickrange": ["M12", None], "value": "%Y"},
+]
 BAR_GAP: Final = 0.3
 BOX_WIDTH: Final = 0.62
 
@@ -119,6 +127,7 @@ def _axis(axis: Axis, chart: Chart, *, is_upright: bool) -> dict[str, Any]:
         "dtick": step,
         "nticks": axis.most_ticks,
         "tickformat": WHOLE if axis.has_full_ticks else None,
+        "tickformatstops": DAYS if axis.scale == "date" else None,
         "ticksuffix": axis.suffix or None,
         "rangemode": "tozero" if axis.is_from_zero else None,
         "showgrid": _grid(axis, chart, is_upright=is_upright),

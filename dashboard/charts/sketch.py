@@ -18,6 +18,7 @@ from typing import Final
 from dashboard.charts.chart import (
     FRAME_PX,
     OPEN,
+    ROW_LETTERS,
     STROKE,
     SYMBOLS,
     Band,
@@ -28,6 +29,7 @@ from dashboard.charts.chart import (
     Panel,
     Points,
     Rule,
+    full_name,
     legible,
 )
 from dashboard.charts.scales import Scale, scales_of, ticks_of
@@ -38,8 +40,8 @@ LETTER_PX: Final = 6.6
 NARROW_PX, WIDE_PX = 250, 640
 LINE_PX: Final = 14
 ARROWS: Final = {"triangle-left-open": "◁", "triangle-right-open": "▷"}
-ROW_LETTERS: Final = 26
-"""As many letters of a row's name stand in a line beside it."""
+PANEL_LETTERS: Final = 26
+"""As many letters of a row's name stand in a line beside several panels."""
 BOX_SHARE: Final = 0.31
 PUPIL: Final = 0.32
 PX_A_REM: Final = 16
@@ -66,6 +68,11 @@ def sketch(chart: Chart, alt: str) -> str:
     kinds = ["sketch"]
     if chart.panels[0].y.scale == "category":
         kinds.append("sketch-rows")
+        lines = (
+            line for _at, name in chart.panels[0].y.ticks for line in name.split("\n")
+        )
+        if len(chart.panels) == 1 and max(map(len, lines), default=0) > PANEL_LETTERS:
+            kinds.append("sketch-long")
     below = (name for panel in chart.panels for _value, name in panel.x.ticks)
     if any("\n" in name for name in below):
         kinds.append("sketch-deep")
@@ -93,12 +100,8 @@ def _key(chart: Chart) -> str:
             swatch = line.format(f" {paint}{dashed}") if series.line else ""
             if series.symbol:
                 swatch += "".join(_mark("M6 6h0", series.key, paint, 8, 1))
-        group = (
-            f"{series.group}, " if isinstance(series, Points) and series.group else ""
-        )
-        text = series.name if group == f"{series.name}, " else group + series.name
         svg = f'<svg viewBox="0 0 12 12" aria-hidden="true">{swatch}</svg>'
-        entries.append(f"<li>{svg}{_text_of(text)}</li>")
+        entries.append(f"<li>{svg}{_text_of(full_name(series))}</li>")
     return f'<ul class="sketch-key">{"".join(entries)}</ul>' if entries else ""
 
 
@@ -142,7 +145,9 @@ def _panel(panel: Panel, chart: Chart, *, has_x: bool, has_y: bool) -> Iterator[
     if has_x:
         yield from _below(field, x_ticks, min(chart.across, len(chart.panels)))
     if has_y:
-        yield from _beside(field, y_ticks)
+        is_alone = len(chart.panels) == 1
+        letters = ROW_LETTERS if is_alone else PANEL_LETTERS
+        yield from _beside(field, y_ticks, letters)
     if panel.title:
         yield _words(0, 0, panel.title, dy="-0.5em")
     for note in panel.notes:
@@ -202,7 +207,9 @@ def _fitting(
     return fitting
 
 
-def _beside(field: Field, ticks: Sequence[tuple[float, str]]) -> Iterator[str]:
+def _beside(
+    field: Field, ticks: Sequence[tuple[float, str]], letters: int
+) -> Iterator[str]:
     """Write the names at the left: rows stand above their marks on a phone."""
     axis, scale = field.panel.y, field.y
     is_rows = axis.scale == "category"
@@ -215,10 +222,10 @@ def _beside(field: Field, ticks: Sequence[tuple[float, str]]) -> Iterator[str]:
         if not is_rows:
             yield _words(0, y, name, dx=-6, dy="0.35em", anchor="end")
             continue
-        lines = [line for part in name.split("\n") for line in wrap(part, ROW_LETTERS)]
+        lines = [line for part in name.split("\n") for line in wrap(part, letters)]
         room = max(1, int(row * field.height_px / LINE_PX))
         if len(lines) > room:
-            lines = [*lines[: room - 1], f"{lines[room - 1][: ROW_LETTERS - 1]}…"]
+            lines = [*lines[: room - 1], f"{lines[room - 1][: letters - 1]}…"]
         dy = f"{0.35 - 0.6 * (len(lines) - 1):.2f}em"
         shown, above = "\n".join(lines), name.replace("\n", ", ")
         # Both are in the picture: the style sheet shows the one that fits its width.

@@ -9,6 +9,7 @@ One rule says how many digits a measured number has, on pages and in files for p
 where there is an interval, as many as show two digits of half of it (``within``);
 where there is none, four significant digits at most. Zeros at the end are kept where
 they say how sure a number is, or beside a number that has more: 13.80 beside 13.82.
+A time is told in the unit in which it is read, 548 µs and not 0.000548 s (``legible``).
 Who writes a paper may want another number of them (``with_digits``).
 """
 
@@ -45,6 +46,13 @@ RATIO_DECIMALS: Final = 3
 FAR: Final = 10.0
 
 Interval = tuple[float, float]
+
+TIMES: Final = ("s", "ms", "us", "ns")
+"""Each a thousandth of the one before."""
+MOST_TIMES: Final = 1e5
+"""A number of more digits is none that is read."""
+UNIT_NAMES: Final = {"us": "µs", "us/KB": "µs/KB", "us/KiB": "µs/KiB"}
+"""What files for programs write with letters of ASCII."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +187,35 @@ def brief(
     return exact(round(value, most))
 
 
+def legible(unit: str, values: Iterable[float | None]) -> tuple[float, str]:
+    """Return by what numbers of a unit are multiplied to be read, and in what unit.
+
+    Times that stand together share it: the least of them is not below 1, if the
+    greatest has no more digits than are read.
+
+    >>> legible("s", [0.000548])
+    (1000000.0, 'µs')
+    >>> legible("s", [0.0144, 0.703]), legible("MB/s", [0.5])
+    ((1000.0, 'ms'), (1.0, 'MB/s'))
+    """
+    if _is_for_files.get():
+        return 1.0, unit
+    factor = 1.0
+    if unit in TIMES:
+        known = [abs(value) for value in values if value and isfinite(value)]
+        least, greatest = min(known, default=1.0), max(known, default=1.0)
+        for finer in TIMES[TIMES.index(unit) + 1 :]:
+            if least * factor >= 1 or greatest * factor * 1000 >= MOST_TIMES:
+                break
+            unit, factor = finer, factor * 1000
+    return factor, UNIT_NAMES.get(unit, unit)
+
+
+def times(value: float, factor: float) -> float:
+    """Return a number in a finer unit, without the digits that binary adds."""
+    return value if factor == 1 else float(f"{value * factor:.15g}")
+
+
 def decimals_beside(values: Iterable[float | None]) -> int:
     """Return the decimals with which numbers of no known interval stand in a row."""
     known = [value for value in values if value and isfinite(value)]
@@ -220,6 +257,12 @@ def ends(interval: Interval) -> tuple[str, str]:
     """Write both ends of the interval of a ratio."""
     low, high = (ratio(end, interval) for end in interval)
     return low, high
+
+
+def last_place(text: str) -> str:
+    """Return what the last digit of a written number is worth: 0.01 of 1.23."""
+    _whole, point, decimals = text.partition(locale().decimal)
+    return number(10.0 ** -len(decimals), f".{len(decimals)}f") if point else "1"
 
 
 def overhead(ratio: float, within: Interval | None = None) -> str:

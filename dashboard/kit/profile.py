@@ -9,6 +9,7 @@ from benchmarks.comparing.profile import Profile, Share
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.kit.document import Entry, Line, Section, Table, line
+from dashboard.wording import verdicts
 
 SYSTEMS = 200
 
@@ -28,7 +29,8 @@ def profile_section(profile: Profile, *, is_folded: bool = False) -> Section:
         _(
             "The geometric mean of a system's ratios in one component, over the "
             "benchmarks that all compared systems have, in the scenario single. Below "
-            "it the 95 % interval over benchmarks of this kind; the number of "
+            "it the 95\N{NO-BREAK SPACE}% interval over benchmarks of this kind; the "
+            "number of "
             "benchmarks and runs; the range from the worst to the best benchmark."
         )
     ]
@@ -61,11 +63,14 @@ def profile_section(profile: Profile, *, is_folded: bool = False) -> Section:
 def _share_entry(share: Share | None, *, is_folded: bool) -> Entry:
     if share is None:
         return Entry("", sub=_("no benchmark in common"), is_number=True)
-    interval, more = "", tuple(share_facts(share))
+    interval, more = "", tuple(share_facts(share, is_folded=is_folded))
     if share.interval is not None:
-        low, high = figures.ends(share.interval)
-        interval = _("%(low)s to %(high)s") % {"low": low, "high": high}
-    lines = more if not interval else (_("95 %% %(x)s") % {"x": interval}, *more)
+        interval = verdicts.between(share.interval)
+    lines = (
+        more
+        if not interval
+        else (_("95\N{NO-BREAK SPACE}%% %(x)s") % {"x": interval}, *more)
+    )
     return Entry(
         figures.ratio(share.mean, share.interval),
         sub=interval if is_folded else "\n".join(lines),
@@ -75,12 +80,18 @@ def _share_entry(share: Share | None, *, is_folded: bool) -> Entry:
     )
 
 
-def share_facts(share: Share) -> Iterator[str]:
+def share_facts(share: Share, *, is_folded: bool = False) -> Iterator[str]:
     """Say what a mean rests on, how its benchmarks differ, and where it is worst."""
     cases = ngettext("%(n)s benchmark", "%(n)s benchmarks", share.cases) % {
         "n": share.cases
     }
-    yield f"{cases}, {wording.runs_text(share.runs)}"
+    runs = wording.runs_text(share.runs)
+    if is_folded and share.cases > 1:
+        # What is always seen is short.
+        yield cases
+        yield runs
+    else:
+        yield f"{cases}, {runs}"
     if share.cases > 1:
         yield _("lowest %(low)s, highest %(high)s") % {
             "low": figures.ratio(share.minimum),

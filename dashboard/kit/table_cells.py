@@ -1,13 +1,15 @@
 """One comparison row as one cell of the page: its texts, shade, and interval's bar."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log, log1p
+from typing import cast
 
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.row import ComparisonRow, Shown
+from benchmarks.comparing.table import CaseGroup, CaseRow
 from benchmarks.comparing.verdicts import VerdictMark
 from dashboard import wording
 from dashboard.kit import figures
@@ -164,6 +166,46 @@ def both_ends(shown: Shown) -> tuple[str, str] | None:
         low, high = shown.range
         return figures.brief(low), figures.brief(high)
     return None
+
+
+def in_legible_units(group: CaseGroup) -> CaseGroup:
+    """Return rows with their numbers in the units in which they are read.
+
+    The unit stands in the group's head if all rows share it, else in each row's.
+    """
+    rows = [_in_legible_unit(row, row.unit or group.unit) for row in group.rows]
+    units = {row.unit for row in rows}
+    if len(units) > 1:
+        return replace(group, unit="", rows=tuple(rows))
+    shared = tuple(replace(row, unit="") for row in rows)
+    return replace(group, unit=units.pop(), rows=shared)
+
+
+def _in_legible_unit(row: CaseRow, unit: str) -> CaseRow:
+    shown = [cell.shown for cell in row.cells if cell]
+    values = [it.value for it in shown]
+    values += [end for it in shown for end in (*it.speeds, *(it.range or ()))]
+    factor, unit = figures.legible(unit, values)
+    metric = next(cell.case.metric for cell in row.cells if cell)
+    cells = row.cells
+    if factor != 1:
+        cells = tuple(cell and _times(cell, factor) for cell in cells)
+    return replace(row, unit=wording.rate_unit(metric, unit), cells=cells)
+
+
+def _times(row: ComparisonRow, factor: float) -> ComparisonRow:
+    def many(values: Iterable[float]) -> tuple[float, ...]:
+        return tuple(figures.times(value, factor) for value in values)
+
+    shown = row.shown
+    finer = replace(
+        shown,
+        value=None if shown.value is None else figures.times(shown.value, factor),
+        speeds=many(shown.speeds),
+        range=cast(figures.Interval, many(shown.range)) if shown.range else None,
+        within=cast(figures.Interval, many(shown.within)) if shown.within else None,
+    )
+    return replace(row, shown=finer)
 
 
 def row_decimals(cells: Iterable[ComparisonRow | None]) -> int:

@@ -5,7 +5,7 @@ What became of things: `states`; what may be said of ratios: `verdicts`.
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import cast
+from typing import Final, cast
 
 from django.utils.functional import Promise
 from django.utils.text import capfirst
@@ -296,6 +296,16 @@ def said(text: str) -> str:
     return translated(text, READER)
 
 
+COUNTED: Final = {
+    what: f"{what}s"
+    for what in (
+        *("connection", "event", "fault", "file", "fork", "op", "operation"),
+        *("request", "session", "step", "transaction", "update"),
+    )
+} | {"query": "queries", "reply": "replies", "IO": "IOs"}
+"""What rates count, one and many."""
+
+
 def quantity(
     value: float | None,
     unit: str,
@@ -310,12 +320,32 @@ def quantity(
     """
     if value is None:
         return ""
+    factor, unit = figures.legible(unit, [value])
+    value = figures.times(value, factor)
+    if within is not None:
+        within = figures.times(within[0], factor), figures.times(within[1], factor)
     text = (
         figures.exact(value)
         if whole
         else figures.brief(value, within, decimals=decimals)
     )
+    if unit == "1/s":
+        return f"{text}/s"
     return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text
+
+
+def rate_unit(metric: str, unit: str) -> str:
+    """Return the unit of a rate by what it counts: a plain 1/s does not say it.
+
+    >>> rate_unit("CPU event rate", "1/s"), rate_unit("disk IOPS", "1/s")
+    ('events/s', 'IOPS')
+    """
+    if unit != "1/s" or not metric:
+        return unit
+    *_others, what, last = ["", *metric.split()]
+    if last == "IOPS":
+        return last
+    return f"{COUNTED[what]}/s" if last == "rate" and what in COUNTED else unit
 
 
 def short_names(systems: Iterable[System]) -> Mapping[int, str]:

@@ -23,13 +23,12 @@ def energy_answer(table: EnergyTable, names: Mapping[int, str]) -> str:
         for system in known
         if system.work_s
     )
-    least, most = _longer(overruns[0]), _longer(overruns[-1])
     # Below what is written of a percentage.
     if overruns[-1] - overruns[0] < 0.1:
-        text = _("The meter ran %(share)s than the workload.") % {"share": most}
+        longer = _longer(overruns[-1])
+        text = _("The meter ran %(share)s than the workload.") % {"share": longer}
     else:
-        text = _("The meters ran %(least)s to %(most)s than the workload.")
-        text %= {"least": least, "most": most}
+        text = _span(overruns[0], overruns[-1])
     sentences = [text]
 
     reversals = [
@@ -57,9 +56,40 @@ def energy_answer(table: EnergyTable, names: Mapping[int, str]) -> str:
     return " ".join(sentences)
 
 
+def _span(least: float, most: float) -> str:
+    """Say how far meters ran beyond the work: 2.1-40 % longer."""
+    words = {"least": _percent(least), "most": _percent(most)}
+    if least >= 0:
+        return (
+            _(
+                "The meters ran %(least)s\N{EN DASH}%(most)s\N{NO-BREAK SPACE}%% "
+                "longer than the workload."
+            )
+            % words
+        )
+    if most <= 0:
+        return (
+            _(
+                "The meters ran %(most)s\N{EN DASH}%(least)s\N{NO-BREAK SPACE}%% "
+                "shorter than the workload."
+            )
+            % words
+        )
+    return (
+        _(
+            "The meters ran from %(least)s\N{NO-BREAK SPACE}%% shorter to "
+            "%(most)s\N{NO-BREAK SPACE}%% longer than the workload."
+        )
+        % words
+    )
+
+
+def _percent(percent: float) -> str:
+    return figures.number(abs(percent), ".1f" if abs(percent) < 10 else ",.0f")
+
+
 def _longer(percent: float) -> str:
-    spec = ".1f" if abs(percent) < 10 else ",.0f"
-    words = {"percent": figures.number(abs(percent), spec)}
+    words = {"percent": _percent(percent)}
     if percent < 0:
         return _("%(percent)s\N{NO-BREAK SPACE}%% shorter") % words
     return _("%(percent)s\N{NO-BREAK SPACE}%% longer") % words

@@ -186,7 +186,7 @@ def _of_replicated(found: Synthesis) -> str:
 
 def _of_single_runs(found: Synthesis) -> str:
     pool = found.single
-    weak = _("Weak evidence: how much the next run would differ is unknown.")
+    weak = _("Weak evidence: single runs have no uncertainty estimate.")
     if pool.mean is not None and pool.k > 1:
         words = _(
             "%(labs)s, single runs: %(mean)s of native on average (%(ends)s)."

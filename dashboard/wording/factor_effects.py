@@ -197,8 +197,10 @@ def how_chance_was_measured(effects: FactorEffects) -> str:
     if effects.kind == "replicated":
         text = _(
             "The scatter of runs within a session stands for chance (%(df)s degrees of"
-            " freedom): 95 %% intervals, and clear is what remains so when all effects"
-            " are tested together (Benjamini and Hochberg, 5 %%). Another day may"
+            " freedom): 95\N{NO-BREAK SPACE}%% intervals, and clear is what remains "
+            "so when all effects"
+            " are tested together (Benjamini and Hochberg, 5\N{NO-BREAK SPACE}%%). "
+            "Another day may"
             " differ."
         )
         if effects.are_days_apart:
@@ -211,8 +213,10 @@ def how_chance_was_measured(effects: FactorEffects) -> str:
         return text % {"df": df}
     return _(
         "One value a system. What the fitted effects leave over measures chance"
-        " (%(df)s degrees of freedom): 95 %% intervals, and clear is what remains so"
-        " when all effects are tested together (Benjamini and Hochberg, 5 %%)."
+        " (%(df)s degrees of freedom): 95\N{NO-BREAK SPACE}%% intervals, and clear is "
+        "what remains so"
+        " when all effects are tested together (Benjamini and Hochberg, "
+        "5\N{NO-BREAK SPACE}%%)."
     ) % {"df": df}
 
 

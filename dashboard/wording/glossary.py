@@ -54,7 +54,8 @@ COMPARING = (
         _("relative performance"),
         _(
             "Native = 1: the VM's speed divided by the bare "
-            "machine's. 0.9 is 10 % slower. Times are divided the other way round, so "
+            "machine's. 0.9 is 10\N{NO-BREAK SPACE}% slower. Times are divided the "
+            "other way round, so "
             "that more is always better."
         ),
     ),
@@ -78,7 +79,7 @@ COMPARING = (
     Word("overhead", _("overhead"), _("1 minus relative performance: what is lost.")),
     Word(
         "interval",
-        _("95 % interval"),
+        _("95\N{NO-BREAK SPACE}% interval"),
         _(
             "Where the true ratio lies, as far as these runs can tell: 95 of 100 such "
             "intervals contain it. More runs make it narrower. A single run has none."
@@ -106,7 +107,8 @@ JUDGING = (
         "equivalence-margin",
         _("equivalence margin"),
         _(
-            "Differences too small to matter in practice: 2 % unless the study says "
+            "Differences too small to matter in practice: 2\N{NO-BREAK SPACE}% unless "
+            "the study says "
             "otherwise."
         ),
     ),
@@ -155,8 +157,9 @@ JUDGING = (
         _("flag"),
         _(
             "A data-quality warning with its evidence: a wrong unit, a copied row, a "
-            "total that does not match its parts. It never changes a number; it "
-            "withholds the verdict until a person confirms or dismisses it."
+            "total that does not match its parts. It never changes a number. "
+            "Unless it is a check only, it withholds the verdict until a person "
+            "confirms or dismisses it."
         ),
         "⚑",
     ),

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.analysis.energy import SENTENCES, EnergyRatio
 from benchmarks.analysis.gates import Gate
@@ -142,12 +142,16 @@ def strength_notes(strengths: Collection[str]) -> str:
 def scopes_text(scopes: Mapping[str, int]) -> str:
     """Return of what verdicts speak, the commonest first; nothing where none does."""
     ranked = sorted(scopes.items(), key=lambda pair: (-pair[1], pair[0]))
-    told = [f"{wording.said(scope)} ({n})" for scope, n in ranked[:MOST_SCOPES]]
+    told = [
+        ngettext("%(n)s verdict holds %(scope)s", "%(n)s verdicts hold %(scope)s", n)
+        % {"n": n, "scope": wording.said(scope)}
+        for scope, n in ranked[:MOST_SCOPES]
+    ]
     if not told:
         return ""
     if more := sum(n for _scope, n in ranked[MOST_SCOPES:]):
-        told.append(_("otherwise (%(n)s)") % {"n": more})
-    return _("Verdicts hold %(scopes)s.") % {"scopes": "; ".join(told)}
+        told.append(_("%(n)s otherwise") % {"n": more})
+    return f"{'; '.join(told)}."
 
 
 def judged_scopes(judgements: Iterable[Judgement | None]) -> Counter[str]:
@@ -206,8 +210,15 @@ def interval_text(judgement: Judgement) -> str:
     """Return the interval of the ratio, or nothing where there is none."""
     if judgement.low is None or judgement.high is None:
         return ""
-    low, high = figures.ends((judgement.low, judgement.high))
-    return _("%(low)s to %(high)s") % {"low": low, "high": high}
+    return between((judgement.low, judgement.high))
+
+
+def between(interval: figures.Interval) -> str:
+    """Write the interval of a ratio; one that no digit shows by how narrow it is."""
+    low, high = figures.ends(interval)
+    if low != high:
+        return _("%(low)s to %(high)s") % {"low": low, "high": high}
+    return f"± < {figures.last_place(low)}"
 
 
 def scoped_verdict(judgement: Judgement) -> str:
@@ -228,7 +239,9 @@ def judgement_sentence(judgement: Judgement | None) -> str:
     interval = _("Verdict: %(verdict)s.") % {"verdict": verdict}
     if judgement.low is not None:
         words = {"interval": interval_text(judgement), "verdict": verdict}
-        interval = _("95 %% interval %(interval)s: %(verdict)s.") % words
+        interval = (
+            _("95\N{NO-BREAK SPACE}%% interval %(interval)s: %(verdict)s.") % words
+        )
     is_told = not judgement.is_assessed or judgement.ratio is None
     reason = wording.said(judgement.sentences[0]) if is_told else ""
     return f"{interval} {reason}".rstrip()
@@ -284,9 +297,11 @@ def ratio_range_ends(row: ComparisonRow, show: str) -> tuple[str, str]:
 
 def shown_interval(row: ComparisonRow, show: str) -> str:
     """Return the 95 % interval of what `ratio_text` says, or nothing."""
-    ends = interval_ends(row, show)
-    if ends is None:
+    interval, ends = written_interval(row), interval_ends(row, show)
+    if interval is None or ends is None:
         return ""
+    if not is_overhead(row, show):
+        return between(interval)
     return _("%(low)s to %(high)s") % {"low": ends[0], "high": ends[1]}
 
 

@@ -64,7 +64,7 @@ def test_one_finds_why_a_verdict_is_refused(visit):
 
     link.hover()
     card = page.locator("#cell-card")
-    why = "Single run: how much the next would differ is unknown."
+    why = "A single run: no uncertainty estimate."
     expect(card).to_contain_text(why)
     link.click()
 

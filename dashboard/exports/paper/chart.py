@@ -3,7 +3,6 @@
 What is drawn is kept as plain values until a worker draws it.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -20,7 +19,7 @@ from benchmarks.comparing.table import (
 )
 from dashboard import wording
 from dashboard.charts.chart import FRAME_PX, SYMBOLS, Chart
-from dashboard.charts.dots import Dot, Series, dot_plot
+from dashboard.charts.dots import Dot, Series, dot_plot, short_labels
 from dashboard.kit.selections import ENERGY
 from dashboard.wording.verdicts import written_interval, written_ratio
 
@@ -140,27 +139,3 @@ def _unlike(parts: Sequence[str]) -> Iterator[str]:
         if letters not in said:
             yield part
             said += letters
-
-
-def short_labels(parts: Sequence[Sequence[str]]) -> list[str]:
-    """Return each row's name with as few of its parts as tell it from all others.
-
-    >>> short_labels([["read", "4 KiB"], ["read", "64 KiB"], ["write", "4 KiB"]])
-    ['read, 4 KiB', 'read, 64 KiB', 'write']
-    """
-    depth = [1] * len(parts)
-    while True:
-        names = [
-            ", ".join(filter(None, dict.fromkeys(row[:count])))
-            for row, count in zip(parts, depth, strict=True)
-        ]
-        counts = Counter(names)
-        unlike = [
-            at
-            for at, name in enumerate(names)
-            if (counts[name] > 1 or not name) and depth[at] < len(parts[at])
-        ]
-        if not unlike:
-            return names
-        for at in unlike:
-            depth[at] += 1

@@ -47,7 +47,7 @@ def profile_chart(profile: Profile) -> tuple[Figure, ...]:
     ]
     sure = [share.low is not None for row in profile.rows for share in row.stated]
     if any(sure):
-        caption.append(_("Thick bars are 95 % intervals of means."))
+        caption.append(_("Thick bars are 95\N{NO-BREAK SPACE}% intervals of means."))
     if not all(sure):
         caption.append(
             _("An open dot has no interval: it is a value, not an estimate.")
@@ -75,7 +75,9 @@ def ratio_chart(rows: Sequence[ComparisonRow]) -> tuple[Figure, ...]:
     caption = [_("Relative performance by component: every ratio at its place.")]
     with_interval = sum(ratio.has_interval for ratio in ratios)
     if with_interval:
-        caption.append(_("A dot on a bar is a ratio with its 95 % interval."))
+        caption.append(
+            _("A dot on a bar is a ratio with its 95\N{NO-BREAK SPACE}% interval.")
+        )
     if notes := verdicts.strength_notes({ratio.strength for ratio in ratios}):
         caption.append(notes)
     if with_interval < len(ratios):

@@ -53,7 +53,7 @@ def findings(
     if tested:
         corrected = _(
             "Verdicts are corrected for %(tested)s results that were tested together "
-            "(Benjamini-Hochberg, 5 %%)."
+            "(Benjamini-Hochberg, 5\N{NO-BREAK SPACE}%%)."
         )
         texts.append(corrected % {"tested": tested})
     if scopes := verdicts.scopes_text(verdicts.judged_scopes(judgements)):

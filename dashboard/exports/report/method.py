@@ -29,13 +29,16 @@ EVERYWHERE: Final[tuple[Text, ...]] = (
     ),
     gettext_lazy(
         "Before a result gets a single figure its runs are looked at in their order: "
-        "for bimodal runs (two speeds; from 5 runs on, at 1 %% false alarms), for "
-        "patterns and drifts in time (from 8 runs on, by permutation, 1 %%) and for a "
+        "for bimodal runs (two speeds; from 5 runs on, at 1\N{NO-BREAK SPACE}%% false "
+        "alarms), for "
+        "patterns and drifts in time (from 8 runs on, by permutation, "
+        "1\N{NO-BREAK SPACE}%%) and for a "
         "first run unlike the others. A result that fails is shown as what it is and "
         "gets no mean. Outliers are labelled and never left out."
     ),
     gettext_lazy(
-        "The 95 %% interval is made on the log scale from n, mean and variance of both "
+        "The 95\N{NO-BREAK SPACE}%% interval is made on the log scale from n, mean "
+        "and variance of both "
         "sides, with Welch-Satterthwaite degrees of freedom and the quantile of "
         "Student's t. Below 5 runs a side each side keeps its own quantile (MOVER). "
         "One run has no interval, 2 runs have a faint one, 3 or 4 are indicative; from "

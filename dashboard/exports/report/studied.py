@@ -84,7 +84,7 @@ def _effects_table(name: str, parts: Detail) -> Table:
         _("Parameter"),
         _("Change"),
         _("Factor"),
-        _("With margin") if parts.half_normal else _("95 % interval"),
+        _("With margin") if parts.half_normal else _("95\N{NO-BREAK SPACE}% interval"),
         _("Beyond chance?"),
     )
     rows = [

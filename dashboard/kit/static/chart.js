@@ -5,6 +5,7 @@
   // Nothing is dragged: a zoom would be for mice only, and stop a finger that scrolls.
   const NARROW = 820;
   const LABEL = 16;
+  const FRAME = 96;
   const LETTER = 6.2;
   const WAIT_MS = 30_000;
   let loading = null;
@@ -49,18 +50,21 @@
 
   /* On a phone labels stand above their dots. */
   const narrowed = (traces, layout, width, unit) => {
-    const rows = layout.yaxis.tickvals.length;
+    const names = layout.yaxis.ticktext.map((text) => text.split("<br>"));
     const room = Math.floor(width / LETTER / unit);
     const cut = (text) => (text.length > room ? `${text.slice(0, room - 1)}…` : text);
+    const label = Math.max(...names.map((lines) => lines.length)) * LABEL * unit;
+    // The share of a row that its name takes; its dots have the rest.
+    const share = label / ((layout.height - FRAME * unit) / names.length + label);
     return [
-      traces.map((trace) => ({ ...trace, y: trace.y.map((y) => Math.round(y) + 0.16 + (y - Math.round(y)) * 0.7) })),
+      traces.map((trace) => ({ ...trace, y: trace.y.map((y) => Math.round(y) + share / 2 + (y - Math.round(y)) * (1 - share)) })),
       {
         ...layout,
-        height: layout.height + rows * LABEL * unit,
+        height: layout.height + names.length * label,
         margin: { ...layout.margin, l: 2, r: 10 },
         // Labels inside the axis would make Plotly leave out the other axis' ticks.
         yaxis: { ...layout.yaxis, showticklabels: false },
-        annotations: layout.yaxis.ticktext.map((text, at) => ({ text: cut(text), x: 0, xref: "paper", xanchor: "left", y: at - 0.5, yanchor: "top", showarrow: false, font: layout.font })),
+        annotations: names.map((lines, at) => ({ text: lines.map(cut).join("<br>"), align: "left", x: 0, xref: "paper", xanchor: "left", y: at - 0.5, yanchor: "top", showarrow: false, font: layout.font })),
       },
     ];
   };

@@ -452,7 +452,10 @@ class _Cells:
 
     def row(self, row: SideRow, edges: list[str]) -> str:
         better = [str(wording.BETTER[row.better])] if row.better else []
-        more = " · ".join(filter(None, [row.unit, *better]))
+        unit = wording.rate_unit(
+            row.case.metric, figures.UNIT_NAMES.get(row.unit, row.unit)
+        )
+        more = " · ".join(filter(None, [unit, *better]))
         head = (
             f'<th scope="row"><span class="case-name">{escape(row.case.label)}</span>'
             f'<span class="case-more">{escape(more)}</span></th>'

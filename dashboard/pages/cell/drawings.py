@@ -147,7 +147,9 @@ def _strip(sides: Sequence[Side], cells: Sequence[Cell], unit: str) -> Drawing:
     if any(side.box for side in sides):
         note.append(_("The box has the quartiles and the median of the runs."))
     if any(side.mean for side in sides):
-        note.append(_("The diamond is the mean with its 95 % interval."))
+        note.append(
+            _("The diamond is the mean with its 95\N{NO-BREAK SPACE}% interval.")
+        )
 
     columns = [_summary(side, cell) for side, cell in zip(sides, cells, strict=True)]
     values = [column.values() for column in columns]
@@ -179,7 +181,9 @@ def _summary(side: Side, cell: Cell) -> dict[str, str]:
         _("Upper quartile"): in_unit(q3, side.unit),
         _("Largest run"): in_unit(high, side.unit),
         _("Mean"): in_unit(mean.mean if mean else None, side.unit),
-        _("95 % interval of the mean"): spanned(mean.low, mean.high) if mean else NONE,
+        _("95\N{NO-BREAK SPACE}% interval of the mean"): spanned(mean.low, mean.high)
+        if mean
+        else NONE,
         _("Hodges-Lehmann, from 10 runs on"): in_unit(paired, side.unit),
         _("Bimodal (two speeds)"): ", ".join(speed.label for speed in side.speeds)
         or NONE,

@@ -14,6 +14,7 @@ from dashboard.charts.chart import (
     Rule,
     marked,
     row_axis,
+    row_px,
 )
 
 ROW_PX: Final = 30
@@ -55,7 +56,7 @@ def session_ratio_chart(
             ),
         ),
     )
-    height = FRAME_PX + ROW_PX * len(marks)
+    height = FRAME_PX + row_px(rows, ROW_PX) * len(marks)
     return Chart(panels=(panel,), height=height, has_legend=False, names_colours=True)
 
 

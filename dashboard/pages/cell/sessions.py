@@ -115,8 +115,7 @@ def _against(own: int, other: int | None) -> str:
 def _interval(sitting: Sitting, ratio: SessionRatio | None) -> str:
     if ratio is None or not sitting.has_interval:
         return NONE
-    low, high = figures.ends((ratio.low, ratio.high))
-    return _("%(low)s to %(high)s") % {"low": low, "high": high}
+    return verdicts.between((ratio.low, ratio.high))
 
 
 def _drawing(
@@ -184,8 +183,10 @@ def _drawing(
         slug="sessions",
         title=_("Ratio of each session"),
         note=" ".join(filter(None, [*told, note])),
-        figure=session_ratio_chart(marks, margin, _("ratio, with 95 % interval")),
-        head=(_("Session"), _("Ratio"), _("95 % interval"), _("Runs")),
+        figure=session_ratio_chart(
+            marks, margin, _("ratio, with 95\N{NO-BREAK SPACE}% interval")
+        ),
+        head=(_("Session"), _("Ratio"), _("95\N{NO-BREAK SPACE}% interval"), _("Runs")),
         rows=tuple(rows),
         is_cut=len(sittings) > MOST,
     )

@@ -17,7 +17,12 @@ from django.utils.safestring import SafeString, mark_safe
 from benchmarks.comparing.table import CaseGroup, Column
 from dashboard import wording
 from dashboard.kit.selections import is_found
-from dashboard.kit.table_cells import CellView, cell_view, row_decimals
+from dashboard.kit.table_cells import (
+    CellView,
+    cell_view,
+    in_legible_units,
+    row_decimals,
+)
 from dashboard.pages.compare.page import ComparisonPage
 from dashboard.wording import verdicts
 
@@ -76,6 +81,8 @@ def grid_rows(page: ComparisonPage, *, is_whole: bool = True) -> GridRows:
     sent, left_out = list(table.groups), 0
     if not is_whole and table.cell_count > WIDE_CELLS:
         sent, left_out = _first_rows(page)
+    # As much as is sent: files and the chart keep the units of the metrics.
+    sent = [in_legible_units(group) for group in sent]
     views = {
         cell.id: cell_view(
             cell,

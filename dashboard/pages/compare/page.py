@@ -21,7 +21,7 @@ from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_rows
 from dashboard import wording
 from dashboard.charts.chart import Chart
-from dashboard.charts.dots import Dot, Series, dot_plot
+from dashboard.charts.dots import Dot, Series, dot_plot, short_labels
 from dashboard.charts.outlines import Outline, outline
 from dashboard.kit import figures
 from dashboard.kit.addresses import address
@@ -301,7 +301,7 @@ def comparison_chart(
     depth = next(depths, most)
     series = [
         Series(
-            ", ".join(_brief(column.facts[depth:])) or column.platform,
+            ", ".join(_brief(column.facts[depth:])) or _colour_group(column, depth),
             _colour_group(column, depth),
         )
         for column in columns
@@ -323,15 +323,15 @@ def comparison_chart(
         if cell is not None and _has_ratio(cell)
         if (ratio := written_ratio(cell)) is not None
     ]
-    labels = [
-        ", ".join(
+    labels = short_labels(
+        [
             [
                 f"{group.tool}: {row.label}" if group.tool else row.label,
                 *map(wording.fact_text, row.facts),
-            ],
-        )
-        for group, row in rows
-    ]
+            ]
+            for group, row in rows
+        ]
+    )
     title = _axis_title(bool(RELATIVE & table.states.keys()), is_energy)
     if "slowdown" in table.states and not is_energy:
         title = _("Ratio, 1 = one VM alone, of a sum one machine alone (log scale)")

@@ -214,7 +214,11 @@ def _work_drawing(table: LoggedTable, names: Mapping[int, str]) -> Drawing:
         ),
         head=(
             *(_("System"), _("Runs"), _("J per operation"), _("Ratio")),
-            *(_("95 % interval"), _("Energy of the work"), _("Above idle")),
+            *(
+                _("95\N{NO-BREAK SPACE}% interval"),
+                _("Energy of the work"),
+                _("Above idle"),
+            ),
             *(_("Work took"), _("Mean power"), _("Idle power")),
             *(_("Operations per J"), _("Energy-delay product"), _("Meter")),
         ),

@@ -267,7 +267,10 @@ def _figures(pool: Pool, spread: Heterogeneity | None) -> Iterable[Figure]:
     if spread is None or pool.mean is None:
         return
     yield Figure(_("Pooled mean (REML)"), evidence.ratio_text(pool.mean, pool.interval))
-    yield Figure(_("Its 95 % interval (HKSJ)"), evidence.ends_text(pool.interval))
+    yield Figure(
+        _("Its 95\N{NO-BREAK SPACE}% interval (HKSJ)"),
+        evidence.ends_text(pool.interval),
+    )
     yield Figure(_("Another lab will see"), evidence.ends_text(pool.predicted))
     yield Figure(
         _("Between machines: τ (of ln)"),
@@ -365,6 +368,6 @@ def _drawing(record: Record) -> Drawing | None:
         title=_("Each machine's ratio to its own native"),
         note=_note({mark.kind for mark in marks}),
         figure=forest_chart(marks, axis_title=_("relative performance, native = 1")),
-        head=("", _("Ratio"), _("95 % interval")),
+        head=("", _("Ratio"), _("95\N{NO-BREAK SPACE}% interval")),
         rows=rows,
     )

@@ -22,7 +22,7 @@ from dashboard.wording.states import Evidence, evidence_words
 EVERYTHING = "all"
 SHOWN = 300
 """Of one rule that is asked for."""
-FIRST = 5
+FIRST = 3
 """Of each rule where all are listed: a study may have hundreds of one kind."""
 SUBJECTS_SHOWN = 12
 CIRCUMSTANCES = ("scenario", "vms", "slot", "load")
@@ -39,6 +39,11 @@ class ShownFlag:
     further: int
     decisions: Sequence[Decision]
 
+    @property
+    def count(self) -> int:
+        """How many results and runs it is about."""
+        return len(self.subjects) + self.further
+
 
 @dataclass(frozen=True)
 class RuleGroup:
@@ -50,6 +55,8 @@ class RuleGroup:
     severity: str
     count: int
     flags: tuple[ShownFlag, ...]
+    is_folded: bool = False
+    """Whether its findings come on demand: what may be right beside what cannot be."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +110,7 @@ def flag_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> FlagPag
             severity=severity,
             count=len(members),
             flags=tuple(shown[flag.pk] for flag in members[:most]),
+            is_folded=not only and len(by_rule) > 1 and severity == SEVERITIES[-1],
         )
         groups.append(group)
     return FlagPage(

@@ -58,7 +58,7 @@ class SweepPage:
     query: Mapping[str, str]
 
     @cached_property
-    def labels(self) -> list[str]:
+    def names(self) -> list[tuple[str, str]]:
         """Return what tells each family from the others: its title, and what families
         of one title do not state alike."""
         titles = []
@@ -84,31 +84,56 @@ class SweepPage:
             }
             for title, same in alike.items()
         }
-        labels = []
-        for title, facts in zip(titles, stated, strict=True):
-            own = [Fact(*fact) for fact in facts.items() if fact[0] in varying[title]]
-            labels.append(", ".join([title, *map(wording.fact_text, own)]))
-        return labels
+        return [
+            (
+                title,
+                ", ".join(
+                    wording.fact_text(Fact(*fact))
+                    for fact in facts.items()
+                    if fact[0] in varying[title]
+                ),
+            )
+            for title, facts in zip(titles, stated, strict=True)
+        ]
+
+    @property
+    def name(self) -> tuple[str, str]:
+        keys = [family.key for family in self.families]
+        return self.names[keys.index(self.family.key)]
 
     @property
     def title(self) -> str:
-        keys = [family.key for family in self.families]
-        return self.labels[keys.index(self.family.key)]
+        return ", ".join(filter(None, self.name))
 
     @property
     def rows(self) -> tuple[ChipRow, ...]:
         """Return what else may be chosen, where there is a choice."""
         kept = {it: self.query[it] for it in PARAMETERS if self.query.get(it)}
         of_all = {name: text for name, text in kept.items() if name != "systems"}
-        chips = [
-            Chip(
-                label,
-                urlencode({**of_all, "family": family.key}),
-                family.key == self.family.key,
-            )
-            for family, label in zip(self.families, self.labels, strict=True)
-        ]
-        rows = [ChipRow(_("Family"), tuple(chips), is_long=len(chips) > MOST_CHIPS)]
+        own_title, own_facts = self.name
+        keys = dict(zip(self.names, (it.key for it in self.families), strict=True))
+        # Another benchmark with what is stated now, if it ran so; else the first of it.
+        titles = {title: keys[title, more] for title, more in reversed(self.names)}
+        titles |= {
+            title: keys[title, more] for title, more in keys if more == own_facts
+        }
+        others = {
+            more: key for (title, more), key in keys.items() if title == own_title
+        }
+        rows = []
+        for name, found, now in (
+            (_("Benchmark"), titles, own_title),
+            (_("With"), others, own_facts),
+        ):
+            if len(found) > 1 or name == _("Benchmark"):
+                chips = [
+                    Chip(it, urlencode({**of_all, "family": found[it]}), it == now)
+                    for it in dict.fromkeys(
+                        part for pair in self.names for part in pair
+                    )
+                    if it in found
+                ]
+                rows.append(ChipRow(name, tuple(chips), len(chips) > MOST_CHIPS))
         kept["family"] = self.family.key
 
         responses = {"value": _("Measured value")}
@@ -213,6 +238,10 @@ class SweepPage:
             is_log=(scale != "linear", is_steep),
             line_at=1.0 if self.is_ratio else None,
         )
+
+    @property
+    def axis(self) -> str:
+        return _axis_name(self.family)
 
     @property
     def heads(self) -> list[str]:

@@ -354,7 +354,7 @@ def over_versions(trend: Trend) -> Iterator[str]:
             else:
                 text = _(
                     "%(system)s, %(old)s to %(new)s: %(ratio)s times what it was "
-                    "(95 %% interval %(low)s to %(high)s)."
+                    "(95\N{NO-BREAK SPACE}%% interval %(low)s to %(high)s)."
                 )
             for name, number in (("ratio", ratio), ("low", low), ("high", high)):
                 words[name] = figures.ratio(number)

@@ -83,7 +83,7 @@ def test_the_wait_can_be_taken_off_the_energy(visit):
 
 def test_cells_can_show_the_energy_of_the_work(visit):
     page = visit.open("/studies/alpha-lab/uoc-2012-kvm/compare/")
-    page.get_by_text("Sort and filter rows").click()
+    page.get_by_text("More filters").click()
     page.get_by_label("Cells show").select_option("Energy per work")
 
     expect(page.locator("#comparison")).to_contain_text("46,770")
@@ -94,7 +94,7 @@ def test_cells_can_show_the_energy_of_the_work(visit):
 
 def test_who_switches_to_energy_gets_energy_everywhere(visit):
     page = visit.open("/studies/alpha-lab/uoc-2012-kvm/compare/")
-    page.get_by_text("Sort and filter rows").click()
+    page.get_by_text("More filters").click()
     page.get_by_label("Cells show").select_option("Energy per work")
     expect(page.locator("#comparison")).to_contain_text("46,770")
 
@@ -138,6 +138,20 @@ def test_the_table_scrolls_in_its_region_under_a_head_that_stays(visit):
     assert head.bounding_box()["y"] == pytest.approx(top, abs=1)
     assert first.bounding_box()["x"] == pytest.approx(left, abs=1)
     assert page.evaluate("scrollX") == 0
+
+
+def test_a_table_whose_columns_fit_has_no_window_of_its_own(visit):
+    page = visit.open(COMPARE)
+    region = page.locator(".comparison")
+    expect(region).not_to_have_class(re.compile("fits"))
+    page.set_viewport_size({"width": 2600, "height": 900})
+    expect(region).to_have_class(re.compile("fits"))
+
+    head = page.locator(".platform").first
+    page.evaluate("scrollTo(0, document.querySelector('.grid').offsetTop + 700)")
+
+    assert region.evaluate("(it) => getComputedStyle(it).overflowY") == "visible"
+    assert head.bounding_box()["y"] == pytest.approx(0, abs=2)
 
 
 def test_the_keyboard_reaches_everything(visit):

@@ -36,7 +36,7 @@ def test_three_rows_of_numbers_are_above_the_fold(
 
 def test_rows_are_sorted_and_filtered_by_the_address(visit):
     page = visit.open(COMPARE)
-    page.get_by_text("Sort and filter rows").click()
+    page.get_by_text("More filters").click()
     page.get_by_label("Sort rows").select_option("slowest")
     expect(page.locator(".group")).to_have_count(1)
     page.get_by_label("Size of effect").select_option("100")

@@ -2,12 +2,21 @@
 
 import json
 import re
+from itertools import pairwise
 from math import log10
 
 import pytest
 
 from dashboard.charts import plotly
-from dashboard.charts.chart import FAINT, SYMBOLS, Axis, Chart, Panel, Points
+from dashboard.charts.chart import (
+    FAINT,
+    ROW_LETTERS,
+    SYMBOLS,
+    Axis,
+    Chart,
+    Panel,
+    Points,
+)
 from dashboard.charts.dots import FARTHEST, Dot, Series, dot_plot
 from dashboard.charts.paper import paper
 from dashboard.charts.plotly import plain
@@ -87,12 +96,32 @@ def test_the_line_of_native_speed_lies_above_the_tints_of_rows():
     assert (shapes[-1]["name"], shapes[-1]["x0"]) == ("native", 1)
 
 
-def test_ratios_near_1_have_ticks_to_be_read_by():
-    drawn = figure([dot(0, 0, 0.842), dot(1, 0, 1.0)])
+@pytest.mark.parametrize(
+    "ratios", [(0.842, 1.0), (0.29, 1.73), (0.12, 1.2), (0.02, 3), (0.98, 1.02)]
+)
+def test_no_end_of_the_axis_is_without_ticks(ratios):
+    drawn = figure([dot(row, 0, ratio) for row, ratio in enumerate(ratios)])
 
     axis = drawn["layout"]["xaxis"]
     low, high = axis["range"]
-    assert sum(low <= log10(tick) <= high for tick in axis["tickvals"]) >= 3
+    places = [log10(tick) for tick in axis["tickvals"]]
+    seen = [(place - low) / (high - low) for place in places if low <= place <= high]
+    assert len(seen) >= 4
+    assert seen[0] < 0.3
+    assert seen[-1] > 0.7
+    # Of an axis of 290 pixels, on a phone: none touches the next.
+    assert all(b - a > 24 / 290 for a, b in pairwise(seen))
+
+
+def test_a_long_name_is_in_lines_that_have_room_and_is_not_cut():
+    name = "sysbench: Request latency max · write · memory · 1 thread, block 1 KiB"
+    short = dot_plot(["write"], TWO, [dot()], axis_title="Ratio")
+    long = dot_plot([name * 2], TWO, [dot()], axis_title="Ratio")
+
+    ((_place, shown),) = long.panels[0].y.ticks
+    assert "".join(shown.split()) == "".join((name * 2).split())
+    assert max(map(len, shown.split("\n"))) <= ROW_LETTERS
+    assert long.height - short.height >= 15
 
 
 @pytest.mark.parametrize("name", PAYLOADS)

@@ -196,3 +196,21 @@ def test_the_language_is_asked_for_once_and_then_again():
         assert figures.number(1.5) == "1,5"
         with figures.asked_once():
             assert figures.number(1.5) == "1,5"
+
+
+@pytest.mark.parametrize(
+    ("unit", "values", "told"),
+    [
+        ("s", [0.00054881], (1e6, "\N{MICRO SIGN}s")),
+        ("s", [0.0144, 0.703], (1e3, "ms")),
+        # The greatest would have more digits than are read.
+        ("s", [0.00002, 3], (1e3, "ms")),
+        ("s", [0, None], (1, "s")),
+        ("us", [12.5], (1, "\N{MICRO SIGN}s")),
+        ("MB/s", [0.01], (1, "MB/s")),
+    ],
+)
+def test_times_are_told_in_the_unit_in_which_they_are_read(unit, values, told):
+    assert figures.legible(unit, values) == told
+    with figures.for_files():
+        assert figures.legible(unit, values) == (1, unit)

@@ -2,7 +2,13 @@
 
 import pytest
 
-from dashboard.kit.table_cells import cell_view, row_decimals, sentence
+from benchmarks.comparing.table import CaseGroup, CaseRow
+from dashboard.kit.table_cells import (
+    cell_view,
+    in_legible_units,
+    row_decimals,
+    sentence,
+)
 from tests.comparison_rows import MEASURED, NATIVE, changed
 
 ROW = changed(
@@ -110,3 +116,25 @@ def test_a_mean_has_the_digits_of_its_own_interval():
 
     assert cell_view(mean, decimals=2).sub == "13.8"
     assert row_decimals([mean]) == 0
+
+
+def test_a_row_of_times_has_one_unit_and_the_interval_stands_in_it_too():
+    short = changed(ROW, unit="s", value=0.014396, within=(0.0143, 0.0145))
+    long = changed(ROW, unit="s", value=0.703, within=(0.69, 0.72))
+    row = CaseRow("", "Time", "", "", (), (short, None, long))
+    other = CaseRow("", "Bandwidth", "", "", (), (changed(ROW, unit="s", value=20),))
+    group = CaseGroup("CPU", "LINPACK", "", "s", "", (), (row, other))
+
+    found = in_legible_units(group)
+
+    assert (found.unit, [it.unit for it in found.rows]) == ("", ["ms", "s"])
+    texts = [cell_view(it).sub for it in found.rows[0].cells if it]
+    assert texts == ["14.40", "703"]
+    assert found.rows[0].cells[1] is None
+
+
+def test_a_group_of_one_unit_says_it_once():
+    row = CaseRow("", "Time", "", "", (), (changed(ROW, unit="s", value=0.01),))
+    found = in_legible_units(CaseGroup("CPU", "LINPACK", "", "s", "", (), (row, row)))
+
+    assert (found.unit, [it.unit for it in found.rows]) == ("ms", ["", ""])

@@ -85,14 +85,19 @@
      most of the window scrolls with the table. */
 
   const MOST = 0.5;
+  // A longer table keeps its window, or what stands below it would not be found.
+  const MOST_ROWS = 100;
   const unhide = () => {
     const grid = document.querySelector("[data-grid]");
     if (!grid) return;
     const region = grid.parentElement;
     const height = grid.tHead.offsetHeight;
-    const isTall = height > region.clientHeight * MOST;
+    const fits = grid.rows.length <= MOST_ROWS && grid.offsetWidth <= region.parentElement.clientWidth;
+    region.classList.toggle("fits", fits);
+    const isTall = height > Math.min(region.clientHeight, innerHeight) * MOST;
     grid.classList.toggle("head-scrolls", isTall);
     region.style.scrollPaddingTop = `${isTall ? 0 : height}px`;
+    region.style.setProperty("--head", `${isTall ? 0 : height}px`);
   };
 
   // It tells of sizes that are known; to ask for them would lay the new table out at once.

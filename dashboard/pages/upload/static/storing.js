@@ -85,7 +85,9 @@
     await storeAll(chosen);
     button.disabled = false;
     total.hidden = true;
-    status.focus();
+    // What was stored is told where the button is: the page stays where its reader is.
+    status.focus({ preventScroll: true });
+    status.scrollIntoView({ block: "nearest" });
     if (!chosen.some((entry) => "stored" in entry.dataset)) return;
     const link = find("[data-runs-link]");
     link.href = study.dataset.runs;

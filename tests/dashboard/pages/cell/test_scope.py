@@ -109,7 +109,7 @@ def test_on_different_days_it_is_drawn_hollow_and_that_is_said(measured, said):
 
 def test_pages_and_files_say_of_what_verdicts_speak(measured, said, client):
     measured([0.8 * value for value in STEADY])
-    held = "Verdicts hold in this session of 2026-05-03 (1)."
+    held = "1 verdict holds in this session of 2026-05-03."
 
     files = {
         form: client.get(f"{STUDY}/compare.{form}").text

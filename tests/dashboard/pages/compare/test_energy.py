@@ -272,7 +272,7 @@ def test_a_printed_energy_has_no_interval_and_says_why(client, text, load_study)
 
     card = text(f"{place}cell/?cell={cell.id}&baseline={base.pk}&show=energy")
     assert "<b>0.842</b> times the energy" in card
-    assert "Single run: how much the next would differ is unknown." in card
+    assert "A single run: no uncertainty estimate." in card
     pins = text(f"{UOC.replace('compare/', 'direct/')}&pin={cell.system.id},{base.pk}")
     assert ">0.842</a>" in pins
     assert "5 runs a side allow a verdict; there are 1 and 1." in pins

@@ -65,7 +65,7 @@ def sample(number, case):
 
 
 def show_overhead(sheet):
-    sheet.get_by_text("Sort and filter rows").click()
+    sheet.get_by_text("More filters").click()
     sheet.get_by_label("Cells show").select_option("overhead")
 
 

@@ -56,7 +56,7 @@ def test_a_card_tells_both_sides_and_the_reasons(text, pair):
 
     assert "13.08\xa0MB/s" in card
     assert "52.97\xa0MB/s" in card
-    assert "Single run: how much the next would differ is unknown." in card
+    assert "A single run: no uncertainty estimate." in card
 
 
 @pytest.mark.parametrize("cell", ["", "x", "0", "9" * 30])

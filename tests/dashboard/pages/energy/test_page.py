@@ -38,7 +38,7 @@ def metered(submit, run_document):
 def test_it_says_which_conclusion_is_reversed_and_what_it_hangs_on(text, uoc):
     page = text(UOC)
 
-    assert "2.1\xa0% longer to 40\xa0% longer" in page
+    assert "ran 2.1\N{EN DASH}40\xa0% longer than" in page
     assert "15.3\xa0% more" in page
     assert "15.8\xa0% less: the conclusion is reversed" in page
     assert "below 77.1 W" in page
@@ -89,7 +89,7 @@ def test_power_stands_against_performance(client, uoc):
     drawing = client.get(UOC).context["page"].workloads[0].drawings[1]
 
     assert drawing.slug == "performance"
-    assert drawing.rows[0][1:4] == ("1,000", "3.791\xa01/s", "46.77\xa0J")
+    assert drawing.rows[0][1:4] == ("1,000", "3.791/s", "46.77\xa0J")
 
 
 def test_a_log_is_drawn_with_the_window_of_its_work(client, metered):

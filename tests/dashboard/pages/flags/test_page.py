@@ -123,10 +123,24 @@ def test_of_a_rule_with_many_findings_a_few_are_shown_until_it_is_asked_for(
     whole = client.get(PAGE + more.replace("&amp;", "&")).content.decode()
 
     assert "12 findings" in page
-    assert page.count('class="flag flag-') == 5
+    assert page.count('class="flag flag-') == 3
     assert whole.count('class="flag flag-') == 12
     assert "Finding 10." in whole
     assert "Finding 10." not in page
+
+
+def test_what_may_be_right_is_folded_beside_what_cannot_be(client, flag, study):
+    check = {"rule": "a-check", "severity": "check", "fingerprint": "x"}
+    Flag.objects.create(lab=flag.lab, study=study, sentence="Look at it.", **check)
+
+    page = client.get(PAGE).content.decode()
+    alone = client.get(PAGE, {"rule": "a-check"}).content.decode()
+
+    folded = page.partition("data-folded")[2]
+    assert "Look at it." in folded
+    assert flag.sentence not in folded
+    assert "data-folded" not in alone
+    assert '<details class="rule-text" open>' in alone
 
 
 def test_a_rule_that_found_nothing_is_said_to_be_unmet(client, flag):

@@ -103,7 +103,7 @@ def test_it_shows_how_far_apart_the_slots_began(text, plan, guests):
     page = text(page_of(plan))
 
     assert "its slots started 8.0 ms apart" in page
-    assert "In 1 co-run it was less than 90 %." in page
+    assert "In 1 co-run it was less than 90\xa0%." in page
 
 
 def test_a_failed_step_says_why(text, plan):

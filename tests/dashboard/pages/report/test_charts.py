@@ -46,7 +46,7 @@ def test_a_study_of_single_runs_is_drawn_as_plain_values(xen_study, made):
 def test_repeated_runs_are_drawn_with_their_intervals(study, several, made):
     (chart,) = part(made(study), "matrix-1").charts
 
-    assert "its 95 % interval" in chart.caption
+    assert "its 95\xa0% interval" in chart.caption
     assert "plain value" not in chart.caption
 
 

@@ -147,7 +147,7 @@ def test_versions_are_an_axis_of_their_own(text, submit, series):
     page = text(f"{PAGE}?axis=version")
 
     assert figure(page)["layout"]["xaxis"]["ticktext"] == ["Xen 4.18", "Xen 4.19"]
-    assert re.search(r"4.18 to 4.19: 0.897 times what it was \(95 %", page)
+    assert re.search(r"4.18 to 4.19: 0.897 times what it was \(95\xa0%", page)
 
 
 @pytest.fixture
