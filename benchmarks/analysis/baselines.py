@@ -34,7 +34,7 @@ MOST_WORDS: Final = 1_000  # more than any name has
 PATHS: Final = frozenset({"inter-vm", "inter-host", "same-host"})
 
 # The reason of a pair of which there is nothing else to say.
-FITS: Final = Sentence("Native run of the same host, OS and case.")
+FITS: Final = Sentence("Native run of the same host, OS and benchmark.")
 
 Light = Literal["green", "amber", "red"]
 Facts = Mapping[str, str]

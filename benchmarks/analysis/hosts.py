@@ -82,7 +82,8 @@ def compare_hosts(
         return HostsCompared(False, _hosts(names), text)
     if natives is None or not len(natives.labels):
         text = Sentence(
-            "Different hosts, {one} / {other}: their facts are equal, but no case was "
+            "Different hosts, {one} / {other}: their facts are equal, but no "
+            "benchmark was "
             "run natively on both.",
             **named,
         )
@@ -99,7 +100,7 @@ def compare_hosts(
         return HostsCompared(False, _hosts(names), text)
     text = Sentence(
         "Hosts {one} and {other} count as alike: their facts are equal, and so are "
-        "their native runs of {n} cases.",
+        "their native runs of {n} benchmarks.",
         n=len(natives.labels),
         **named,
     )

@@ -445,7 +445,8 @@ def _harmless(shape: Shape) -> list[Sentence]:
     """What was found and does not count, each with the reason why."""
     found = [
         Sentence(
-            "{found}, which moves the mean by {percent}, below a quarter of the band",
+            "{found}, which moves the mean by {percent}, below a quarter of the "
+            "equivalence margin",
             found=_words(shape, code),
             percent=_percent(moved),
         )

@@ -158,11 +158,14 @@ def rule(
 
 
 def further(name: str, number: int) -> str:
-    """A case and how many more the sentence speaks of: "... and 2 more cases"."""
+    """A case and how many more the sentence speaks of: "... and 2 more benchmarks"."""
     if not number:
         return name
     return counted(
-        "{name} and {n} more case", "{name} and {n} more cases", name=name, n=number
+        "{name} and {n} more benchmark",
+        "{name} and {n} more benchmarks",
+        name=name,
+        n=number,
     )
 
 

@@ -41,7 +41,7 @@ class ShortNameField(forms.SlugField):
             max_length=max_length,
             help_text=_(
                 "For addresses: letters, digits, - and _. It cannot be changed "
-                "later. Left empty, it follows from the name."
+                "later. Left empty, it is made from the title or name."
             ),
             error_messages={
                 "invalid": _("Use letters a-z, digits, - and _ only, like rack-7.")

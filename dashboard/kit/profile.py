@@ -22,7 +22,7 @@ def profile_section(profile: Profile, *, is_folded: bool = False) -> Section:
     if not profile.rows:
         why = _(
             "There is none: it takes systems that ran alone (scenario single), and the "
-            "native machine, or a reference system, measured in the same cases."
+            "native machine, or a reference system, measured with the same benchmarks."
         )
         return Section("profile", _("Overhead profile"), (why,))
     notes = [

@@ -170,7 +170,7 @@ def _of_replicated(found: Synthesis) -> str:
             )
         )
     words = _(
-        "%(labs)s: %(mean)s of native on average (%(ends)s); another lab will see "
+        "%(labs)s: %(mean)s of native on average (%(ends)s); in another lab expect "
         "%(predicted)s."
     ) % {
         "labs": labs_text(pool.labs),

@@ -196,7 +196,7 @@ def test_a_translated_sentence_of_the_core_keeps_its_parts(tmp_path):
     with translated("de", tmp_path), translation.override("de"):
         told = wording.said(some)
 
-    assert told == "⟦⟦fio and 2 more cases⟧ or ⟦ab and 1 more case⟧⟧"
+    assert told == "⟦⟦fio and 2 more benchmarks⟧ or ⟦ab and 1 more benchmark⟧⟧"
 
 
 def test_a_visitor_reads_the_language_of_his_browser(tmp_path, client):

@@ -103,7 +103,8 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Doubt]:
             if cell.component in BOUND_TO_CPU and cell.clock in OUTSIDE
         ]
         signature = Sentence(
-            "{system} beats the native machine by {ahead:.1%} in all {cases} cases "
+            "{system} beats the native machine by {ahead:.1%} in all {cases} "
+            "benchmarks "
             "that its own clock timed: the signature of a clock that runs slow.",
             system=guest[0].where,
             ahead=common.factor - 1,

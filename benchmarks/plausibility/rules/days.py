@@ -34,21 +34,25 @@ LONE = template(
 )
 TWIN = template(
     "{system} on {day} is {off:.1%} faster than the same machine in {study}, in "
-    "{cases} cases alike, and its guests were measured on another day: the native side "
+    "{cases} benchmarks alike, and its guests were measured on another day: the "
+    "native side "
     "may have changed, not the guests."
 )
 TWIN_SLOWER = template(
     "{system} on {day} is {off:.1%} slower than the same machine in {study}, in "
-    "{cases} cases alike, and its guests were measured on another day: the native side "
+    "{cases} benchmarks alike, and its guests were measured on another day: the "
+    "native side "
     "may have changed, not the guests."
 )
 OWN = template(
-    "{system} was {off:.1%} faster in session {name} than in {other}, in {cases} cases "
+    "{system} was {off:.1%} faster in session {name} than in {other}, in {cases} "
+    "benchmarks "
     "alike: the machine changed between them, and what it is compared with depends on "
     "the day."
 )
 OWN_SLOWER = template(
-    "{system} was {off:.1%} slower in session {name} than in {other}, in {cases} cases "
+    "{system} was {off:.1%} slower in session {name} than in {other}, in {cases} "
+    "benchmarks "
     "alike: the machine changed between them, and what it is compared with depends on "
     "the day."
 )

@@ -104,7 +104,7 @@ def pasted_values(study: StudyFacts) -> Iterator[Doubt]:
         )
 
 
-@rule("pasted-cases", "The same readings in two cases", "impossible")
+@rule("pasted-cases", "The same readings in two benchmarks", "impossible")
 def pasted_cases(study: StudyFacts) -> Iterator[Doubt]:
     """Two cases of one tool and metric (reading and writing, two sizes) that read
     exactly the same on so many systems that chance is ruled out, by the measure of

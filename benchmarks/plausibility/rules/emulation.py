@@ -90,7 +90,7 @@ def emulation_speed(study: StudyFacts) -> Iterator[Doubt]:
         cell = speeds[0].cell
         why: str = Sentence(
             "{system} computes at {typical:.3g} of native ({slowest:.3g} to "
-            "{fastest:.3g} in {n} cases): as slowly as a processor that a program "
+            "{fastest:.3g} in {n} benchmarks): as slowly as a processor that a program "
             "emulates (QEMU TCG), and no guest on the processor itself.",
             system=cell.where,
             typical=median(ratios),

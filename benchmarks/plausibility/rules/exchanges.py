@@ -294,7 +294,7 @@ def _expected(cell: CellFact, row: list[CellFact]) -> float | None:
 
 @rule(
     "exchanged-values",
-    "Two systems or cases that look exchanged",
+    "Two systems or benchmarks that look exchanged",
     "implausible",
     looks_beside=True,
 )

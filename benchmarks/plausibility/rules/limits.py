@@ -42,7 +42,8 @@ def beyond_the_medium(study: StudyFacts) -> Iterator[Doubt]:
             counted(
                 "{name} reads {mean:g} {unit}; the {medium} of host {host} carries at "
                 "most {limit:g} {unit}.",
-                "{name} reads {mean:g} {unit} ({n} cases); the {medium} of host {host} "
+                "{name} reads {mean:g} {unit} ({n} benchmarks); the {medium} of host "
+                "{host} "
                 "carries at most {limit:g} {unit}.",
                 name=cell.name,
                 mean=cell.mean,

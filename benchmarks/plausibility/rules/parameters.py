@@ -78,7 +78,7 @@ def _changed(
         yield about_cells(
             counted(
                 "{name} was measured with {said} of {other}.",
-                "{name} ({n} cases) was measured with {said} of {other}.",
+                "{name} ({n} benchmarks) was measured with {said} of {other}.",
                 name=cell.name,
                 said=joined(changes, ", "),
                 other=other.system_label,

@@ -45,7 +45,8 @@ def matrix(rows: Sequence[ComparisonRow]) -> Iterator[Section]:
         return
     texts = [
         _(
-            "Ratios to the baseline of the same case: 1 is its speed, more is better. "
+            "Ratios to the baseline of the same benchmark: 1 is its speed, more is "
+            "better. "
             "Below a ratio its 95\N{NO-BREAK SPACE}% interval, or the value where "
             "there is none. Signs: "
             "▼ slower, ▲ faster, = equivalent, ? undetermined, * weak evidence, ⚑ "

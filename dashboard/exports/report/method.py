@@ -14,13 +14,15 @@ from dashboard.wording import Text
 EVERYWHERE: Final[tuple[Text, ...]] = (
     gettext_lazy(
         "A run is one fresh start of a tool, and the unit of replication: what a run "
-        "repeats within itself is collapsed to its mean. A cell is a system, a case "
-        "and a scenario, and summarises its runs."
+        "repeats within itself is collapsed to its mean. A result is a benchmark "
+        "on a system in a scenario, and summarises its runs."
     ),
     gettext_lazy(
         "Relative performance is VM / native for rates and native / VM for times: 1 is "
-        "native speed, and overhead is 1 less it. The baseline is the native cell of "
-        "the same host, tool, case and bits, with the guest's OS if it ran natively. "
+        "native speed, and overhead is 1 minus it. The baseline is the native result "
+        "of "
+        "the same host, tool, benchmark and bits, with the guest's OS if it ran "
+        "natively. "
         "It is outdated if it lies more than %(days)s days away or the machine ran "
         "another kernel or firmware. Where "
         "several baselines fit that differ by more than %(margin)s %%, none is taken. "
@@ -54,17 +56,18 @@ EVERYWHERE: Final[tuple[Text, ...]] = (
     gettext_lazy(
         "The verdict, with an equivalence margin of %(margin)s %%: slower if the "
         "interval lies wholly below %(low)s, faster if wholly above %(high)s, "
-        "equivalent if wholly between them, else undetermined. A cell is not assessed, "
+        "equivalent if wholly between them, else undetermined. A result is not "
+        "assessed, "
         "with its reason, where runs are too few, the baseline is missing, outdated, "
         "one of several or too noisy, the readings are bimodal, their order moves the "
         "ratio, or a flag is open. Where every run of one side lies beyond every run "
         "of the other by more than the margin, that is said all the same."
     ),
     gettext_lazy(
-        "Across cases the mean is geometric, only over benchmarks that all compared "
-        "systems have, and stands with its spread and its worst case. A flag never "
-        "changes a number: it keeps the verdict from its results until a person has "
-        "decided."
+        "The mean over benchmarks is geometric, of those that all compared systems "
+        "have, and stands with its spread and its worst benchmark. A flag never "
+        "changes a number. Unless it is a check only, it keeps the verdict from its "
+        "results until a person has decided."
     ),
     gettext_lazy(
         "Whose clock timed a number is said in the table of benchmarks. A guest's "
@@ -77,7 +80,8 @@ EVERYWHERE: Final[tuple[Text, ...]] = (
 OF_SECTIONS: Final[Mapping[str, Text]] = {
     "factor-effects": gettext_lazy(
         "Factor effects: a system's response is the logarithm of its relative "
-        "performance (of its value where there is none), averaged over the cases that "
+        "performance (of its value where there is none), averaged over the benchmarks "
+        "that "
         "all systems have. Effects are least squares, and one that the systems cannot "
         "tell from another is not shown. Chance is judged by the scatter of the runs; "
         "where each system was measured once, by Lenth's pseudo standard error (its "

@@ -271,7 +271,7 @@ def _figures(pool: Pool, spread: Heterogeneity | None) -> Iterable[Figure]:
         _("Its 95\N{NO-BREAK SPACE}% interval (HKSJ)"),
         evidence.ends_text(pool.interval),
     )
-    yield Figure(_("Another lab will see"), evidence.ends_text(pool.predicted))
+    yield Figure(_("Expected in another lab"), evidence.ends_text(pool.predicted))
     yield Figure(
         _("Between machines: τ (of ln)"),
         _("%(tau)s (%(low)s to %(high)s)")

@@ -68,7 +68,7 @@ def test_it_finds_the_native_partner():
     choice = choose(GUEST, NATIVE, GUEST)
 
     assert (choice.state, choice.chosen, choice.rejected) == ("paired", 1, ())
-    assert choice.reason == "Native run of the same host, OS and case."
+    assert choice.reason == "Native run of the same host, OS and benchmark."
 
 
 def test_a_native_cell_needs_no_partner():

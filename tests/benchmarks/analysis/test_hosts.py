@@ -65,7 +65,7 @@ def test_equal_facts_are_not_enough(natives):
 
     assert not compared.is_alike
     assert compared.differing == (Difference("host", "alpha", "beta"),)
-    assert "no case was run natively on both" in compared.sentence
+    assert "no benchmark was run natively on both" in compared.sentence
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_equal_facts_and_native_runs_that_agree_are_alike(pair):
     assert compared.differing == ()
     assert compared.sentence == (
         "Hosts alpha and beta count as alike: their facts are equal, and so are their "
-        "native runs of 2 cases."
+        "native runs of 2 benchmarks."
     )
 
 

@@ -228,7 +228,7 @@ def test_a_drift_that_hardly_moves_the_mean_leaves_the_figure():
     assert shape.moves["drift"] == pytest.approx(0.0015, rel=0.1)
     assert shape.sentence == (
         "one speed; rising by 0.30 % over the session, which moves the mean by 0.15 %, "
-        "below a quarter of the band; the figure holds"
+        "below a quarter of the equivalence margin; the figure holds"
     )
 
 

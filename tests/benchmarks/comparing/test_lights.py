@@ -167,7 +167,7 @@ def test_hosts_whose_facts_are_equal_and_whose_native_runs_agree_are_alike(
     ("facts", "native", "said"),
     [
         ({"cores": 2}, [value * 1.1 for value in CALM], "native runs are not"),
-        ({"cores": 2}, [], "no case was run natively on both"),
+        ({"cores": 2}, [], "no benchmark was run natively on both"),
         ({}, CALM, "cores: not stated / 2"),
     ],
 )

@@ -231,7 +231,9 @@ def test_all_of_a_test_exchanged_is_known_by_the_other_tests(others):
 
     [finding] = findings("exchanged-values", *three_tests(systems, ("native", "kvm")))
 
-    assert "native and kvm look exchanged in c1 and 1 more case" in finding.sentence
+    assert (
+        "native and kvm look exchanged in c1 and 1 more benchmark" in finding.sentence
+    )
     assert "in other tests kvm is slower" in finding.sentence
 
 

@@ -168,7 +168,7 @@ def test_what_hardly_moves_the_mean_is_said_and_leaves_the_verdict(text, sides):
     page = words(text(address(cell)))
 
     assert "the first run differs from the others, which moves the mean by" in page
-    assert "below a quarter of the band; the figure holds." in page
+    assert "below a quarter of the equivalence margin; the figure holds." in page
     assert "equivalent" in page
 
 

@@ -127,8 +127,8 @@ def machines(*ratios, sd=0.01, obstacle=""):
         ([], ("not measured",)),
         (machines(0.8), ("One machine: 0.800", "is not known")),
         (machines(0.8, 0.9), ("Two machines: 0.800 and 0.900", "too few")),
-        (machines(0.8, 0.9, 0.85), ("another lab will see", "indicative")),
-        (machines(*[0.8] * 5), ("5 labs: 0.800", "another lab will see")),
+        (machines(0.8, 0.9, 0.85), ("in another lab expect", "indicative")),
+        (machines(*[0.8] * 5), ("5 labs: 0.800", "in another lab expect")),
         (
             machines(0.8, sd=None, obstacle="single_run"),
             ("single runs: 0.800", "Weak evidence"),
