@@ -13,6 +13,7 @@ A time is told in the unit in which it is read, 548 µs and not 0.000548 s (``le
 Who writes a paper may want another number of them (``with_digits``).
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -46,6 +47,7 @@ RATIO_DECIMALS: Final = 3
 FAR: Final = 10.0
 
 Interval = tuple[float, float]
+BREAKABLE: Final = re.compile(r"(?<=\d) %")
 
 TIMES: Final = ("s", "ms", "us", "ns")
 """Each a thousandth of the one before."""
@@ -257,6 +259,13 @@ def ends(interval: Interval) -> tuple[str, str]:
     """Write both ends of the interval of a ratio."""
     low, high = (ratio(end, interval) for end in interval)
     return low, high
+
+
+def unbroken(text: str) -> str:
+    """Return a text whose percentages stand in one line, but in a file as it is."""
+    if _is_for_files.get() or "%" not in text:
+        return text
+    return BREAKABLE.sub("\N{NO-BREAK SPACE}%", text)
 
 
 def last_place(text: str) -> str:

@@ -154,6 +154,10 @@ def property_value(name: str, value: object) -> str:
         return _("%(bits)s-bit") % {"bits": value}
     if name == "memory_bytes":
         return figures.amount_of_memory(int(str(value)))
+    # 4096 B are 4 KiB; what is no whole number of them is left as it was stated.
+    count, _blank, unit = str(value).partition(" ")
+    if unit == "B" and count.isdecimal() and int(count) and int(count) % 1024 == 0:
+        return figures.amount_of_memory(int(count))
     return str(value)
 
 
@@ -184,7 +188,8 @@ def _fact_text(fact: Fact, _language: str | None, _locale: figures.Locale) -> st
         if fact.name == "guest_bits":
             return value
         return f"{property_name(fact.name)} {value}"
-    return f"{fact.name.replace('_', ' ')} {fact.value}"
+    value = property_value(fact.name, fact.value)
+    return f"{fact.name.replace('_', ' ')} {value}"
 
 
 def fact_in_brief(fact: Fact) -> str:
@@ -292,8 +297,11 @@ READER = _Reader()
 
 
 def said(text: str) -> str:
-    """Return a sentence of the core for the reader; any other text as it is."""
-    return translated(text, READER)
+    """Return a sentence of the core for the reader; any other text as it is.
+
+    On a page no line begins with the sign of a percentage.
+    """
+    return figures.unbroken(translated(text, READER))
 
 
 COUNTED: Final = {

@@ -136,7 +136,9 @@ class NetworkPage:
                     step = min(int(share * len(LEVELS)), len(LEVELS) - 1)
                 shade = LEVELS[step]
             if path.share is not None:
-                under = _("%(share)d %% of line") % {"share": round(100 * path.share)}
+                under = _("%(share)d\N{NO-BREAK SPACE}%% of link") % {
+                    "share": round(100 * path.share)
+                }
             views[pair] = PathView(
                 main=_value(path),
                 sub=under,

@@ -214,3 +214,9 @@ def test_times_are_told_in_the_unit_in_which_they_are_read(unit, values, told):
     assert figures.legible(unit, values) == told
     with figures.for_files():
         assert figures.legible(unit, values) == (1, unit)
+
+
+def test_a_percentage_stands_in_one_line_of_a_page_and_as_it_is_in_files():
+    assert figures.unbroken("below 2 %, at 5 % of 3") == "below 2\xa0%, at 5\xa0% of 3"
+    with figures.for_files():
+        assert figures.unbroken("below 2 %") == "below 2 %"

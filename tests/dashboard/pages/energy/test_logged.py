@@ -142,7 +142,7 @@ def test_what_was_not_measured_is_said_and_left_out(text, client, works, upload)
     page = text(PAGE)
 
     assert "1 run too little was measured" in page
-    assert "20 s of the 30 s (67 %) were not measured" in page
+    assert "20 s of the 30 s (67\xa0%) were not measured" in page
     drawing = client.get(PAGE).context["page"].logged.workloads[0].drawings[0]
     assert drawing.rows[0][1] == "1 of 2"
 

@@ -153,7 +153,7 @@ def test_the_advice_is_said_in_its_sentence(text, plan):
         ],
     )
 
-    assert "3 more runs bring the interval below 1 %." in text(page_of(plan))
+    assert "3 more runs bring the interval below 1\xa0%." in text(page_of(plan))
 
 
 def test_a_plan_costs_the_same_however_long_it_is(
