@@ -2,7 +2,8 @@
 all.
 
 The native partner has the same host, case and bits (``docs/method.md``, baselines), and
-the guest's OS if any has: else the machine's own OS stands in, and that is said. A cell
+the guest's OS if any has: else the machine's own OS stands in, and that is said. Bits
+that one side does not state are not known to differ, and that is said, too. A cell
 of a virtual machine that runs alone, in parallel, under load or with disk and network
 combined is compared with the native machine running alone; a path between guests or
 hosts has no such counterpart, only the same path measured natively.
@@ -133,10 +134,11 @@ def choose_baseline(
 ) -> BaselineChoice:
     """Find the native partner of a cell among the cells of its lab.
 
-    Those that ran the guest's own OS come first, others only if there are none; among
-    them those of the same study. Of several, those nearest in OS, then those equal in
-    vCPUs, memory and options are preferred; if those that remain differ by at most
-    ``equivalence_margin_percent`` the latest is taken, else the choice is ambiguous.
+    Those of the same bits come first, then those that ran the guest's own OS, others
+    only if there are none; among them those of the same study. Of several, those
+    nearest in OS, then those equal in vCPUs, memory and options are preferred; if those
+    that remain differ by at most ``equivalence_margin_percent`` the latest is taken,
+    else the choice is ambiguous.
     """
     if cell.is_native:
         return BaselineChoice("native", None, Sentence("This is the native side."))
@@ -145,10 +147,11 @@ def choose_baseline(
         for other in candidates
         if other.is_native
         and other.case_id == cell.case_id
-        and place_of(other) == wanted_place(cell)
+        and place_of(other) in wanted_places(cell)
     ]
     if not fitting:
         return BaselineChoice("missing", None, _missing(cell))
+    fitting = [it for it in fitting if it.guest_bits == cell.guest_bits] or fitting
     fitting = [other for other in fitting if same_os(cell, other)] or fitting
     own = [other for other in fitting if other.study_id == cell.study_id]
     partners = own or fitting
@@ -187,9 +190,13 @@ def place_of(native: CellConditions) -> tuple[object, ...]:
     return (native.host, native.guest_bits, *_circumstances(native))
 
 
-def wanted_place(cell: CellConditions) -> tuple[object, ...]:
-    """The `place_of` the native cells that a cell may be compared with."""
-    return (cell.host, cell.guest_bits, *_wanted_circumstances(cell))
+def wanted_places(cell: CellConditions) -> tuple[tuple[object, ...], ...]:
+    """The `place_of` native cells that a cell may be compared with, its own first."""
+    others = {None, *((32, 64) if cell.guest_bits is None else ())} - {cell.guest_bits}
+    return tuple(
+        (cell.host, bits, *_wanted_circumstances(cell))
+        for bits in (cell.guest_bits, *others)
+    )
 
 
 def same_os(cell: CellConditions, other: CellConditions) -> bool:
@@ -255,6 +262,15 @@ def _trust(
     state: State = "paired"
     if not same_os(cell, chosen):
         reasons.append(other_os(cell.guest_os, chosen.guest_os))
+    if cell.guest_bits != chosen.guest_bits:
+        not_stated = Sentence("not stated")
+        reasons.append(
+            Sentence(
+                "Bits are stated on one side: guest {guest}, host {host}.",
+                guest=cell.guest_bits or not_stated,
+                host=chosen.guest_bits or not_stated,
+            )
+        )
     if chosen.study_id != cell.study_id:
         here = Sentence("This study has no native run; this one is from another one.")
         there = Sentence(
@@ -315,13 +331,18 @@ def _missing(cell: CellConditions) -> str:
     scenario, load, *_ = _wanted_circumstances(cell)
     if load:
         scenario = Sentence("{scenario} under {load}", scenario=scenario, load=load)
-    not_stated = Sentence("bits that are not stated")
-    bits = Sentence("{bits} bits", bits=cell.guest_bits) if cell.guest_bits else ""
+    if cell.guest_bits is None:
+        return Sentence(
+            "No native run of {case} on host {host}, {scenario}.",
+            case=cell.case_label,
+            host=cell.host,
+            scenario=scenario,
+        )
     return Sentence(
-        "No native run of {case} on host {host} with {bits}, {scenario}.",
+        "No native run of {case} on host {host} with {bits} bits, {scenario}.",
         case=cell.case_label,
         host=cell.host,
-        bits=bits or not_stated,
+        bits=cell.guest_bits,
         scenario=scenario,
     )
 

@@ -360,7 +360,11 @@ def _natives_of(cells: Sequence[Cell]) -> dict[int, Cell]:
         by_machine[_machine(cell)].append(cell)
     natives = {}
     for cell in cells:
-        fitting = by_machine[_machine(cell)]
+        bits = cell.system.guest_bits
+        on_it = by_machine[_machine(cell)]
+        fitting = [it for it in on_it if it.system.guest_bits == bits] or [
+            it for it in on_it if None in (bits, it.system.guest_bits)
+        ]
         guest_os = cell.system.guest_os.casefold()
         same = [it for it in fitting if it.system.guest_os.casefold() == guest_os]
         if len(same or fitting) == 1:
@@ -369,7 +373,7 @@ def _natives_of(cells: Sequence[Cell]) -> dict[int, Cell]:
 
 
 def _machine(cell: Cell) -> tuple[Any, ...]:
-    return (cell.system.host_id, cell.system.guest_bits, cell.case_id)
+    return (cell.system.host_id, cell.case_id)
 
 
 def _is_vm(slot: str) -> bool:

@@ -50,7 +50,7 @@ class StudyQuerySet(models.QuerySet["Study"]):
         return self.filter(visible_studies(viewer))
 
 
-EFFICIENCY_RULES = 4
+EFFICIENCY_RULES = 5
 """Raised when cells are compared with others by other rules: `manage.py prepare` then
 sets the cells of all studies against theirs once more."""
 

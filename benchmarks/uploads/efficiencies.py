@@ -13,7 +13,7 @@ from benchmarks.analysis.baselines import (
     choose_baseline,
     place_of,
     same_os,
-    wanted_place,
+    wanted_places,
 )
 from benchmarks.analysis.near import MeasuredCase, nearest
 from benchmarks.database import any_of
@@ -239,22 +239,23 @@ class _Natives:
 
     def seen_by(self, cell: PlacedCell) -> Sequence[CellConditions]:
         """Those that a cell may be compared with: who sees its study sees them, too."""
-        place = wanted_place(cell.conditions)
-        key = (cell.study_id, place)
+        places = wanted_places(cell.conditions)
+        key = (cell.study_id, places)
         if key not in self.seen:
             self.seen[key] = [
                 native.conditions
+                for place in places
                 for native in self.at.get(place, ())
                 if cell.study.may_rest_on(native.study)
             ]
         return self.seen[key]
 
     def has_own(self, cell: PlacedCell) -> bool:
-        """Return whether its study has the same OS there: no other is asked then."""
+        """Return whether its study has the same OS and bits there: no other counts."""
         return any(
             native.study_id == cell.study_id
             and same_os(cell.conditions, native.conditions)
-            for native in self.at.get(wanted_place(cell.conditions), ())
+            for native in self.at.get(wanted_places(cell.conditions)[0], ())
         )
 
 
@@ -294,16 +295,13 @@ def _name_near_cases(missing: Sequence[Found]) -> None:
     natives = _native_cases([efficiency.cell for efficiency in missing])
     for efficiency in missing:
         cell = efficiency.cell
-        place = wanted_place(cell.conditions)
-        key = (cell.lab_id, cell.case.tool, *place)
-        if cell.study.is_private:
-            near_ones = natives.get((ALL, *key), {})
-        else:
-            # Of public studies, and of its own: what `may_rest_on` says.
-            near_ones = {
-                **natives.get((PUBLIC, *key), {}),
-                **natives.get((cell.study_id, *key), {}),
-            }
+        # Of public studies, and of its own: what `may_rest_on` says.
+        seen = (ALL,) if cell.study.is_private else (PUBLIC, cell.study_id)
+        near_ones: dict[int, MeasuredCase] = {}
+        for place in wanted_places(cell.conditions):
+            for studies in seen:
+                key = (studies, cell.lab_id, cell.case.tool, *place)
+                near_ones |= natives.get(key, {})
         near = nearest(cell.case.measured, near_ones.values())
         if near is not None:
             efficiency.state, efficiency.reason = near.kind, near.sentence()
@@ -334,8 +332,7 @@ def _native_cases(cells: Sequence[PlacedCell]) -> NativeCases:
 
 def _partners(cell: PlacedCell) -> tuple[Any, ...]:
     """The cells that a native one may be the baseline of."""
-    machine = (cell.system.host_id, cell.system.guest_bits)
-    return ("native", cell.lab_id, cell.case_id, *machine)
+    return ("native", cell.lab_id, cell.case_id, cell.system.host_id)
 
 
 def _study_case(cell: PlacedCell) -> tuple[Any, ...]:

@@ -159,6 +159,11 @@ class ComparisonPage:
         return bool(is_nothing) and not self.is_energy
 
     @property
+    def has_native(self) -> bool:
+        """Whether a machine without a hypervisor is among what is shown."""
+        return any(column.is_native for column in self.table.head.columns)
+
+    @property
     def is_energy(self) -> bool:
         """Whether the cells tell energy per work."""
         return self.chooser.selection.show == ENERGY

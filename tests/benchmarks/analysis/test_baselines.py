@@ -83,7 +83,6 @@ def test_a_native_cell_needs_no_partner():
         {"host": "beta"},
         {"case_id": 101},
         {"guest_bits": 64},
-        {"guest_bits": None},
         {"is_native": False},
         {"scenario": "parallel"},
         {"scenario": "under CPU load"},
@@ -106,11 +105,37 @@ def test_it_says_what_it_looked_for():
     )
 
 
-def test_it_says_when_the_bits_are_not_known():
-    unknown = replace(GUEST, guest_bits=None)
+@pytest.mark.parametrize(
+    ("guest", "host", "said"),
+    [
+        (None, 32, "guest not stated, host 32."),
+        (32, None, "guest 32, host not stated."),
+    ],
+)
+def test_bits_that_one_side_does_not_state_are_no_other_bits_and_that_is_said(
+    guest, host, said
+):
+    choice = choose(replace(GUEST, guest_bits=guest), replace(NATIVE, guest_bits=host))
 
-    assert choose(unknown, NATIVE).reason.endswith(
-        "on host alpha with bits that are not stated, single."
+    assert (choice.state, choice.chosen) == ("paired", 1)
+    assert choice.reason == f"Bits are stated on one side: {said}"
+
+
+def test_a_native_run_of_the_same_bits_comes_before_one_that_states_none():
+    unstated = replace(NATIVE, id=3, guest_bits=None, mean=2 * NATIVE.mean)
+
+    choice = choose(GUEST, unstated, NATIVE)
+
+    assert (choice.state, choice.chosen, choice.rejected) == ("paired", 1, ())
+
+
+def test_bits_that_are_not_stated_are_ambiguous_where_two_widths_disagree():
+    unknown = replace(GUEST, guest_bits=None)
+    wide = replace(NATIVE, id=3, guest_bits=64, mean=2 * NATIVE.mean)
+
+    assert choose(unknown, NATIVE, wide).state == "ambiguous"
+    assert choose(unknown).reason == (
+        "No native run of LINPACK time n=4000 on host alpha, single."
     )
 
 

@@ -1,5 +1,7 @@
 """Native baselines are found by themselves, and what leans on them follows."""
 
+from functools import partial
+
 import pytest
 
 from benchmarks.models import Cell, DueCheck, Efficiency, Host, OutboxItem, Study
@@ -149,6 +151,20 @@ def test_the_same_case_measured_natively_at_last_is_its_baseline(iozone, xen):
     iozone(written(60.0, record="64 KiB"))
 
     iozone(written(50.0, record="4096 B"))
+
+    assert (of_xen().state, of_xen().ratio) == ("paired", 0.5)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_machine_whose_bits_are_stated_is_the_baseline_of_a_guest_that_states_none(
+    iozone, xen, is_first
+):
+    native = partial(iozone, written(50.0), guest_bits=64)
+    if is_first:
+        native()
+    iozone(written(25.0), **{**xen, "guest_bits": None})
+    if not is_first:
+        native()
 
     assert (of_xen().state, of_xen().ratio) == ("paired", 0.5)
 

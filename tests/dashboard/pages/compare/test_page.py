@@ -79,6 +79,17 @@ def test_without_anything_native_it_says_what_to_do(
     assert client.get(f"{PAGE}chart/").json() == {}
 
 
+def test_where_no_native_run_fits_it_does_not_say_that_there_is_none(
+    text, submit, run_document, xen
+):
+    submit(run_document(), run_document(system={**xen, "guest_bits": 64}))
+
+    page = text(PAGE)
+
+    assert "no native run fits" in page
+    assert "nothing native" not in page.casefold()
+
+
 @pytest.mark.parametrize(
     ("query", "is_shown"),
     [
