@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property, wraps
+from itertools import takewhile
 from typing import Final, Literal, TypeVar
 from uuid import UUID
 from weakref import WeakKeyDictionary
@@ -350,6 +351,11 @@ def grouped(run: RunFact, least: int = 1) -> Iterator[Readings]:
         yield Readings(values, samples, next(iter(samples.values())).parameters)
 
 
+CONVERTED: Final = 8
+"""Of so many significant digits none is printed: they come from a conversion."""
+BINARY_PREFIXES: Final = tuple(1.024**power for power in range(1, 5))
+
+
 @dataclass(frozen=True, slots=True)
 class Precision:
     """The decimals and the significant digits that a set of values shows at most."""
@@ -371,7 +377,29 @@ def precision(values: Iterable[float], decimals: int | None = None) -> Precision
 
     ``decimals``, where known, is trusted if it is larger. Values of several magnitudes
     tell three significant digits (12500, 833, 4.15) from two decimals (125.25, 4.15).
+    What was printed in MiB/s and is kept in MB/s shows the digits of what was printed:
+    121.634816 is 116.
     """
+    values = list(values)
+    plain = _shown(values, decimals)
+    if plain.digits < CONVERTED:
+        return plain
+    found = [plain]
+    for factor in BINARY_PREFIXES:
+        # A binary prefix is nearly the decimal one: the step is the same, to a tenth.
+        before = (float(f"{value / factor:.12g}") for value in values)
+        # The first that has too many ends it: a study has many readings.
+        shown = list(takewhile(_is_printed, before))
+        if len(shown) == len(values):
+            found.append(_shown(shown))
+    return min(found, key=lambda it: it.digits)
+
+
+def _is_printed(value: float) -> bool:
+    return _shown([value]).digits < CONVERTED
+
+
+def _shown(values: Iterable[float], decimals: int | None = None) -> Precision:
     most_decimals, most_digits = 0, 1
     for value in values:
         number = Decimal(repr(float(value))).normalize()

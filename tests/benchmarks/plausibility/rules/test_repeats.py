@@ -22,6 +22,23 @@ def test_a_coarse_clock_reads_few_values():
     assert distinct([0.2, 0.2, 0.3, 0.2, 0.3, 0.2], unit="s", better="lower") == 0
 
 
+def test_what_was_printed_in_mib_a_second_is_as_coarse_as_it_was_printed():
+    """fio's text says 116 MiB/s, which is kept as 121.634816 MB/s."""
+    mib = 1.048576
+    facts = {"tool": "fio", "component": "disk", "unit": "MB/s", "decimals": 6}
+    others = [
+        cell(*[mib * n for n in means], system=f"vm {means[0]}", **facts)
+        for means in ((163, 164, 164, 163, 164), (102, 101, 101, 101, 101))
+    ]
+
+    assert (
+        findings("few-distinct-readings", cell(*[116 * mib] * 5, **facts), *others)
+        == []
+    )
+    fine = [cell(*[116.3127 * mib] * 5, **facts)]
+    assert len(findings("few-distinct-readings", *fine)) == 1
+
+
 def test_a_count_may_repeat():
     assert distinct([1000.0] * 10, better="neither", unit="") == 0
 
