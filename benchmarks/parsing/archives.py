@@ -36,6 +36,8 @@ _TAR_MARK: Final = b"ustar"
 _TAR_MARK_AT: Final = 257
 # So much the headers and the padding of its files take beside them.
 _TAR_MARGIN: Final = MAX_ENTRIES * 2048 + MIB
+# What Word, Excel, LibreOffice and the like begin their zips with.
+_OFFICE: Final = frozenset({"[Content_Types].xml", "mimetype"})
 _ENTRY: Final = b"PK\x01\x02"
 _CHUNK: Final = 64 * 1024
 _ENCRYPTED: Final = 0x1
@@ -252,6 +254,13 @@ def _opened(file: IO[bytes]) -> tuple[ZipFile, list[ZipInfo]]:
     ]
     if not infos:
         raise FileRefusedError(Sentence("The zip holds no file."))
+    if any(info.filename in _OFFICE for info in infos):
+        raise FileRefusedError(
+            Sentence(
+                "This is an office document, not a text. Upload what the tool printed; "
+                "save a table as CSV."
+            )
+        )
     if len(infos) > MAX_MEMBERS:
         raise _too_many(len(infos))
     # These are the sizes that the zip claims. One that claims too little fails later:

@@ -195,7 +195,9 @@ def _spoken(text: str, named: Tool | None) -> list[Part]:
     if named:
         return _nameless(whole, named)
     position = len(text) - len(text.lstrip())
-    raise fault(text, position, joined([NO_TOOL, _comma_hint(text)]))
+    # Of a text that is none of ours a comma is more likely one of a list.
+    hint = _comma_hint(text) if text.count(",") >= text.count(".") else ""
+    raise fault(text, position, joined([NO_TOOL, hint]))
 
 
 def _clearest(source: Source) -> tuple[Source, ...]:

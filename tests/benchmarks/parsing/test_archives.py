@@ -51,6 +51,15 @@ def test_a_zip_is_its_files_in_their_order():
     ]
 
 
+@pytest.mark.parametrize(
+    "first", ["[Content_Types].xml", "mimetype"], ids=["Word", "LibreOffice"]
+)
+def test_an_office_document_is_no_archive_of_results(first):
+    document = packed({first: b"x", "content.xml": b"<x/>"})
+
+    assert "office document" in sentence(document, name="table.xlsx")[0]
+
+
 def test_what_an_operating_system_puts_beside_files_is_left_out():
     hidden = ["__MACOSX/._two.txt", ".DS_Store", "kvm/.hidden", "Thumbs.db", "empty/"]
 

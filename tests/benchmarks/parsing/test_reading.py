@@ -181,3 +181,11 @@ def test_too_many_readings_of_one_run_are_refused():
 def test_too_many_runs_are_refused():
     (run,) = reading.read(SYSBENCH * 1_002)
     assert "more than 1,000 results" in str(run.problem)
+
+
+def test_a_comma_of_a_list_is_no_decimal_comma_of_an_unknown_tool():
+    openssl = "version: 3.0.14\noptions: bn(64,64)\nAES-256-CBC 652104.31k 1320411.2k\n"
+
+    with pytest.raises(ParseError) as refused:
+        reading.read(openssl)
+    assert "decimal comma" not in str(refused.value)

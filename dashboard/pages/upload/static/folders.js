@@ -8,7 +8,10 @@ const uploadFolders = (() => {
   const MOST_TOLD = 5;
   let count = 0;
 
-  const entriesOf = (name) => [...list.querySelectorAll("[data-item]")].filter((entry) => entry.dataset.folder === name);
+  const entries = () => [...list.querySelectorAll("[data-item]")];
+  const entriesOf = (name) => entries().filter((entry) => entry.dataset.folder === name);
+  /* What is left out, a note or a script, belongs to no system. */
+  const wanted = () => entries().filter((entry) => "stored" in entry.dataset || find("[data-pick]", entry)?.checked);
 
   const ask = async (name) => {
     const fields = new FormData();
@@ -32,7 +35,8 @@ const uploadFolders = (() => {
 
   /* The system of all files steps back while each file has a folder's. */
   const show = () => {
-    const parts = [...folders.values()].filter(Boolean);
+    const names = new Set(wanted().map((entry) => entry.dataset.folder));
+    const parts = [...folders].flatMap(([name, part]) => (part && names.has(name) ? [part] : []));
     /* One folder that says nothing about its system is only where the files were. */
     const shown = parts.length > 1 || parts.some((part) => "known" in part.dataset) ? parts : [];
     if (shown.length !== place.children.length || shown.some((part, at) => place.children[at] !== part)) place.replaceChildren(...shown);
@@ -40,7 +44,7 @@ const uploadFolders = (() => {
       const n = entriesOf(part.dataset.folderOf).length;
       find("[data-folder-count]", part).textContent = say("folder-files", { n });
     }
-    const alone = [...list.querySelectorAll("[data-item]")].some((entry) => !partOf(entry));
+    const alone = wanted().some((entry) => !partOf(entry));
     const isAsked = !shown.length || alone;
     for (const each of form.querySelectorAll("[data-one-system]")) each.hidden = !isAsked;
     document.getElementById("target-system").required = isAsked;
@@ -53,9 +57,9 @@ const uploadFolders = (() => {
 
   let work = Promise.resolve();
   const arrange = async () => {
-    const names = new Set([...list.querySelectorAll("[data-item]")].map((entry) => entry.dataset.folder).filter(Boolean));
-    for (const name of folders.keys()) if (!names.has(name)) folders.delete(name);
-    for (const name of names) {
+    const all = new Set(entries().map((entry) => entry.dataset.folder));
+    for (const name of folders.keys()) if (!all.has(name)) folders.delete(name);
+    for (const name of new Set(wanted().map((entry) => entry.dataset.folder).filter(Boolean))) {
       if (folders.has(name)) continue;
       folders.set(name, null);
       await ask(name);
@@ -65,6 +69,9 @@ const uploadFolders = (() => {
 
   list.addEventListener("tallied", ({ detail }) => {
     if (!detail.open) work = work.then(arrange);
+  });
+  list.addEventListener("change", ({ target }) => {
+    if (target.matches("[data-pick]")) work = work.then(arrange);
   });
 
   /* Folders are mostly of one machine: what is said of it once is said of all that say nothing yet. */

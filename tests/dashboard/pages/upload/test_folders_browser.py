@@ -179,6 +179,25 @@ def test_a_folder_whose_system_cannot_be_is_said_and_nothing_is_stored(
         )
 
 
+def test_what_is_left_out_of_folders_asks_for_no_system(chromium, site, measured):
+    (measured / "README.md").write_text("Measured on Monday.\n")
+    (measured / "scripts").mkdir()
+    (measured / "scripts/run.sh").write_text("#!/bin/sh\nfio job\n")
+    with browsing.window(chromium, site) as visit:
+        page = opened(visit)
+        page.locator("#upload-folder").set_input_files(measured)
+
+        expect(page.locator("[data-status]")).to_contain_text("Looked at 8 of 8 files")
+        expect(page.locator("[data-folder-of]")).to_have_count(2)
+        store(page)
+        expect(page.locator("[data-stored-status]")).to_have_text(
+            "Stored: 5 of 5 files."
+        )
+
+        page.get_by_role("checkbox", name="run.sh").check()
+        expect(asked(page, "scripts").get_by_label("Hypervisor")).to_have_value("")
+
+
 def test_folders_fit_a_phone(chromium, site, measured):
     with browsing.window(chromium, site, viewport={"width": 320, "height": 740}) as v:
         page = opened(v)
