@@ -286,8 +286,8 @@ def times(chosen: Mapping[str, str]) -> Times:
 class Folder:
     """A folder that is to be a system: what is known of it, and what may be chosen.
 
-    ``system`` is the one that fits, if exactly one of the lab does, ``host`` the one
-    that there is no doubt of. ``place`` tells it from others of the page.
+    ``host`` is the one that there is no doubt of, ``system`` the one that fits, if
+    exactly one of that host does. ``place`` tells it from others of the page.
     """
 
     name: str
@@ -311,16 +311,19 @@ def folder(lab: Lab, name: str, place: str, study: str, guess: Guess) -> Folder:
         for field, value in vars(guess).items()
         if field != "said" and value not in ("", None)
     }
-    # A name that says nothing fits everything.
-    fitting = System.objects.filter(lab=lab, **known) if "hypervisor" in known else ()
-    ids = [str(system.pk) for system in fitting[:2]]
     hosts, systems = hosts_of(lab), system_choices(lab)
+    host = known_host(study, hosts, systems)
+    ids: list[str] = []
+    # A name that says nothing fits everything; and a KVM of another machine is none.
+    if host and "hypervisor" in known:
+        fitting = System.objects.filter(lab=lab, host__slug=host, **known)
+        ids = [str(system.pk) for system in fitting[:2]]
     return Folder(
         name=name,
         place=place if place.isdigit() and len(place) < 5 else "0",
         guess=guess,
         hosts=hosts,
-        host=known_host(study, hosts, systems),
+        host=host,
         systems=systems,
         system=ids[0] if len(ids) == 1 else "",
     )

@@ -647,3 +647,24 @@ def test_who_previews_too_much_is_told_when_to_go_on(
     assert answer.status_code == 429
     assert "1 files a minute" in words(answer)
     assert 0 < int(answer["Retry-After"]) <= 60
+
+
+def chosen_of_folder(client, study):
+    """The host and the system that are chosen beforehand for a folder called kvm."""
+    answer = client.post(
+        PAGE,
+        {"do": "folder", "name": "kvm", "place": "1", "study": study.slug},
+        headers=SCRIPT,
+    )
+    chosen = re.findall(r'<option value="([^"]+)" selected', answer.content.decode())
+    return set(chosen)
+
+
+def test_a_folder_is_of_a_known_system_only_of_the_machine_that_is_known(
+    member, lab, study, system
+):
+    assert chosen_of_folder(member, study) == {system.host.slug, str(system.pk)}
+
+    saving.register_host(lab=lab, slug="beta")
+    # Nobody knows which of the two it ran on: the lab's one KVM is no reason.
+    assert chosen_of_folder(member, study) == set()
