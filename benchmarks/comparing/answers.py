@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import exp, log, log1p
 from typing import Final, Literal, NamedTuple
@@ -32,7 +32,8 @@ class Effects(NamedTuple):
 
     ``ratios`` of the ``cells`` have a ratio to native that counts; ``low`` and ``high``
     are the extremes of their natural logarithms, ``total`` is their sum. ``flagged`` of
-    them are flagged; ``fewest`` and ``most`` are numbers of runs.
+    them are flagged; ``fewest`` and ``most`` are numbers of runs. ``impossible`` more
+    cannot be, says a flag, and are in none of these.
     """
 
     study: int
@@ -47,6 +48,7 @@ class Effects(NamedTuple):
     fewest: int = 0
     most: int = 0
     flagged: int = 0
+    impossible: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +83,14 @@ class Answer:
 
     ``unusable`` were measured, but have no ratio to native that counts; ``missing``
     nobody measured here. Of two machines only ratios to the own native are told.
+    ``left_out``: of each platform, how many results cannot be, says a flag.
     """
 
     work: str
     standings: tuple[Standing, ...]
     unusable: tuple[str, ...]
     missing: tuple[str, ...]
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def kind(self) -> Kind:
@@ -168,10 +172,13 @@ def _answer(
     asked_for: Collection[str],
 ) -> Answer:
     standings, unusable, measured = [], [], set()
+    left_out = {}
     for platform, members in platforms.items():
         first = members[0]
         hypervisor = names[first.study, first.system][0]
         measured.add(hypervisor)
+        if impossible := sum(each.impossible for each in members):
+            left_out[platform] = impossible
         known = [each for each in members if each.ratios]
         if not known:
             unusable.append(platform)
@@ -198,6 +205,7 @@ def _answer(
         tuple(sorted(standings, key=lambda it: (-it.mean, it.name))),
         tuple(sorted(unusable)),
         tuple(name for name in asked_for if name not in measured),
+        left_out,
     )
 
 

@@ -327,7 +327,7 @@ def _effects(viewer: Viewer) -> list[Effects]:
     kept = EffectSummary.objects.visible_to(viewer).filter(study__deleted_at=None)
     names = (
         *("study_id", "system_id", "host_id", "work", "cells", "ratios"),
-        *("low", "high", "total", "fewest", "most", "flagged"),
+        *("low", "high", "total", "fewest", "most", "flagged", "impossible"),
     )
     return list(map(Effects._make, kept.order_by().values_list(*names)))
 

@@ -28,6 +28,7 @@ from benchmarks.models import (
     System,
 )
 from benchmarks.own_tools.lookup import known_tool
+from benchmarks.studies.flags import impossible_results
 from benchmarks.studies.writing import insert_or_replace
 
 FEWEST_RUNS: Final = 3
@@ -56,6 +57,7 @@ WRITTEN: Final = (
 SUMMARIZED: Final = (
     *("system_id", "host_id", "work"),
     *("cells", "ratios", "low", "high", "total", "fewest", "most", "flagged"),
+    "impossible",
 )
 
 
@@ -92,7 +94,11 @@ def store_summaries(study: Study, effects: Iterable[Effect]) -> None:
     groups: dict[tuple[int, int, str], list[Effect]] = defaultdict(list)
     for effect in effects:
         groups[effect.system_id, effect.host_id, effect.work].append(effect)
-    found = {(*place, *_counted(members)) for place, members in sorted(groups.items())}
+    impossible = impossible_results(study)
+    found = {
+        (*place, *_counted(members, impossible))
+        for place, members in sorted(groups.items())
+    }
     stored = EffectSummary.objects.filter(study=study)
     if set(stored.values_list(*SUMMARIZED)) == found:
         return
@@ -103,13 +109,16 @@ def store_summaries(study: Study, effects: Iterable[Effect]) -> None:
     )
 
 
-def _counted(effects: Collection[Effect]) -> tuple[float, ...]:
-    """Return what is kept of effects: the last eight of `SUMMARIZED`."""
-    known = [
+def _counted(
+    effects: Collection[Effect], impossible: Collection[int]
+) -> tuple[float, ...]:
+    """Return what is kept of effects: the last nine of `SUMMARIZED`."""
+    usable = [
         (effect, effect.log_ratio)
         for effect in effects
         if effect.log_ratio is not None and effect.obstacle not in Effect.UNUSABLE
     ]
+    known = [each for each in usable if each[0].pk not in impossible]
     ratios = [log_ratio for _, log_ratio in known]
     runs = [effect.n for effect, _ in known]
     return (
@@ -121,6 +130,7 @@ def _counted(effects: Collection[Effect]) -> tuple[float, ...]:
         min(runs, default=0),
         max(runs, default=0),
         sum(effect.obstacle == Obstacle.FLAGGED for effect, _ in known),
+        len(usable) - len(known),
     )
 
 

@@ -90,6 +90,7 @@ class EffectSummary(models.Model):
     not one for each cell. ``ratios`` of the ``cells`` have one to native that counts
     (`Effect.UNUSABLE` do not); ``low`` and ``high`` are the extremes of their natural
     logarithms, ``total`` is their sum, ``fewest`` and ``most`` are their runs.
+    ``impossible`` more have one that cannot be, says a flag: they are in nothing else.
     """
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="+", db_index=False)
@@ -104,6 +105,7 @@ class EffectSummary(models.Model):
     fewest = models.PositiveIntegerField(default=0)
     most = models.PositiveIntegerField(default=0)
     flagged = models.PositiveIntegerField(default=0)
+    impossible = models.PositiveIntegerField(default=0)
 
     objects = EffectQuerySet.as_manager()
 

@@ -77,6 +77,16 @@ def withheld_cells(study: Study) -> frozenset[int]:
     return frozenset(links.values_list("cell_id", flat=True))
 
 
+def impossible_results(study: Study) -> frozenset[int]:
+    """Return the cells of a study whose ratio cannot be: a flag says so of their
+    number, or of the one that they are compared with."""
+    flags = study.flags.withholding().filter(severity="impossible")
+    links = Flag.cells.through._default_manager.filter(flag__in=flags)
+    named = links.values_list("cell_id", flat=True)
+    leaning = Efficiency.objects.filter(cell__study=study, baseline__in=named)
+    return frozenset({*named, *leaning.values_list("cell_id", flat=True)})
+
+
 def studies_quoted(study: Study) -> QuerySet[Study]:
     """Return the other studies of which the pages and files of one say values."""
     own = Efficiency.objects.filter(cell__study=study)

@@ -52,7 +52,8 @@ class Hypervisor:
 
 @dataclass(frozen=True)
 class WorkCell:
-    """What a platform kept at a class of work; empty: nobody measured it.
+    """What a platform kept at a class of work; empty: nobody measured it, or of all
+    that was measured ``beside`` says why it does not count.
 
     ``fill`` is where all machines stand that measured it, and how to be one.
     """
@@ -398,6 +399,8 @@ def _menu(
 def _work_cell(answer: Answer, platform: str, hypervisor: str) -> WorkCell:
     label = f"{platform}, {evidence.work_name(answer.work)}"
     fill = question_address(Question(hypervisor, answer.work)) + "#fill"
+    left_out = answer.left_out.get(platform, 0)
+    without = _("%(n)s impossible left out") % {"n": left_out} if left_out else ""
     for each in answer.standings:
         if each.name == platform:
             n = ngettext("%(n)s configuration", "%(n)s configurations", each.systems)
@@ -406,11 +409,11 @@ def _work_cell(answer: Answer, platform: str, hypervisor: str) -> WorkCell:
                 label,
                 fill,
                 kept_text(each),
-                ", ".join(filter(None, (n % {"n": each.systems}, flagged))),
+                ", ".join(filter(None, (n % {"n": each.systems}, flagged, without))),
                 figures.heat(exp(each.mean)),
                 each.is_single_run,
             )
-    return WorkCell(label, fill)
+    return WorkCell(label, fill, beside=without)
 
 
 def _light(side: Side, pair: Pair | None) -> LightText | None:

@@ -74,6 +74,17 @@ def test_a_platform_without_a_ratio_that_counts_is_told_and_is_not_missing():
     assert found.missing == ("KVM",)
 
 
+def test_what_cannot_be_is_left_out_and_counted():
+    some, none = effects(1, 1, 0.5), effects(2, 3)
+
+    found = answers(
+        [some._replace(impossible=1), none._replace(impossible=2)], NAMES, ASKED
+    )[WORK]
+
+    assert found.left_out == {"Xen 3.3": 1, "VMware ESXi 3.5": 2}
+    assert [it.name for it in found.standings] == ["Xen 3.3"]
+
+
 def test_nothing_that_counts_is_no_answer():
     assert answers([effects(1, 1)], NAMES, ASKED)[WORK].kind == "nothing"
 

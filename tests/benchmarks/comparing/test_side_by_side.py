@@ -15,7 +15,8 @@ from benchmarks.comparing.side_by_side import (
 )
 from benchmarks.comparing.side_pairs import side_pair
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Effect, EffectSummary, Host, Study
+from benchmarks.evidence.effects import store_effects
+from benchmarks.models import Cell, Effect, EffectSummary, Flag, Host, Study
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
 from benchmarks.viewer import ANYONE, Viewer
@@ -236,6 +237,35 @@ def test_what_is_no_ratio_of_a_machine_is_counted_but_tells_nothing(
 
     assert Effect.objects.get().obstacle == Effect.Obstacle.EMULATION
     assert (kept.cells, kept.ratios, kept.total) == (1, 0, 0.0)
+
+
+@pytest.mark.parametrize("named", ["Xen", "native"])
+def test_what_cannot_be_is_in_no_range_until_somebody_dismisses_that(
+    measured, study, named
+):
+    measured()
+
+    def counted(severity, status):
+        Flag.objects.all().delete()
+        flag = Flag.objects.create(
+            lab=study.lab,
+            study=study,
+            rule="unit-slip",
+            severity=severity,
+            sentence="-",
+            fingerprint=severity,
+            status=status,
+        )
+        flag.cells.set(Cell.objects.filter(study=study, system__hypervisor=named))
+        store_effects(study)
+        kept = EffectSummary.objects.get(system__hypervisor="Xen")
+        return kept.ratios, kept.flagged, kept.impossible
+
+    assert counted("impossible", "open") == (0, 0, 1)
+    assert counted("impossible", "confirmed") == (0, 0, 1)
+    assert counted("impossible", "dismissed") == (1, 0, 0)
+    assert counted("implausible", "open") == (1, 1, 0)
+    assert counted("check", "open") == (1, 0, 0)
 
 
 def test_what_is_measured_again_is_counted_again(measured, submit, run_document, xen):
