@@ -1,13 +1,15 @@
 """One search over all that somebody may see: studies, systems, hosts, benchmarks, labs.
 
-PostgreSQL's text search, with every word as the beginning of one. No trigrams, which
-would find words with slips: pg_trgm is not among the extensions of the PostgreSQL
-that `make run` brings along.
+PostgreSQL's text search, with every word as the beginning of one. Trigrams would find
+words with slips, but pg_trgm is not among the extensions of the PostgreSQL that
+`make run` brings along: where nothing is found, the nearest words that there are are
+looked for here (`nearest_words`).
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Final
 
 from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVector
@@ -21,7 +23,19 @@ from benchmarks.viewer import Viewer
 MOST_ROWS: Final = 20
 MOST_WORDS: Final = 8
 LONGEST_WORD: Final = 60
+MOST_KNOWN: Final = 20_000
+"""Of so many rows of a kind the words are known."""
+NEAR: Final = 0.75
+"""So alike, by `difflib`, are "bandwidht" and "bandwidth"."""
 _WORD = re.compile(r"[^\W_]+")
+STUDY: Final = ("title", "slug", "author", "institution", "published", "lab__name")
+SYSTEM: Final = (
+    *("hypervisor", "hypervisor_version", "virtualization", "guest_os"),
+    *("host__slug", "host__title", "options"),
+)
+HOST: Final = ("slug", "title", "lab__name")
+CASE: Final = ("tool", "metric", "label")
+LAB: Final = ("name", "slug")
 
 
 @dataclass(frozen=True)
@@ -57,25 +71,20 @@ def found(viewer: Viewer, text: str) -> Found | None:
         return None
     words = words[:MOST_WORDS]
     query = _all_of(words)
-    study = ("title", "slug", "author", "institution", "published", "lab__name")
-    system = (
-        *("hypervisor", "hypervisor_version", "virtualization", "guest_os"),
-        *("host__slug", "host__title", "options"),
-    )
     rows: dict[str, list[Any]] = {
-        "studies": _best(visible(viewer), query, *study),
+        "studies": _best(visible(viewer), query, *STUDY),
         "systems": _best(
             _measured(System.objects.select_related("host"), "system", viewer),
             query,
-            *system,
+            *SYSTEM,
         ),
         "hosts": _best(
             Host.objects.visible_to(viewer).select_related("lab"),
             query,
-            *("slug", "title", "lab__name"),
+            *HOST,
         ),
         "benchmarks": _benchmarks(viewer, words),
-        "labs": _best(labs_with_counts(viewer), query, "name", "slug"),
+        "labs": _best(labs_with_counts(viewer), query, *LAB),
     }
     has_more = frozenset(name for name, them in rows.items() if len(them) > MOST_ROWS)
     shown = {name: them[:MOST_ROWS] for name, them in rows.items()}
@@ -96,9 +105,8 @@ def _benchmarks(viewer: Viewer, words: Sequence[str]) -> list[Any]:
 
     Of "xen bandwidth" one word is the hypervisor's, the other the metric's.
     """
-    names = ("tool", "metric", "label")
     cases = Case.objects.all()
-    best = _best(_measured(cases, "case", viewer), _all_of(words), *names)
+    best = _best(_measured(cases, "case", viewer), _all_of(words), *CASE)
     if best or len(words) < 2:
         return best
     measured = Cell.objects.visible_to(viewer).filter(n__gt=0).values("system")
@@ -113,7 +121,40 @@ def _benchmarks(viewer: Viewer, words: Sequence[str]) -> list[Any]:
     if not most or not rest:
         return []
     there = _measured(cases, "case", viewer, system__in=systems[most])
-    return _best(there, _all_of(rest), *names)
+    return _best(there, _all_of(rest), *CASE)
+
+
+def nearest_words(viewer: Viewer, text: str) -> str:
+    """Return the words with each that is unknown replaced by the nearest known one.
+
+    Known is what somebody may see. Empty where no word is unknown, or none is near.
+    """
+    asked = [word[:LONGEST_WORD] for word in _WORD.findall(text.casefold())]
+    asked = asked[:MOST_WORDS]
+    measured = Cell.objects.visible_to(viewer).filter(n__gt=0)
+    known = set(
+        _words_in(
+            (visible(viewer), STUDY),
+            (System.objects.filter(pk__in=measured.values("system")), SYSTEM),
+            (Host.objects.visible_to(viewer), HOST),
+            (Case.objects.filter(pk__in=measured.values("case")), CASE),
+            (labs_with_counts(viewer), LAB),
+        )
+    )
+    words = []
+    for word in asked:
+        near = [word]
+        if not any(it.startswith(word) for it in known):
+            near = get_close_matches(word, known, n=1, cutoff=NEAR)
+        words += near
+    return " ".join(words) if len(words) == len(asked) and words != asked else ""
+
+
+def _words_in(*kinds: tuple[QuerySet[Any], Sequence[str]]) -> Iterable[str]:
+    for rows, names in kinds:
+        for row in rows.order_by().values_list(*names)[:MOST_KNOWN]:
+            for text in row:
+                yield from _WORD.findall(str(text).casefold())
 
 
 def _measured(

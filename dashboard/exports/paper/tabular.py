@@ -43,8 +43,16 @@ NARROW: Final = (
     r"\fontsize{7}{8.5}\selectfont\fi"
 )
 GAP_PT: Final = 6
+COLUMN_PT: Final = 229
+"""The narrowest: of `article` in two columns."""
+DIGIT_PT: Final = 2.9
+"""Of an interval in `virtlabsmall`, which has 5 pt there."""
+SMALL: Final = r"{{{\virtlabsmall }}}"
+LEAST_LABEL_SHARE: Final = 0.7
 
 Measured = tuple[CaseGroup, CaseRow]
+Texts = Sequence[tuple[str, str]]
+"""What stands in a row, system by system, and below it."""
 
 
 @for_files()
@@ -101,15 +109,16 @@ def _table(
     part_of = str(place[0]) if place[1] > 1 else ""
     label = "tab:" + "-".join(filter(None, (source.slug, "paper", shows, part_of)))
     kind = "table*" if is_wide else "table"
+    widths = _widths(len(systems), [] if is_wide else texts)
     caption = caption_text(table, source, place)
     return "\n".join(
         [
             rf"\begin{{{kind}}}[htbp]\virtlabfonts{NARROW if is_wide else ''}",
             rf"\setlength{{\tabcolsep}}{{{GAP_PT / 2:g}pt}}",
             rf"\caption{{{caption}}}\label{{{label}}}",
-            rf"\begin{{tabular}}{{{_columns(texts, len(systems))}}}",
+            rf"\begin{{tabular}}{{{_columns(texts, widths)}}}",
             r"\toprule",
-            *_heading(systems),
+            *_heading(systems, widths[1]),
             r"\midrule",
             *_body(measured, texts),
             r"\bottomrule",
@@ -120,17 +129,26 @@ def _table(
     )
 
 
-def _widths(count: int) -> tuple[str, str]:
-    """Return how wide the labels are and a system is, without the gaps around them."""
-    share = 1 / (LABEL_SHARE + count)
+def _widths(count: int, texts: Sequence[Texts]) -> tuple[str, str]:
+    """Return how wide the labels are and a system is, without the gaps around them.
+
+    In the narrowest of columns the labels give way to intervals of many digits.
+    """
+    drawn = [second for row in texts for _first, second in row]
+    longest = max((len(text) - len(SMALL) for text in drawn if text), default=0)
+    needed = (longest * DIGIT_PT + GAP_PT) / COLUMN_PT
+    labels = LABEL_SHARE
+    if needed > 1 / (labels + count):
+        labels = max(LEAST_LABEL_SHARE, 1 / needed - count)
+    share = 1 / (labels + count)
     label, system = (
-        rf"{part:.4f}\linewidth-{GAP_PT}pt" for part in (LABEL_SHARE * share, share)
+        rf"{part:.4f}\linewidth-{GAP_PT}pt" for part in (labels * share, share)
     )
     return label, system
 
 
-def _columns(texts: Sequence[Sequence[tuple[str, str]]], count: int) -> str:
-    label, system = _widths(count)
+def _columns(texts: Sequence[Texts], widths: tuple[str, str]) -> str:
+    label, system = widths
     labels = rf">{{\raggedright\arraybackslash}}p{{\dimexpr {label}\relax}}"
     numbers = (
         rf"S[{number_format(cells)},table-column-width=\dimexpr {system}\relax]"
@@ -139,9 +157,8 @@ def _columns(texts: Sequence[Sequence[tuple[str, str]]], count: int) -> str:
     return "".join([labels, *numbers])
 
 
-def _heading(columns: Sequence[Column]) -> Iterator[str]:
+def _heading(columns: Sequence[Column], system: str) -> Iterator[str]:
     """Yield the platforms and, below, each property by which the columns differ."""
-    _label, system = _widths(len(columns))
     for name, headings in heading_lines(columns):
         cells = [broken(wording.property_name(name)) if name else ""]
         rules, at = [], 2
@@ -161,9 +178,7 @@ def _spanning(text: str, width: int, system: str) -> str:
     return rf"\multicolumn{{{width}}}{{{column}}}{{{text}}}"
 
 
-def _body(
-    measured: Sequence[Measured], texts: Sequence[Sequence[tuple[str, str]]]
-) -> Iterator[str]:
+def _body(measured: Sequence[Measured], texts: Sequence[Texts]) -> Iterator[str]:
     """Yield the rows, those of one tool and component under what they share."""
     lines = zip(measured, texts, strict=True)
     for _key, members in groupby(lines, key=lambda line: id(line[0][0])):

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from benchmarks.finding import found
+from benchmarks.finding import found, nearest_words
 from dashboard.kit.viewers import query_of, viewer_of
 
 LONGEST = 200
@@ -15,8 +15,12 @@ LONGEST = 200
 def search(request: HttpRequest) -> HttpResponse:
     """Show what was found for the words of the query."""
     text = query_of(request).get("q", "").strip()[:LONGEST]
-    result = found(viewer_of(request), text)
-    return render(request, "search/search.html", {"text": text, "found": result})
+    viewer = viewer_of(request)
+    result = found(viewer, text)
+    context = {"text": text, "found": result}
+    if result and not result.n:
+        context["nearest"] = nearest_words(viewer, text)
+    return render(request, "search/search.html", context)
 
 
 urlpatterns = [

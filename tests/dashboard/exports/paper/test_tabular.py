@@ -57,6 +57,21 @@ def test_rows_that_one_table_has_no_room_for_stand_in_the_next(rows):
     assert all(f"Case {at} &" in text for at in range(2, 2 * MOST_LINES))
 
 
+@pytest.mark.parametrize(("digits", "room"), [(3, 0.21), (4, 0.22), (6, 0.26)])
+def test_labels_give_way_to_intervals_of_many_digits(rows, measured, digits, room):
+    """Of a column of 229 pt, the narrowest of the classes."""
+    systems = [
+        changed(measured, id=at, system_id=at, guest_os=f"Linux {at}") for at in (2, 3)
+    ]
+    with with_digits(digits):
+        text = tabular(comparison_table([rows[0], *systems]), SOURCE)
+
+    columns = re.search(r"\\begin\{tabular\}\{(.*)\}\n", text)[1]
+    labels, *shares = map(float, re.findall(r"([\d.]+)\\linewidth", columns))
+    assert min(shares) >= room
+    assert labels + sum(shares) == pytest.approx(1, abs=0.001)
+
+
 @pytest.mark.parametrize(("count", "shown"), [(2, "0.96"), (4, "0.9600")])
 def test_digits_are_those_that_were_chosen(rows, measured, count, shown):
     with with_digits(count):

@@ -49,6 +49,20 @@ def test_it_finds_nothing_without_a_word_that_is_there(found, pair, words):
     assert found(words) == []
 
 
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [
+        ("throughptu", "throughput"),
+        ("xne 3.3 xen", ""),
+        ("alpha netwrok", "alpha network"),
+    ],
+)
+def test_a_slip_is_answered_by_the_nearest_words(found, pair, slip, meant):
+    links = [f"?q={meant.replace(' ', '%20')}"] if meant else []
+
+    assert found(slip) == links
+
+
 def test_a_slug_is_found_by_its_parts(found, study):
     Study.objects.filter(pk=study.pk).update(slug="lmu-2010-xen", title="Other")
 
@@ -62,7 +76,7 @@ def test_what_is_private_is_found_by_its_lab_alone(
     Study.objects.filter(slug="study").delete()
     Host.objects.update(title="A hidden machine")
     submit(run_document(study=private_study.slug))
-    asked = ("secret", "native", "hidden", "network", "alpha")
+    asked = ("secret", "native", "hidden", "network", "alpha", "hiden", "netwrok")
 
     assert not any(found(words) for words in asked)
 
