@@ -34,6 +34,7 @@ _XEN = (
 )
 # Both kinds of WSL start Windows' programs, whatever their kernel is called.
 _WSL = ("proc/sys/fs/binfmt_misc/WSLInterop", "run/WSL")
+_TREE = "proc/device-tree/"
 _CLOCKSOURCE = "sys/devices/system/clocksource/clocksource0/"
 
 
@@ -94,6 +95,21 @@ def of_files(root: str = "/") -> Evidence:
         "kernel": text("proc/sys/kernel/osrelease"),
         "version": text("proc/version"),
         "dmi": {name: text("sys/class/dmi/id/" + name) for name in _DMI},
+        "device_tree": {
+            "hypervisor": text(_TREE + "hypervisor/compatible"),
+            "psci": text(_TREE + "psci/method"),
+            "nodes": [
+                name
+                for name in names_in(at(_TREE))
+                if name.startswith(("fw-cfg", "ibm,partition-name"))
+            ],
+        },
+        "acpi_qemu": [
+            name
+            for name in names_in(at("sys/bus/acpi/devices"))
+            if name.startswith("QEMU")
+        ],
+        "control_program": control_program(text("proc/sysinfo") or ""),
         "sys_hypervisor": {name: text("sys/hypervisor/" + name) for name in _XEN},
         "clocksource": text(_CLOCKSOURCE + "current_clocksource"),
         "clocksources": text(_CLOCKSOURCE + "available_clocksource"),
@@ -111,6 +127,15 @@ def of_files(root: str = "/") -> Evidence:
         "pid_namespace": link_of(at("proc/self/ns/pid")),
         **of_cpuinfo(text("proc/cpuinfo") or ""),
     }
+
+
+def control_program(sysinfo: str) -> Optional[str]:
+    """Return what carries this machine of s390, if it is no partition of its own."""
+    for line in sysinfo.splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "VM00 Control Program":
+            return value.strip()
+    return None
 
 
 def of_cpuinfo(text: str) -> Evidence:

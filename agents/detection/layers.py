@@ -9,8 +9,11 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from agents.detection.signatures import (
     AMAZON,
+    ARM_KVM,
     AZURE,
     CLOCKSOURCES,
+    CONTROL_PROGRAMS,
+    DEVICE_TREE,
     FIRMWARE,
     FIRST_PID_NAMESPACE,
     GROUPS,
@@ -78,6 +81,9 @@ class Judgement(NamedTuple):
 def judge(evidence: Evidence) -> Judgement:
     """Derive the layers from all evidence, and say where it contradicts itself."""
     below = _hypervisors(evidence)
+    if evidence.get("model") == "UML":
+        # It asks the CPU of its host: what that says lies further out.
+        below.append(Finding("uml", "The kernel is a program (user-mode Linux)."))
     findings = below + wsl_of(evidence, bool(below)) + containers_of(evidence)
     layers = tuple(finding.layer for finding in findings)
     grounds = [finding.ground for finding in findings]
@@ -189,6 +195,8 @@ def _firmware(evidence: Evidence) -> Tuple[str, Tuple[str, ...]]:
         return "%s %s" % MICROSOFT, ("hyper-v", "hyper-v-root")
     if dmi.get("chassis_asset_tag") == AZURE:
         return "chassis tag of Azure", ("hyper-v", "hyper-v-root")
+    if product == ARM_KVM:
+        return product, ("kvm",)
     fields = (vendor, product, dmi.get("board_vendor"), dmi.get("bios_vendor"))
     for text in fields:
         for start, layers in FIRMWARE:
@@ -212,18 +220,46 @@ def _by_software(evidence: Evidence) -> Optional[Finding]:
     """Return what the kernel or systemd knows, or that there is something at all."""
     for name in _clocks(evidence):
         return Finding(CLOCKSOURCES[name][0], "The kernel offers the clock %s." % name)
-    named = SYSTEMD.get(str(evidence.get("systemd-detect-virt")))
-    if named:
-        return Finding(named, "systemd-detect-virt says so.")
+    by_firmware = _by_other_firmware(evidence)
+    if by_firmware:
+        return by_firmware
+    said = evidence.get("systemd-detect-virt")
+    if said not in (None, "none", ""):
+        ground = "systemd-detect-virt says %s." % said
+        return Finding(SYSTEMD.get(str(said), _SOME_HYPERVISOR), ground)
+    tree = evidence.get("device_tree") or {}
+    if tree.get("hypervisor") or str(tree.get("psci")).startswith("hvc"):
+        ground = "The device tree speaks of a hypervisor, but not of which."
+        return Finding(_SOME_HYPERVISOR, ground)
     if evidence.get("hypervisor_flag") or evidence.get("cpuid1_ecx31"):
         ground = "The CPU says that a hypervisor runs, but not which."
         return Finding(_SOME_HYPERVISOR, ground)
     return None
 
 
+def _by_other_firmware(evidence: Evidence) -> Optional[Finding]:
+    """Return what device trees, s390 and ACPI name, where CPUID and DMI are silent."""
+    tree = evidence.get("device_tree") or {}
+    nodes = " ".join(tree.get("nodes") or [])
+    for start, layer in DEVICE_TREE.items():
+        if str(tree.get("hypervisor")).startswith(start):
+            return Finding(layer, "The device tree names %s." % start)
+    for start, layer in CONTROL_PROGRAMS.items():
+        if str(evidence.get("control_program")).startswith(start):
+            return Finding(layer, "The firmware names %s." % start)
+    if evidence.get("acpi_qemu") or "fw-cfg" in nodes:
+        return Finding("qemu", "There is a device that only QEMU has (fw_cfg).")
+    if "ibm,partition-name" in nodes:
+        return Finding("powervm", "The firmware names this machine's partition.")
+    return None
+
+
 def _firmware_against(evidence: Evidence, layers: Tuple[str, ...]) -> List[str]:
     text, goes_with = _firmware(evidence)
     if not goes_with:
+        hidden = evidence.get("leaves") and not _by_cpuid(evidence)
+        if hidden and evidence.get("acpi_qemu") and not speaks_of_xen(evidence):
+            return ["QEMU's device is there, CPUID shows no hypervisor."]
         return []
     if not set(goes_with) & set(layers):
         rest = " > ".join(layers) or "nothing of the kind"

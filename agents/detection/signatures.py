@@ -31,6 +31,8 @@ FIRMWARE = (
     ("BHYVE", ("bhyve",)),
     ("Amazon EC2", ("kvm", "xen-hvm", "xen-pvh", "xen-pv")),
     ("Google Compute Engine", ("kvm",)),
+    ("Apple Virtualization", ("apple-virtualization",)),
+    ("KubeVirt", ("kvm", "qemu-tcg")),
     ("OpenStack", ("kvm", "qemu-tcg", "xen-hvm")),
     ("Red Hat", ("kvm", "qemu-tcg")),
     ("oVirt", ("kvm", "qemu-tcg")),
@@ -50,6 +52,9 @@ AMAZON, WHOLE = "Amazon EC2", ".metal"
 # Microsoft makes machines, too: only this product of theirs is a virtual one.
 MICROSOFT = ("Microsoft Corporation", "Virtual Machine")
 
+# What QEMU calls an ARM machine on KVM; others it calls "QEMU Virtual Machine".
+ARM_KVM = "KVM Virtual Machine"
+
 # Azure's machines carry this tag, whatever else their firmware says.
 AZURE = "7783-7084-3265-9085-8269-3286-77"
 
@@ -68,6 +73,11 @@ CLOCKSOURCES = {
     "hyperv_clocksource_msr": ("hyper-v", "hyper-v-root", "kvm", "xen-hvm"),
 }
 
+# Where there is no CPUID: who the device tree's node "hypervisor" speaks for, and what
+# s390's firmware calls a control program.
+DEVICE_TREE = {"linux,kvm": "kvm", "xen": "xen-hvm", "vmware": "vmware"}
+CONTROL_PROGRAMS = {"KVM": "kvm", "z/VM": "z-vm"}
+
 # systemd-detect-virt's words for hypervisors, and ours.
 SYSTEMD = {
     "kvm": "kvm",
@@ -81,6 +91,11 @@ SYSTEMD = {
     "parallels": "parallels",
     "bhyve": "bhyve",
     "acrn": "acrn",
+    "apple": "apple-virtualization",
+    "powervm": "powervm",
+    "qnx": "qnx",
+    "uml": "uml",
+    "zvm": "z-vm",
 }
 
 # Container managers as they call themselves, and how the reader knows them.

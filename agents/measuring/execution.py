@@ -7,13 +7,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, Callable, List, NamedTuple, Optional
+from typing import IO, Any, Callable, List, NamedTuple, Optional
 
 from agents.programs import plain_environment
 from agents.timing.clocks import monotonic_us
 
 MOST_OUTPUT_BYTES = 7 * 1024 * 1024  # the server takes 8 MiB in one piece
-# How often somebody who may stop a program early is asked.
+# How often somebody who may stop a program early is asked, and how much it printed.
 _LOOK_AGAIN_S = 1.0
 _SIGNAL_OF_PARENTS_DEATH = 1  # PR_SET_PDEATHSIG
 _LOCALE = ("LC_ALL", "LANGUAGE")
@@ -79,23 +79,32 @@ def execute(
             from agents.windows.machine import keep_in_our_job
 
             keep_in_our_job(program)
-        is_timed_out = _awaited(program, limit_s, is_enough)
+
+        def is_over() -> bool:
+            return _is_cut(printed) or bool(is_enough and is_enough())
+
+        is_timed_out = _awaited(program, limit_s, is_over)
         local_us = monotonic_us() - before_us
         printed.seek(0)
         output = printed.read(MOST_OUTPUT_BYTES)
-        is_cut = bool(printed.read(1))
+        is_cut = _is_cut(printed)
     code = int(program.returncode)
     return Execution(
         argv, code, output, started_at, local_us, is_timed_out, is_cut, before_us
     )
 
 
+def _is_cut(printed: IO[bytes]) -> bool:
+    return os.fstat(printed.fileno()).st_size > MOST_OUTPUT_BYTES
+
+
 def _awaited(
     program: "subprocess.Popen[bytes]",
     limit_s: float,
-    is_enough: Optional[Callable[[], bool]],
+    is_over: Callable[[], bool],
 ) -> bool:
-    """Wait for the end; kill the whole group at the limit or when we are ended.
+    """Wait for the end; kill the whole group at the limit, when it is over and when we
+    are ended.
 
     Return whether that was the limit.
     """
@@ -104,10 +113,10 @@ def _awaited(
         while time.monotonic() < ends_at:
             left_s = max(0.0, ends_at - time.monotonic())
             try:
-                program.wait(min(left_s, _LOOK_AGAIN_S) if is_enough else left_s)
+                program.wait(min(left_s, _LOOK_AGAIN_S))
                 return False
             except subprocess.TimeoutExpired:
-                if is_enough and is_enough():
+                if is_over():
                     _kill(program)
                     return False
         _kill(program)

@@ -120,6 +120,7 @@ def test_a_native_machine_times_itself(run, server):
         ("no-such-program", "no-such-program: No such file"),
         ("sh -c 'echo refused; exit 255'", "does not start the probe (refused)"),
         ("true", "does not start the probe (it printed nothing)"),
+        ("yes", "does not start the probe (it printed more than 65536 bytes)"),
         ("ssh 'vm", "No closing quotation"),
         ("", "--through names a program"),
         ("{}", "--through names a program"),

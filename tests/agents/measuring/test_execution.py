@@ -92,6 +92,17 @@ def test_a_flood_is_cut_and_no_result(monkeypatch):
     assert "more than 1000 bytes" in done.problem
 
 
+def test_a_flood_is_ended_long_before_the_limit(monkeypatch):
+    monkeypatch.setattr(execution, "MOST_OUTPUT_BYTES", 1000)
+    monkeypatch.setattr(execution, "_LOOK_AGAIN_S", 0.05)
+
+    done = shell(f"seq 1000; sleep {MINUTE}", limit_s=60)
+
+    assert "more than 1000 bytes" in done.problem
+    assert done.local_us < 30_000_000
+    assert not running(MINUTE)
+
+
 def test_it_reads_nothing_from_us():
     assert shell("cat").output == b""
 
