@@ -6,10 +6,9 @@ from typing import Any, Dict, List, NamedTuple, Optional
 from agents.console import Console
 from agents.documents import decoded, upload
 from agents.measuring.bracket import Measured, TimePath, measure
-from agents.measuring.runners import Step, version_argv
+from agents.measuring.runners import Step, version_of
 from agents.measuring.through import Through, seen_from_outside
 from agents.platform_facts import printable_all
-from agents.programs import output_of
 from agents.spool import Spool
 
 
@@ -87,14 +86,12 @@ def document_of(
         "sequence": this.steps_before + place + 1,
         "step": step.name,
     }
-    argv = version_argv(step.tool)
-    version = (output_of(argv) if argv else None) or ""
     facts = dict(job.facts, order=order, **printable_all(measured.facts))
     given = dict(
         job.given,
         tool=step.tool,
         # The server takes 100 characters.
-        tool_version=version.partition("\n")[0].strip()[:100],
+        tool_version=version_of(step.tool)[:100],
         started_at=measured.execution.started_at,
     )
     text = decoded(measured.execution.output)

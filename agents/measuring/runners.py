@@ -6,6 +6,7 @@ A step is one start of one program; its output is one upload. The fio steps are 
 studies' Iometer pattern: block sizes x reading and writing x sequential and random.
 """
 
+import functools
 import os
 import shutil
 from typing import Callable, Dict, List, NamedTuple, Optional
@@ -19,6 +20,7 @@ from agents.kernels.building import (
     prebuilt_program,
     system_argv,
 )
+from agents.programs import output_of
 
 FIO_BLOCKS = ("4k", "32k", "256k", "1m", "4m")
 FIO_PATTERNS = ("read", "write", "randread", "randwrite")
@@ -178,9 +180,19 @@ def steps_of(tool: str, wishes: Wishes) -> List[Step]:
     return runner(wishes)
 
 
-def version_argv(tool: str) -> List[str]:
-    """Return how a tool is asked for its version, if it can be asked."""
-    return [tool, _VERSIONS[tool]] if tool in _VERSIONS else []
+def version_of(tool: str) -> str:
+    """Return what a tool calls its version, if it can be asked."""
+    path = shutil.which(tool) if tool in _VERSIONS else None
+    if path is None:
+        return ""
+    # Asked once for a program: on an emulated processor that takes a third of a second.
+    return _version(tool, path, os.stat(path).st_mtime)
+
+
+@functools.lru_cache(maxsize=64)
+def _version(tool: str, path: str, changed_at: float) -> str:
+    printed = output_of([tool, _VERSIONS[tool]]) or ""
+    return printed.partition("\n")[0].strip()
 
 
 def _sysbench(wishes: Wishes) -> List[Step]:

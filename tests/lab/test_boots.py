@@ -142,8 +142,8 @@ def test_linpack_has_size_500_and_the_system_kernel_a_peer_and_a_disk():
     assert options.folder == "disk"
 
 
-def test_what_is_not_emulated_repeats_its_rows_more_often():
-    assert asked_of(NATIVE).iterations > asked_of(QEMU).iterations
+def test_rows_are_as_often_everywhere():
+    assert asked_of(NATIVE).iterations == asked_of(QEMU).iterations == 1
 
 
 def test_the_plan_of_guests_together_has_more_time_on_a_slow_machine():

@@ -1,5 +1,7 @@
 """Runners: exact arguments, and plain words where a tool cannot be run."""
 
+import os
+
 import pytest
 
 from agents.errors import UsageError
@@ -9,7 +11,7 @@ from agents.measuring.runners import (
     Wishes,
     chosen_steps,
     steps_of,
-    version_argv,
+    version_of,
 )
 
 
@@ -113,9 +115,29 @@ def test_what_a_tool_needs_is_said(tool, option):
         steps_of(tool, Wishes())
 
 
-def test_a_tool_that_cannot_be_asked_has_no_version():
-    assert version_argv("hackbench") == []
-    assert version_argv("fio") == ["fio", "--version"]
+def test_a_tool_is_asked_for_its_version_once_until_it_is_another(
+    tmp_path, monkeypatch
+):
+    asked, fio = tmp_path / "asked", tmp_path / "fio"
+
+    def install(version, changed_at):
+        fio.write_text(f"#!/bin/sh\necho x >> {asked}\necho {version}\necho more\n")
+        fio.chmod(0o755)
+        os.utime(fio, (changed_at, changed_at))
+
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr("shutil.which", lambda name: str(fio))
+    install("fio-3.33", 1)
+    assert [version_of("fio") for _ in range(3)] == ["fio-3.33"] * 3
+    install("fio-3.34", 2)
+    assert version_of("fio") == "fio-3.34"
+    assert len(asked.read_text().split()) == 2
+
+
+def test_a_tool_that_cannot_be_asked_has_no_version(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+
+    assert (version_of("hackbench"), version_of("fio")) == ("", "")
 
 
 def test_iperf3_goes_both_ways_and_needs_a_peer():
