@@ -7,7 +7,7 @@ import sys
 from typing import List, Optional
 
 from agents import exits
-from agents.console import Parser, printable
+from agents.console import Parser, printable, without_token
 from agents.errors import AgentError
 
 COMMANDS = (
@@ -63,7 +63,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     try:
         return int(module.run(options))
     except AgentError as error:
-        sys.stderr.write(printable("%s\n" % error))
+        sys.stderr.write(printable(without_token("%s\n" % error)))
         return error.exit_code
     except KeyboardInterrupt:
         return exits.INTERRUPTED

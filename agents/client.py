@@ -468,6 +468,9 @@ def proxy_of(scheme: str, host: str) -> Optional[Proxy]:
 
 def _reason_of(error: Exception) -> str:
     """Return what went wrong in words; some errors have no text of their own."""
+    is_silent = isinstance(error, ConnectionError)  # of the same kind: nothing came
+    if isinstance(error, http.client.BadStatusLine) and not is_silent:
+        return "what answers there does not speak HTTP: %s" % str(error).strip()[:80]
     sentence = getattr(error, "strerror", None) or str(error)
     return str(sentence or type(error).__name__)
 

@@ -18,8 +18,8 @@ Number = TypeVar("Number", int, float)
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-# Virtlab's tokens, wherever they stand.
-_TOKEN = re.compile(r"\bvl_[0-9A-Za-z_-]{4,}")
+# Virtlab's tokens, wherever they stand, as they are or as a part of an address.
+_TOKEN = re.compile(r"\bvl(?:_|%5[fF])(?:[0-9A-Za-z_-]|%[0-9A-Fa-f]{2}){4,}")
 
 
 def printable(text: str) -> str:
@@ -29,11 +29,16 @@ def printable(text: str) -> str:
     )
 
 
+def without_token(text: str) -> str:
+    """Return a text that shows no token: some servers repeat what they were told."""
+    return _TOKEN.sub("vl_***", text)
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong with the words of a command, but never a token among them."""
 
     def error(self, message: str) -> "NoReturn":
-        super().error(_TOKEN.sub("vl_***", printable(message)))
+        super().error(_shown(message))
 
 
 class Console:
@@ -46,14 +51,14 @@ class Console:
     def result(self, text: str) -> None:
         """Print what was asked for."""
         self._clear()
-        sys.stdout.write(printable(text) + "\n")
+        sys.stdout.write(_shown(text) + "\n")
         sys.stdout.flush()
 
     def say(self, text: str) -> None:
         """Print a line that stays."""
         self._clear()
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime())
-        sys.stderr.write(("" if self.is_terminal else stamp) + printable(text) + "\n")
+        sys.stderr.write(("" if self.is_terminal else stamp) + _shown(text) + "\n")
         sys.stderr.flush()
 
     def progress(self, text: str) -> None:
@@ -65,7 +70,7 @@ class Console:
         except (OSError, ValueError):
             columns = 80
         # One column short: a full line wraps, and \r does not go back up.
-        shown = printable(text)[: columns - 1]
+        shown = _shown(text)[: columns - 1]
         sys.stderr.write("\r" + shown.ljust(self._width))
         sys.stderr.flush()
         self._width = len(shown)
@@ -75,6 +80,10 @@ class Console:
         if self._width:
             sys.stderr.write("\r" + " " * self._width + "\r")
             self._width = 0
+
+
+def _shown(text: str) -> str:
+    return printable(without_token(text))
 
 
 def whole(least: int, most: int = 10**15) -> Callable[[str], int]:

@@ -23,7 +23,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from agents import exits
 from agents.client import Client, PassingError, RefusedError
-from agents.console import Console
+from agents.console import Console, without_token
 from agents.errors import ServerAwayError, ServerRefusedError
 from agents.home import Enrolment, Sending, is_quiet
 from agents.spool import POWER, Spool
@@ -237,7 +237,7 @@ def _refused(spool: Spool, key: str, refused: RefusedError) -> str:
     if refused.fields:
         reason += json.dumps(refused.fields, indent=1, sort_keys=True) + "\n"
     try:
-        spool.reject(key, reason)
+        spool.reject(key, without_token(reason))
     except OSError as error:
         raise _StopError("cannot lay aside %s: %s" % (key, error)) from error
     return str(refused)

@@ -196,6 +196,39 @@ def test_an_echo_of_our_question_shows_no_token(
 
 
 @pytest.mark.parametrize(
+    "echoed",
+    [
+        said(422, json.dumps(problem("echo", TOKEN.replace("_", "%5F"))).encode()),
+        said(
+            422,
+            json.dumps(problem("echo", "X"))
+            .replace("X", "\\u0076" + TOKEN[1:])
+            .encode(),
+        ),
+        f"HTTP/1.1 {TOKEN}\r\n\r\n".encode(),
+        f"{TOKEN}\r\n".encode(),
+    ],
+    ids=["part of an address", "escaped", "status", "no HTTP"],
+)
+def test_no_other_way_of_writing_a_token_is_shown(
+    echoed, call, home, monkeypatch, impatient, spool
+):
+    secret = TOKEN.rpartition("_")[2]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Triad: 1\n")))
+
+    with stranger(echoed) as (url, _):
+        save_enrolment(Enrolment(url, TOKEN))
+        words = ("push", "-", "--study", "s", "--host", "h", "--hypervisor", "KVM")
+        said_then = call(*words)[1:] + call("spool", "rejected")[1:]
+
+    assert "***" in "".join(said_then)
+    assert secret not in "".join(said_then)
+    assert all(
+        secret not in path.read_text() for path in (home / "spool/rejected").glob("*")
+    )
+
+
+@pytest.mark.parametrize(
     ("token", "word"),
     [
         ("", "empty"),
