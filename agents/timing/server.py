@@ -69,8 +69,9 @@ class TimeServer:
         """Answer until `stop`."""
         while not self.stopping.is_set:
             for key, _ in self.selector.select(self._hang_up_on_the_silent()):
-                # One that was hung up on meanwhile is no longer known.
-                if key.fileobj in self.selector.get_map():
+                # One that was hung up on meanwhile is no longer known; its number may
+                # be another one's by now.
+                if self.selector.get_map().get(key.fd) is key:
                     key.data(key.fileobj)
 
     def stop(self) -> None:
@@ -98,10 +99,8 @@ class TimeServer:
             sock, (address, *_) = listener.accept()
         except OSError:
             return
-        if len(self.connections) >= MOST_CONNECTIONS:
-            self._hang_up_on_the_idle()
         is_too_many = self.of_address[address] >= MOST_OF_AN_ADDRESS
-        if is_too_many or len(self.connections) >= MOST_CONNECTIONS:
+        if is_too_many or not self._has_room_for(address):
             sock.close()
             return
         # A reply that is held back would lengthen the round trip.
@@ -181,6 +180,27 @@ class TimeServer:
         if len(self.peers) > MOST_PEERS:
             self.peers.popitem(last=False)
         return reply
+
+    def _has_room_for(self, address: str) -> bool:
+        """Make room for one more: by who is long idle, by who has said nothing for
+        longest, or by the quietest one of an address that has more than this one."""
+        if len(self.connections) >= MOST_CONNECTIONS:
+            self._hang_up_on_the_idle()
+        if len(self.connections) < MOST_CONNECTIONS:
+            return True
+        if self.silent:
+            self._hang_up(next(iter(self.silent)))
+            return True
+        crowd = max(self.of_address, key=self.of_address.__getitem__)
+        if self.of_address[crowd] <= self.of_address[address] + 1:
+            return False
+        of_crowd = [
+            sock
+            for sock, connection in self.connections.items()
+            if connection.address == crowd
+        ]
+        self._hang_up(min(of_crowd, key=lambda sock: self.connections[sock].spoke_us))
+        return True
 
     def _hang_up_on_the_idle(self) -> None:
         oldest_us = self.clocks.monotonic_us() - IDLE_S * 1000000

@@ -119,6 +119,54 @@ def test_one_too_many_is_hung_up_on_and_the_others_stay(server, monkeypatch):
         assert clients[0].recv(100).endswith(b"\n")
 
 
+@pytest.fixture
+def connected(server):
+    """Connect from an address of this machine."""
+    with contextlib.ExitStack() as stack:
+
+        def connect_from(address):
+            sock = stack.enter_context(socket.socket())
+            sock.settimeout(10)
+            sock.bind((address, 0))
+            sock.connect(("127.0.0.1", server.port))
+            return sock
+
+        yield connect_from
+
+
+def asked(sock, word=b"start\n"):
+    """What is answered; nothing where it was hung up on."""
+    try:
+        sock.sendall(word)
+        return sock.recv(100)
+    except OSError:
+        return b""
+
+
+def test_the_silent_of_many_addresses_make_room_for_who_speaks(connected, monkeypatch):
+    monkeypatch.setattr(server_module, "MOST_CONNECTIONS", 3)
+    for number in range(1, 9):
+        connected(f"127.0.1.{number}")
+
+    assert asked(connected("127.0.2.1")) == b"start"
+
+
+def test_an_address_with_many_that_spoke_makes_room_for_others(connected, monkeypatch):
+    monkeypatch.setattr(server_module, "MOST_CONNECTIONS", 4)
+    crowd = [connected("127.0.1.1") for _ in range(3)]
+    assert [asked(sock) for sock in crowd] == [b"start"] * 3
+
+    guests = [connected("127.0.2.1")]
+    assert asked(guests[0]) == b"start"
+    guests.append(connected("127.0.2.2"))
+    assert asked(guests[1]) == b"start"
+
+    # The quietest of the crowd went; nobody who is one of few does.
+    assert [bool(asked(sock, b"time\n")) for sock in crowd] == [False, True, True]
+    assert asked(connected("127.0.1.1")) == b""
+    assert all(asked(sock, b"time\n") for sock in guests)
+
+
 def test_the_idle_make_room_for_the_new(server, monkeypatch):
     monkeypatch.setattr(server_module, "MOST_CONNECTIONS", 1)
     monkeypatch.setattr(server_module, "IDLE_S", 0)
