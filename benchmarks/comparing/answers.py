@@ -184,6 +184,8 @@ def _answer(
             unusable.append(platform)
             continue
         ratios = sum(each.ratios for each in known)
+        # Measured it was, whatever a flag says of the number.
+        compared = [each for each in members if each.ratios or each.impossible]
         standings.append(
             Standing(
                 hypervisor=hypervisor,
@@ -191,7 +193,7 @@ def _answer(
                 low=exp(min(each.low for each in known)),
                 high=exp(max(each.high for each in known)),
                 mean=sum(each.total for each in known) / ratios,
-                systems=len({(each.study, each.system) for each in known}),
+                systems=len({(each.study, each.system) for each in compared}),
                 hosts=frozenset(each.host for each in known),
                 studies=len({each.study for each in known}),
                 labs=len({names[each.study, each.system][2] for each in known}),

@@ -104,8 +104,8 @@ def _caution(answer: Answer) -> str:
         parts.append(flagged % {"n": answer.flagged})
     if left_out := sum(answer.left_out.values()):
         impossible = ngettext(
-            "%(n)s more is left out: a flag calls it impossible.",
-            "%(n)s more are left out: flags call them impossible.",
+            "%(n)s result is left out: a flag calls it impossible.",
+            "%(n)s results are left out: flags call them impossible.",
             left_out,
         )
         parts.append(impossible % {"n": left_out})
