@@ -216,10 +216,10 @@ def way_in(var: Path) -> str:
 def manage(name: str, *arguments: str) -> tuple[str, ...]:
     """Return the command line of a management command.
 
-    ``prepare`` runs Django's checks; repeating them would double the others' start.
+    Without Django's checks, which load every page: they are of the program, `make
+    check` has run them, and every start would wait a second for them.
     """
-    checks = () if name == "prepare" else ("--skip-checks",)
-    return ("manage.py", name, *checks, *arguments)
+    return ("manage.py", name, "--skip-checks", *arguments)
 
 
 def web_command(listener: int, access_log: Path) -> tuple[str, ...]:
