@@ -192,7 +192,7 @@ def place_of(native: CellConditions) -> tuple[object, ...]:
 
 def wanted_places(cell: CellConditions) -> tuple[tuple[object, ...], ...]:
     """The `place_of` native cells that a cell may be compared with, its own first."""
-    others = {None, *((32, 64) if cell.guest_bits is None else ())} - {cell.guest_bits}
+    others = (32, 64) if cell.guest_bits is None else (None,)
     return tuple(
         (cell.host, bits, *_wanted_circumstances(cell))
         for bits in (cell.guest_bits, *others)

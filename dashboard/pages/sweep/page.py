@@ -120,20 +120,18 @@ class SweepPage:
         others = {
             more: key for (title, more), key in keys.items() if title == own_title
         }
+        choices = [(_("Benchmark"), titles, own_title)]
+        if len(others) > 1:
+            choices.append((_("With"), others, own_facts))
+        in_order = dict.fromkeys(part for pair in self.names for part in pair)
         rows = []
-        for name, found, now in (
-            (_("Benchmark"), titles, own_title),
-            (_("With"), others, own_facts),
-        ):
-            if len(found) > 1 or name == _("Benchmark"):
-                chips = [
-                    Chip(it, urlencode({**of_all, "family": found[it]}), it == now)
-                    for it in dict.fromkeys(
-                        part for pair in self.names for part in pair
-                    )
-                    if it in found
-                ]
-                rows.append(ChipRow(name, tuple(chips), len(chips) > MOST_CHIPS))
+        for name, found, now in choices:
+            chips = [
+                Chip(it, urlencode({**of_all, "family": found[it]}), it == now)
+                for it in in_order
+                if it in found
+            ]
+            rows.append(ChipRow(name, tuple(chips), len(chips) > MOST_CHIPS))
         kept["family"] = self.family.key
 
         responses = {"value": _("Measured value")}
