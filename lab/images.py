@@ -7,6 +7,7 @@ space is the same everywhere. A tower's is for machines that carry guests of the
 """
 
 import hashlib
+import lzma
 import os
 import shlex
 import shutil
@@ -23,6 +24,7 @@ from lab.errors import LabError
 ROOT: Final = Path(__file__).resolve().parent.parent
 FILES: Final = ROOT / "lab" / "files"
 BUILD_S: Final = 1800
+XZ: Final = b"\xfd7zXZ\x00"
 KERNELS: Final = ("linpack", "memory", "system")
 RAW_MIB: Final = 64
 FLAGS: Final = ("-O2", "-std=c99", "-static")
@@ -96,7 +98,7 @@ def codename(release: Path = Path("/etc/os-release")) -> str:
 def key_of(recipe: Recipe, sources: Path) -> str:
     """Return a checksum of all that an image is made of."""
     digest = hashlib.sha256(repr((recipe, codename())).encode())
-    for path in (sources, FILES / "init", FILES / "prepare"):
+    for path in (sources, *(FILES / name for name in ("init", "initrd", "prepare"))):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
@@ -119,6 +121,8 @@ def image_of(
     # QEMU boots them from files of this machine: a disk needs no boot loader.
     for name, pattern in (("vmlinuz", "vmlinuz-*"), ("initrd", "initrd.img-*")):
         shutil.copy(sorted(boot.glob(pattern))[-1], unfinished.folder / name)
+    kernel = unfinished.kernel.read_bytes()
+    unfinished.kernel.write_bytes(_unpacked(kernel))
     for packed in boot.glob("xen-*-amd64.gz"):  # QEMU loads it unpacked only
         with unfinished.xen.open("wb") as unpacked:
             subprocess.run(["gzip", "-dc", str(packed)], stdout=unpacked, check=True)
@@ -132,13 +136,25 @@ def image_of(
     return image
 
 
+def _unpacked(kernel: bytes) -> bytes:
+    """Return the ELF of a kernel that came as xz, any other as it is.
+
+    An emulated processor takes half of a boot to unpack it.
+    """
+    start = kernel.find(XZ)
+    if start < 0:
+        return kernel
+    # What follows the stream is the rest of the loader.
+    return lzma.LZMADecompressor().decompress(kernel[start:])
+
+
 def _fill(recipe: Recipe, image: Image, sources: Path, log: Path) -> None:
     argv = ["mmdebstrap", "--variant=minbase", f"--include={','.join(recipe.packages)}"]
     prepare = shlex.quote(str(FILES / "prepare"))
     # mmdebstrap gives a hook the new root's folder as $1.
     argv += [f'--customize-hook=sh {prepare} "$1"']
     argv += [codename(), str(image.root), str(sources)]
-    _run(argv, log, {"VIRTLAB_INIT": str(FILES / "init")})
+    _run(argv, log, {"VIRTLAB_FILES": str(FILES)})
 
 
 def _run(argv: list[str], log: Path, more: dict[str, str]) -> None:

@@ -12,12 +12,12 @@ from typing import Final
 from lab.boots import FOLDER
 
 # Scripts name eth0 (net.ifnames=0); with -no-reboot a kernel that panics ends QEMU.
-INIT: Final = "rw init=/virtlab/init net.ifnames=0 quiet panic=-1"
+WORDS: Final = "net.ifnames=0 quiet panic=-1"
 SVM: Final = "qemu64,+svm,+npt"  # `max` crashes Xen's dom0
 XEN_WORDS: Final = "console=com1 com1=115200,8n1 dom0_mem=768M loglvl=warning"
 AGENT: Final = "python3 virtlab-agent.pyz"
 CLOCK_S: Final = 3
-WARM_UP: Final = "sysbench memory --time=1 run > /dev/null"
+WARM_UP: Final = "sysbench memory --memory-total-size=1M run > /dev/null"
 # What Xen runs when a guest gets a disk or a network card, in a few programs only:
 # its own script for disks takes a minute on a busy emulated processor.
 HOTPLUG: Final = {
@@ -61,7 +61,7 @@ def qemu(machine: Machine) -> list[str]:
     argv += ["-cpu", machine.cpu, "-smp", "1", "-m", str(machine.memory_mib)]
     # The console is our standard output, and a machine that reboots is over.
     argv += ["-nodefaults", "-nographic", "-no-reboot", "-serial", "stdio"]
-    root = f"root=/dev/vda {INIT}"
+    root = f"root=/dev/vda {WORDS}"
     if machine.xen:
         # Multiboot modules are parted by commas, so that dom0's words may hold none.
         modules = f"{machine.kernel} console=hvc0 {root},{machine.initrd}"
@@ -83,7 +83,7 @@ def xen_guest(name: str, kind: str) -> str:
 type = "{kind}"
 kernel = "/run/job/vmlinuz"
 ramdisk = "/run/job/initrd"
-extra = "console=hvc0 root=/dev/xvda {INIT}"
+extra = "console=hvc0 root=/dev/xvda {WORDS}"
 memory = 384
 vcpus = 1
 disk = [ "{_xen_disk("xvda", "rw", "/dev/vdc")}",

@@ -13,9 +13,9 @@ from agents.timing.asking import NoTimeError, Stamp, open_asking, take_stamp
 from agents.timing.clocks import own_clocks
 from agents.timing.intervals import ClocksDifferError, clock_report
 
-SETTLE_S = 0.5  # long enough to see in the counters whether others are at work
+SETTLE_S = 0.3  # long enough to see in the counters whether others are at work
 BUSY_SHARE = 0.15
-STEAL_SHARE = 0.02
+STEAL_SHARE = 0.04  # counters tell hundredths of a second: one of thirty is chance
 LEAST_MEMORY_SHARE = 0.1
 # Half of the equivalence margin of 2 %: a step of the clock could make a verdict alone.
 COARSE_SHARE = 0.01

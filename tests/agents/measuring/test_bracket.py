@@ -135,6 +135,17 @@ def test_a_machine_that_rests_is_fit():
     assert unfitness(before, now) == []
 
 
+def test_a_single_stolen_tick_is_chance():
+    """Of one CPU the pause before a step has thirty ticks."""
+    before = Surroundings([100, 0, 100, 700, 50, 0, 0, 50], 0.0, 0.5)
+    once = Surroundings([100, 0, 100, 729, 50, 0, 0, 51], 0.0, 0.5)
+    twice = Surroundings([100, 0, 100, 728, 50, 0, 0, 52], 0.0, 0.5)
+
+    assert unfitness(before, once) == []
+    [robbed] = unfitness(before, twice)
+    assert "takes 7 %" in robbed
+
+
 def test_a_busy_robbed_or_full_machine_is_not():
     before = Surroundings([100, 0, 100, 700, 50, 0, 0, 50], 0.0, 0.5)
     now = Surroundings([130, 0, 120, 740, 50, 0, 0, 60], 0.0, 0.05)
