@@ -122,7 +122,7 @@ def image_of(
     for name, pattern in (("vmlinuz", "vmlinuz-*"), ("initrd", "initrd.img-*")):
         shutil.copy(sorted(boot.glob(pattern))[-1], unfinished.folder / name)
     kernel = unfinished.kernel.read_bytes()
-    unfinished.kernel.write_bytes(_unpacked(kernel))
+    unfinished.kernel.write_bytes(unpacked_kernel(kernel))
     for packed in boot.glob("xen-*-amd64.gz"):  # QEMU loads it unpacked only
         with unfinished.xen.open("wb") as unpacked:
             subprocess.run(["gzip", "-dc", str(packed)], stdout=unpacked, check=True)
@@ -136,7 +136,7 @@ def image_of(
     return image
 
 
-def _unpacked(kernel: bytes) -> bytes:
+def unpacked_kernel(kernel: bytes) -> bytes:
     """Return the ELF of a kernel that came as xz, any other as it is.
 
     An emulated processor takes half of a boot to unpack it.

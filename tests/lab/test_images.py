@@ -1,3 +1,4 @@
+import lzma
 import tarfile
 
 import pytest
@@ -99,3 +100,14 @@ def test_nothing_is_left_of_an_earlier_job(tmp_path):
     folder = write_job(tmp_path / "qemu", "", {}, {})
 
     assert [path.name for path in folder.iterdir()] == ["start"]
+
+
+@pytest.mark.parametrize("rest", [b"", b"the end of the loader"])
+def test_a_kernel_that_came_as_xz_is_unpacked(rest):
+    kernel = b"\x7fELF" + bytes(10_000)
+
+    assert images.unpacked_kernel(b"MZ loader" + lzma.compress(kernel) + rest) == kernel
+
+
+def test_a_kernel_that_came_otherwise_stays_as_it_is():
+    assert images.unpacked_kernel(b"MZ loader, and lz4") == b"MZ loader, and lz4"
