@@ -7,7 +7,7 @@ full, so that there is one set of rules and one set of sentences.
 """
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, lru_cache, wraps
 from typing import Annotated, Any, Final
 
@@ -32,7 +32,7 @@ from benchmarks.database import was_away
 from benchmarks.parsing.contract import LARGEST as MOST
 from benchmarks.uploads.direct import submit_directly
 from benchmarks.uploads.intake import Submission, Upload
-from benchmarks.uploads.results import LEAST, ReadSample, SampleCase, known_case
+from benchmarks.uploads.results import LEAST, ReadSamples, SampleCase, known_case
 
 MOST_BYTES: Final = 2_000_000
 """What is counted in larger bodies is not counted here."""
@@ -103,10 +103,10 @@ def read_quickly(raw: bytes) -> Upload | None:
         return None
     if not (_is_plain(raw, run.key) and _is_right(run, document)):
         return None
-    kinds = _kinds_of(run)
-    if kinds is None:
+    is_right, read = _read(run)
+    if not is_right:
         return None
-    upload = Upload.of(document, _read(run, kinds))
+    upload = Upload.of(document, read)
     # Each member has a colon, and so has each one that stands there twice: the kept
     # text, which has it once, then has fewer.
     return upload if raw.count(b":") == upload.text.count(":") else None
@@ -170,27 +170,23 @@ def _is_right_context(text: bytes) -> bool:
     return _passes(RunInput(), {**context, **rest}) and not _has_huge_number(context)
 
 
-def _kinds_of(run: QuickRun) -> list[SampleCase | None] | None:
-    """Return what each sample is of, where that is known; None: one is not right."""
-    kinds = []
-    for sample in run.samples:
-        is_right, case = _kind(
-            run.tool, sample.metric, sample.unit, bytes(sample.parameters)
-        )
-        if not (is_right and -LARGEST < sample.value < LARGEST):
-            return None
-        kinds.append(case)
-    return kinds
-
-
-def _read(run: QuickRun, kinds: Sequence[SampleCase | None]) -> list[ReadSample] | None:
-    """Return samples that can be stored as they were sent; None: one cannot."""
-    read = []
-    for sample, case in zip(run.samples, kinds, strict=True):
-        if case is None or not LEAST <= sample.value <= MOST:
-            return None
-        read.append(ReadSample(case, sample.repetition, sample.value))
-    return read
+def _read(run: QuickRun) -> tuple[bool, ReadSamples | None]:
+    """Return whether samples are right; and they, if they are stored as they came."""
+    samples, tool = run.samples, run.tool
+    kinds = [
+        _kind(tool, sample.metric, sample.unit, bytes(sample.parameters))
+        for sample in samples
+    ]
+    values = [sample.value for sample in samples]
+    low, high = min(values), max(values)
+    if not (
+        all(is_right for is_right, _ in kinds) and -LARGEST < low <= high < LARGEST
+    ):
+        return False, None
+    cases = [case for _, case in kinds if case is not None]
+    if len(cases) < len(kinds) or not LEAST <= low <= high <= MOST:
+        return True, None
+    return True, ReadSamples(cases, [each.repetition for each in samples], values)
 
 
 @lru_cache(KINDS_REMEMBERED)

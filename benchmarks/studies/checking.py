@@ -45,6 +45,8 @@ from benchmarks.uploads.summaries import lock_cases
 QUIET = timedelta(seconds=0.5)
 LATELY = timedelta(seconds=5)
 LONGEST_WAIT = timedelta(seconds=30)
+# What a flag says of what was found, whatever becomes of it.
+SAID = ("severity", "sentence", "evidence", "subjects")
 
 
 def check_due_studies(quiet: timedelta = QUIET) -> int:
@@ -135,14 +137,29 @@ def check_beside(study: Study) -> None:
     """Bring up to date what a study says beside others, of which cells changed.
 
     The study itself is as it was when it was last checked whole. What rules found that
-    look at nothing else stands, so that no run is read.
+    look at nothing else stands, so that no run is read. Mostly the others stand, too,
+    and a study that leans on no other is as it was in all that follows from them.
     """
     facts = study_facts(study, with_runs=False)
     rules = [rule for rule in RULES.values() if rule.looks_beside]
     findings = {finding.fingerprint: finding for finding in check(facts, rules)}
     looked_at = study.flags.filter(rule__in=[rule.id for rule in rules])
-    _store_findings(study, findings, looked_at, facts.leant_on)
-    store_effects(study)
+    if facts.leant_on or not _all_stand(looked_at, findings):
+        _store_findings(study, findings, looked_at, facts.leant_on)
+        store_effects(study)
+
+
+def _all_stand(flags: QuerySet[Flag], findings: Mapping[str, Finding]) -> bool:
+    """Return whether these flags say what was found, and nothing else."""
+    rows = flags.filter(gone_at=None).values_list("fingerprint", *SAID)
+    standing = {fingerprint: tuple(said) for fingerprint, *said in rows}
+    return standing == {key: _found(finding) for key, finding in findings.items()}
+
+
+def _found(finding: Finding) -> tuple[object, ...]:
+    """Return what is stored of a finding: `SAID`."""
+    subjects = [{"kind": it.kind, "id": it.id} for it in finding.subjects]
+    return (finding.severity, finding.sentence, dict(finding.evidence), subjects)
 
 
 def _store_findings(
@@ -165,18 +182,15 @@ def _store_findings(
                 lab_id=study.lab_id,
                 study=study,
                 rule=finding.rule,
-                severity=finding.severity,
-                sentence=finding.sentence,
                 fingerprint=finding.fingerprint,
-                evidence=dict(finding.evidence),
-                subjects=[{"kind": s.kind, "id": s.id} for s in finding.subjects],
+                **dict(zip(SAID, _found(finding), strict=True)),
             )
             for finding in findings.values()
         ],
         update_conflicts=True,
         unique_fields=["study", "fingerprint"],
         # Not the status: a doubt that comes back keeps what was decided about it.
-        update_fields=["severity", "sentence", "evidence", "subjects", "gone_at"],
+        update_fields=[*SAID, "gone_at"],
     )
     others = set(study.flags.values_list("pk", flat=True))
     others -= set(looked_at.values_list("pk", flat=True))

@@ -39,8 +39,14 @@ from benchmarks.monitoring.counters import ACCEPTED, REPEATED
 from benchmarks.own_tools.lookup import DeclaredTool, declared_tools, named
 from benchmarks.platforms import shows_emulation, shows_hypervisor_beneath
 from benchmarks.uploads.intake import Submission, Upload, stated_fields
-from benchmarks.uploads.results import ReadSample, made_of
-from benchmarks.uploads.storing import NewRun, array, rows_of, store_uploads
+from benchmarks.uploads.results import SampleCase
+from benchmarks.uploads.storing import (
+    NewRun,
+    StoredSamples,
+    array,
+    rows_of,
+    store_uploads,
+)
 
 CASES_REMEMBERED: Final = 50_000
 SYSTEMS_REMEMBERED: Final = 1024
@@ -148,8 +154,8 @@ def submit_directly(shown_token: str, upload: Upload) -> Submission | None:
         fingerprint = _system_fingerprint(orjson.dumps(system))
     except BenchmarksError:
         return None
-    samples = [*read, *made_of(tool, read)]
-    cases = _ids_of(samples)
+    samples, derived = read.with_derived(tool)
+    cases = _ids_of(samples.cases)
     if cases is None:
         return None
     row = rows_of(
@@ -187,11 +193,12 @@ def submit_directly(shown_token: str, upload: Upload) -> Submission | None:
         session_id=found.session_id,
         corun_id=found.corun_id,
         fields=stated_fields(document, tool),
-        samples=[
-            (cases[each.case.fingerprint][0], each.repetition, each.value)
-            for each in samples
-        ],
-        derived_count=len(samples) - len(read),
+        samples=StoredSamples(
+            [cases[case.fingerprint][0] for case in samples.cases],
+            samples.repetitions,
+            samples.values,
+        ),
+        derived_count=derived,
     )
     try:
         admit_uploads(found.lab_id, runs=1, size=len(upload.text))
@@ -256,9 +263,9 @@ def _is_own(name: str, found: Found) -> bool:
     return named(own, name) is not None
 
 
-def _ids_of(samples: Sequence[ReadSample]) -> dict[str, tuple[int, int]] | None:
-    """Return the cases of samples by fingerprint; None if one is not stored yet."""
-    wanted = {sample.case.fingerprint for sample in samples}
+def _ids_of(cases: Sequence[SampleCase]) -> dict[str, tuple[int, int]] | None:
+    """Return the ids of cases by fingerprint; None if one is not stored yet."""
+    wanted = {case.fingerprint for case in cases}
     if missing := [key for key in wanted if key not in _case_ids]:
         if len(_case_ids) > CASES_REMEMBERED:
             _case_ids.clear()

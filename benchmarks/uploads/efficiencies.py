@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, cast
 
 from django.db import connection, transaction
@@ -35,7 +36,12 @@ from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence, counted, joined, stored
 from benchmarks.studies.writing import insert_or_replace
 from benchmarks.tools import TOOLS
-from benchmarks.uploads.neighbourhoods import PlacedCell, neighbourhood, placed
+from benchmarks.uploads.neighbourhoods import (
+    PlacedCell,
+    cells_of_others,
+    cells_of_studies,
+    placed,
+)
 from benchmarks.uploads.summaries import lock_cases
 
 State = Efficiency.State
@@ -160,42 +166,41 @@ def _read_again(study: Study) -> None:
 
 
 def normalise(touched: Sequence[Cell]) -> None:
-    """Recompute the efficiency of these cells and of all that lean on them."""
+    """Recompute the efficiency of these cells and of all that lean on them.
+
+    Other studies to which that made a difference are checked again.
+    """
     ids = {cell.pk for cell in touched}
-    places = {
-        (cell.lab_id, cell.case_id, cell.study_id, cell.system_id) for cell in touched
-    }
+    places = {(cell.lab_id, cell.case_id, cell.study_id) for cell in touched}
     if others := _looking_for_near_ones(ids) - ids:
-        columns = ("lab_id", "case_id", "study_id", "system_id")
+        columns = ("lab_id", "case_id", "study_id")
         places.update(Cell.objects.filter(pk__in=any_of(others)).values_list(*columns))
         ids |= others
-    near = neighbourhood(places, ids)
-    changed = [cell for cell in near if cell.pk in ids]
+    near = cells_of_studies(places, ids)
+    given = [cell for cell in near if cell.pk in ids]
+    near += cells_of_others(
+        _lacking_natives(near),
+        [cell for cell in given if cell.system.is_native],
+        {study_id for _, _, study_id in places},
+    )
     # For these groups of cells a changed one is, or may be, the baseline.
     leant_on = (
-        {_partners(cell) for cell in changed if cell.system.is_native}
+        {_partners(cell) for cell in given if cell.system.is_native}
         | {
             _study_case(cell)
-            for cell in changed
+            for cell in given
             if cell.system_id == cell.study.reference_system_id
         }
-        | {_same_system(cell) for cell in changed if cell.scenario == ALONE}
-        | {_seats(cell) for cell in changed if not _is_slot(cell)}
+        | {_same_system(cell) for cell in given if cell.scenario == ALONE}
+        | {_seats(cell) for cell in given if not _is_slot(cell)}
     )
     of_studies = {
         (cell.study_id, cell.lab_id, cell.case_id)
-        for cell in changed
+        for cell in given
         if cell.system.is_native
     }
-    # Of each lab alone: runs of several are processed together, and the same name is
-    # another machine there.
-    by_case: dict[tuple[int, int], list[PlacedCell]] = defaultdict(list)
-    for cell in near:
-        # A cell that has lost its runs is nobody's baseline any more.
-        if cell.n:
-            by_case[cell.lab_id, cell.case_id].append(cell)
     efficiencies = []
-    for case, cells in by_case.items():
+    for case, cells in _by_case(near).items():
         natives = _Natives(cells)
         efficiencies += [
             _efficiency_of(cell, cells, natives.seen_by(cell))
@@ -216,15 +221,41 @@ def normalise(touched: Sequence[Cell]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(STORED, [[each.cell.pk for each in efficiencies]])
         kept = {cell_id: tuple(rest) for cell_id, *rest in cursor.fetchall()}
-    insert_or_replace(
-        Efficiency,
-        ("cell_id", "lab_id", *KEPT),
-        [
-            (each.cell.pk, each.cell.lab_id, *each.kept)
-            for each in efficiencies
-            if each.kept != kept.get(each.cell.pk)
-        ],
-    )
+    changed = [each for each in efficiencies if each.kept != kept.get(each.cell.pk)]
+    rows = [(each.cell.pk, each.cell.lab_id, *each.kept) for each in changed]
+    insert_or_replace(Efficiency, ("cell_id", "lab_id", *KEPT), rows)
+    # Of the cells' own studies a check is due anyway.
+    leaning = {each.cell.study_id for each in changed}
+    leaning -= {cell.study_id for cell in touched}
+    DueCheck.objects.bulk_create(DueCheck(study_id=pk) for pk in sorted(leaning))
+
+
+def _by_case(
+    cells: Iterable[PlacedCell],
+) -> Mapping[tuple[int, int], Sequence[PlacedCell]]:
+    """Return the cells that have runs by lab and case, in the order of their ids.
+
+    Runs of several labs are processed together, and the same name is another machine
+    there. A cell that has lost its runs is nobody's baseline any more.
+    """
+    by_case: dict[tuple[int, int], list[PlacedCell]] = defaultdict(list)
+    for cell in sorted(cells, key=attrgetter("pk")):
+        if cell.n:
+            by_case[cell.lab_id, cell.case_id].append(cell)
+    return by_case
+
+
+def _lacking_natives(cells: Iterable[PlacedCell]) -> list[PlacedCell]:
+    """Return those of the cells for which another study's native runs may count."""
+    lacking = []
+    for same_case in _by_case(cells).values():
+        natives = _Natives(same_case)
+        lacking += [
+            cell
+            for cell in same_case
+            if not (cell.system.is_native or _is_slot(cell) or natives.has_own(cell))
+        ]
+    return lacking
 
 
 class _Natives:

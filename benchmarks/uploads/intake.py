@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
+from itertools import chain
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -38,8 +39,8 @@ from benchmarks.parsing.decoding import writes_comma
 from benchmarks.platforms import shows_emulation, shows_hypervisor_beneath
 from benchmarks.simultaneous import despite_others
 from benchmarks.studies.saving import describe_system, hosts_by_slug, store_systems
-from benchmarks.uploads.results import ReadSample, made_of, read_samples, store_cases
-from benchmarks.uploads.storing import NewRun, moment, store_uploads
+from benchmarks.uploads.results import ReadSamples, read_samples, store_cases
+from benchmarks.uploads.storing import NewRun, StoredSamples, moment, store_uploads
 
 COPIED = ("tool_version", "load", "clock", "document", "table", "note")
 
@@ -57,22 +58,20 @@ class Upload:
     key: UUID
     text: str
     digest: str
-    read: Sequence[ReadSample] | None = None
+    read: ReadSamples | None = None
 
     @classmethod
-    def of(
-        cls, document: dict[str, Any], read: Sequence[ReadSample] | None = None
-    ) -> "Upload":
+    def of(cls, document: dict[str, Any], read: ReadSamples | None = None) -> "Upload":
         # Sorted, so that the same content is the same digest.
         text = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
         digest = sha256(text).hexdigest()
         return cls(document, UUID(document["key"]), text.decode(), digest, read)
 
-    def samples_of(self, tool: Tool) -> Sequence[ReadSample]:
+    def samples_of(self, tool: Tool) -> ReadSamples:
         """Return its samples; errors name the sample they are about."""
         if self.read is not None and not is_own(tool.slug):
             return self.read
-        return read_samples(tool, self.document["samples"])
+        return ReadSamples.of(read_samples(tool, self.document["samples"]))
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class RunDraft:
     session: str
     corun: str
     fields: dict[str, Any]
-    samples: Sequence[ReadSample] | None
+    samples: ReadSamples | None
     derived: int
 
 
@@ -142,15 +141,14 @@ class Resolver:
         # Raw output is read after it was kept, for it must not get lost: here only the
         # names beside it are looked at, and its tool may still be unknown ("").
         tool = self._tool(document["tool"]) if "tool" in document else None
-        samples: Sequence[ReadSample] | None = None
+        samples: ReadSamples | None = None
         derived = 0
         if "output" in document:
             writes_comma(document.get("locale"))
         elif tool:
             read = upload.samples_of(tool)
             if not is_own(tool.slug):
-                made = made_of(tool, read)
-                samples, derived = (*read, *made), len(made)
+                samples, derived = read.with_derived(tool)
         return RunDraft(
             upload=upload,
             study=study,
@@ -281,17 +279,17 @@ def _store(agent: Agent, drafts: Sequence[RunDraft]) -> dict[UUID, int]:
     systems = store_systems(lab, unsaved)
     sessions = _named(lab, Session, ((d.study, d.session) for d in drafts))
     coruns = _named(lab, CoRun, ((d.study, d.corun) for d in drafts))
-    cases = store_cases(s.case for d in drafts for s in d.samples or ())
+    measured = (draft.samples.cases for draft in drafts if draft.samples)
+    cases = store_cases(chain.from_iterable(measured))
     runs = []
     for draft in drafts:
         session = sessions.get((draft.study.pk, draft.session))
         corun = coruns.get((draft.study.pk, draft.corun))
-        samples = None
-        if draft.samples is not None:
-            samples = [
-                (cases[s.case.fingerprint], s.repetition, s.value)
-                for s in draft.samples
-            ]
+        samples = draft.samples and StoredSamples(
+            [cases[case.fingerprint] for case in draft.samples.cases],
+            draft.samples.repetitions,
+            draft.samples.values,
+        )
         runs.append(
             NewRun(
                 key=draft.upload.key,

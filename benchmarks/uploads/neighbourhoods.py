@@ -11,20 +11,34 @@ from functools import cache
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import OuterRef, Q, QuerySet
+from django.db.models import F, OuterRef, Q, QuerySet
 
 from benchmarks.analysis.baselines import CellConditions
 from benchmarks.analysis.sessions import is_named
 from benchmarks.database import any_of
 from benchmarks.fingerprints import canonical_parameters
-from benchmarks.models import Case, Cell, CellSession, Study, System
+from benchmarks.models import Case, Cell, CellSession, Efficiency, Study, System
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.speedless import Extremes
+from benchmarks.platforms import NATIVE
 
 COLUMNS = (
     *("id", "lab_id", "study_id", "system_id", "case_id"),
     *("scenario", "vms", "slot", "load", "n", "mean", "minimum", "maximum"),
     *("setting", "first_at", "last_at", "session_id"),
+)
+
+# A native cell; a slot beside its system alone; and what stands against a native run of
+# its own study, OS and bits.
+LEANS_ON_NO_OTHER = (
+    Q(system__hypervisor=NATIVE)
+    | Q(efficiency__state=Efficiency.State.SLOWDOWN)
+    | Q(
+        efficiency__baseline__study=F("study"),
+        efficiency__baseline__system__hypervisor=NATIVE,
+        efficiency__baseline__system__guest_os=F("system__guest_os"),
+        efficiency__baseline__system__guest_bits=F("system__guest_bits"),
+    )
 )
 
 
@@ -53,21 +67,48 @@ class PlacedCell:
     conditions: CellConditions
 
 
-def neighbourhood(
-    places: Collection[tuple[int, int, int, int]], ids: Collection[int]
+def cells_of_studies(
+    places: Collection[tuple[int, int, int]], ids: Collection[int]
 ) -> list[PlacedCell]:
-    """Return these cells and all that can be their baseline, or lean on one of them.
+    """Return the cells of these studies and cases; those of ``ids`` without runs, too.
 
-    ``places`` are lab, case, study and system of each, ``ids`` the cells' own: one of
-    them may have lost its runs.
+    ``places`` are lab, case and study of each.
     """
-    labs, cases, studies, systems = (
-        {place[column] for place in places} for column in range(4)
+    labs, cases, studies = ({place[column] for place in places} for column in range(3))
+    around = Cell.objects.filter(
+        lab__in=labs, study__in=studies, case__in=any_of(cases)
     )
-    hosts = System.objects.filter(pk__in=systems).values_list("host_id", flat=True)
-    near = Q(system__host__in=set(hosts)) | Q(study__in=studies)
-    around = Cell.objects.filter(near, lab__in=labs, case__in=any_of(cases))
     return [cell for cell in placed(around) if cell.n or cell.pk in ids]
+
+
+def cells_of_others(
+    lacking: Collection[PlacedCell],
+    natives: Collection[PlacedCell],
+    studies: Collection[int],
+) -> list[PlacedCell]:
+    """Return what other studies measured of the cases of cells that lack a native one
+    of their own, and of those that lack one which ``natives`` may be.
+
+    Whoever's study has the same OS and bits there leans on no other. So it is mostly
+    nothing, however many studies of a lab share their cases.
+    """
+    if not (lacking or natives):
+        return []
+    both = (*lacking, *natives)
+    others = Cell.objects.filter(
+        lab__in={cell.lab_id for cell in both}, n__gt=0
+    ).exclude(study__in=studies)
+    leaning = others.filter(
+        case__in=any_of({cell.case_id for cell in natives}),
+        system__host__in={cell.system.host_id for cell in natives},
+    ).exclude(LEANS_ON_NO_OTHER)
+    found = set(leaning.values_list("case_id", "study_id"))
+    cases = {cell.case_id for cell in lacking} | {case for case, _ in found}
+    if not cases:
+        return []
+    near = Q(system__host__in={cell.system.host_id for cell in both})
+    near |= Q(study__in={study for _, study in found})
+    return placed(others.filter(near, case__in=any_of(cases)))
 
 
 def placed(cells: QuerySet[Cell]) -> list[PlacedCell]:

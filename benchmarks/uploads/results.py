@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from sys import float_info
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 from django.db.models import F
@@ -93,6 +93,32 @@ class ReadSample:
     case: SampleCase
     repetition: int
     value: float
+
+
+class ReadSamples(NamedTuple):
+    """Samples of a run by columns: an object for each takes longer than storing it."""
+
+    cases: Sequence[SampleCase] = ()
+    repetitions: Sequence[int] = ()
+    values: Sequence[float] = ()
+
+    @classmethod
+    def of(cls, samples: Iterable[ReadSample]) -> "ReadSamples":
+        rows = [(each.case, each.repetition, each.value) for each in samples]
+        return cls(*zip(*rows, strict=True)) if rows else cls()
+
+    def with_derived(self, tool: Tool) -> tuple["ReadSamples", int]:
+        """Return the same with what is made of them at the end, and how many those
+        are."""
+        if not tool.costs:
+            return self, 0
+        made = ReadSamples.of(made_of(tool, list(map(ReadSample, *self))))
+        samples = ReadSamples(
+            [*self.cases, *made.cases],
+            [*self.repetitions, *made.repetitions],
+            [*self.values, *made.values],
+        )
+        return samples, len(made.values)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,15 +1,14 @@
 """Store runs with their texts, their samples and the work that they make, all at once.
 
-One statement for runs, texts and outbox rows, however many; the samples of one run go
-with it, those of many in a statement of their own. Statements are prepared: planning
-them takes longer than running them. Numbers travel as texts of arrays, which psycopg
-need not look at one by one; and not by COPY, which row-level security forbids.
+One statement for runs, texts, outbox rows and samples, however many. It is prepared:
+planning it takes longer than running it. Numbers travel as texts of arrays, which
+psycopg need not look at one by one; and not by COPY, which row-level security forbids.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -52,11 +51,15 @@ GIVEN: Final[Mapping[str, str]] = {
     "facts": "jsonb",
     "sample_count": "integer",
     "derived_count": "integer",
-    # Not of the run's own row: what is kept of it, and whether it need be read.
+    # Not of the run's own row: what is kept of it, whether it need be read, and its
+    # samples, by columns.
     "text": "text",
     "is_read": "boolean",
+    "cases": "text",
+    "repetitions": "text",
+    "values": "text",
 }
-COLUMNS = ", ".join(f'"{name}"' for name in list(GIVEN)[:-2])
+COLUMNS = ", ".join(f'"{name}"' for name in list(GIVEN)[:-5])
 NAMES = ", ".join(f'"{name}"' for name in GIVEN)
 # JSON is full of quotes, and psycopg escapes each of them in an array that is sent as
 # text: that took longer than all else that is done with an upload. Binary has none.
@@ -82,12 +85,23 @@ STORE = f"""
     ){{more}}
     SELECT key, id FROM run
 """
-TEXT_TOO = f""", text AS (
+TOO = f""", text AS (
         INSERT INTO {TEXT} (run_id, lab_id, text)
         SELECT run.id, %(lab)s::bigint, given.text FROM run JOIN given USING (key)
+    ), sample AS (
+        INSERT INTO {SAMPLE} ({SAMPLE_COLUMNS})
+        SELECT %(lab)s::bigint, run.id, row.sequence, row.case_id, row.repetition,
+               row.value
+        FROM run JOIN given USING (key), unnest(
+            given.cases::bigint[], given.repetitions::integer[],
+            given.values::float8[]
+        ) WITH ORDINALITY AS row (case_id, repetition, value, sequence)
     )"""
 MANY = f"unnest({ARRAYS}) WITH ORDINALITY AS given ({NAMES}, place)"
-STORE_MANY = STORE.format(given=MANY, more=TEXT_TOO)
+STORE_MANY = STORE.format(given=MANY, more=TOO)
+STORE_ONE = STORE.format(
+    given=f"(VALUES ({VALUES}, 1)) AS given ({NAMES}, place)", more=TOO
+)
 # On a Citus cluster texts and samples are elsewhere than runs and work, and one
 # statement cannot write both.
 STORE_RUNS = STORE.format(given=MANY, more="")
@@ -95,18 +109,6 @@ STORE_TEXTS = f"""
     INSERT INTO {TEXT} (lab_id, run_id, text)
     SELECT * FROM unnest(%(labs)s::bigint[], %(runs)s::bigint[], %(texts)b::text[])
 """
-# The same for one, whose samples belong to nothing else.
-STORE_ONE = STORE.format(
-    given=f"(VALUES ({VALUES}, 1)) AS given ({NAMES}, place)",
-    more=f"""{TEXT_TOO}, sample AS (
-        INSERT INTO {SAMPLE} ({SAMPLE_COLUMNS})
-        SELECT %(lab)s::bigint, run.id, row.sequence, row.case_id, row.repetition,
-               row.value
-        FROM run, unnest(
-            %(cases)s::bigint[], %(repetitions)s::integer[], %(values)s::float8[]
-        ) WITH ORDINALITY AS row (case_id, repetition, value, sequence)
-    )""",
-)
 STORE_SAMPLES = f"""
     INSERT INTO {SAMPLE} ({SAMPLE_COLUMNS})
     SELECT * FROM unnest(
@@ -114,8 +116,13 @@ STORE_SAMPLES = f"""
         %(cases)s::bigint[], %(repetitions)s::integer[], %(values)s::float8[])
 """
 
-StoredSample = tuple[int, int, float]
-"""Case, repetition and value, in the unit of the case's metric."""
+
+class StoredSamples(NamedTuple):
+    """Samples by columns; values are in the units of their cases' metrics."""
+
+    cases: Sequence[int] = ()
+    repetitions: Sequence[int] = ()
+    values: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +140,13 @@ class NewRun:
     session_id: int | None
     corun_id: int | None
     fields: Mapping[str, Any]
-    samples: Sequence[StoredSample] | None = None
+    samples: StoredSamples | None = None
     derived_count: int = 0
 
     def given(self) -> dict[str, str | None]:
         """Return what `GIVEN` names, as texts: whatever it is, the statement is one."""
         started_at = self.fields.get("started_at")
+        samples = self.samples or StoredSamples()
         values = {
             **self.fields,
             "study_id": self.study_id,
@@ -149,10 +157,11 @@ class NewRun:
             "digest": self.digest,
             "started_at": started_at.isoformat() if started_at else None,
             "facts": orjson.dumps(self.fields["facts"]).decode(),
-            "sample_count": len(self.samples or ()),
+            "sample_count": len(samples.values),
             "derived_count": self.derived_count,
             "text": self.text,
             "is_read": self.samples is not None,
+            **{name: array(column) for name, column in samples._asdict().items()},
         }
         return {
             name: None if (value := values.get(name)) is None else str(value)
@@ -168,7 +177,7 @@ def store_uploads(
     """Store these runs and return their ids by key.
 
     A run of the same key that is there already is an IntegrityError, and nothing is
-    stored. One run is stored by one statement; several take a transaction around it.
+    stored.
     """
     fixed: dict[str, Any] = {
         "lab": str(lab_id),
@@ -180,14 +189,8 @@ def store_uploads(
     if is_distributed():
         return _store_apart(lab_id, runs, fixed)
     if len(runs) == 1:
-        [run] = runs
-        columns = list(zip(*run.samples or (), strict=True)) or [()] * 3
-        names = ("cases", "repetitions", "values")
-        samples = dict(zip(names, map(array, columns), strict=True))
-        return dict(rows_of(STORE_ONE, run.given() | fixed | samples))
-    ids: dict[UUID, int] = dict(rows_of(STORE_MANY, _arrays(runs) | fixed))
-    insert_samples(_sample_rows(lab_id, runs, ids))
-    return ids
+        return dict(rows_of(STORE_ONE, runs[0].given() | fixed))
+    return dict(rows_of(STORE_MANY, _arrays(runs) | fixed))
 
 
 @transaction.atomic
@@ -217,7 +220,8 @@ def _sample_rows(
 ) -> Iterator[tuple[int, int, int, int, int, float]]:
     for run in runs:
         run_id = ids[run.key]
-        for sequence, sample in enumerate(run.samples or (), start=1):
+        samples = zip(*run.samples or StoredSamples(), strict=True)
+        for sequence, sample in enumerate(samples, start=1):
             yield lab_id, run_id, sequence, *sample
 
 

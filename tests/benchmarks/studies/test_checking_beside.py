@@ -4,6 +4,8 @@ import random
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from benchmarks.keeping.deletion import delete_uploads
 from benchmarks.models import DueCheck, Effect, Flag, Run, Study
@@ -123,3 +125,17 @@ def test_it_reads_no_run(act, submit, run_document, study, monkeypatch):
 
     assert (whole, beside) == (["other"], ["study"])
     assert Flag.objects.filter(study=study, rule="baselines-disagree").exists()
+
+
+def test_what_stands_is_not_written_again(submit, run_document, lab, study, xen):
+    Study.objects.create(lab=lab, slug="other", title="Other", visibility="public")
+    submit(*(run_document(value, system=xen) for value in VALUES))
+    submit(run_document(50.0), run_document(75.0, study="other"))
+    check_all()
+    assert Flag.objects.filter(study=study, gone_at=None).exists()
+
+    with CaptureQueriesContext(connection) as queries:
+        checking.check_beside(study)
+
+    words = {query["sql"].lstrip().split()[0] for query in queries}
+    assert words == {"SELECT", "WITH", "SAVEPOINT", "RELEASE"}

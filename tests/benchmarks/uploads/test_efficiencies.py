@@ -1,10 +1,20 @@
 """Native baselines are found by themselves, and what leans on them follows."""
 
 from functools import partial
+from random import Random
 
 import pytest
 
-from benchmarks.models import Cell, DueCheck, Efficiency, Host, OutboxItem, Study
+from benchmarks.keeping.deletion import delete_uploads
+from benchmarks.models import (
+    Cell,
+    DueCheck,
+    Efficiency,
+    Host,
+    OutboxItem,
+    Run,
+    Study,
+)
 from benchmarks.studies.saving import update_study
 from benchmarks.uploads import intake, processing
 from benchmarks.uploads.efficiencies import (
@@ -12,6 +22,7 @@ from benchmarks.uploads.efficiencies import (
     normalise_study,
     renew_efficiencies,
 )
+from benchmarks.uploads.neighbourhoods import cells_of_others, cells_of_studies
 
 
 def stored_efficiency(run_id: int) -> Efficiency:
@@ -432,3 +443,64 @@ def test_a_study_with_native_runs_of_its_own_asks_for_no_others(
     for each in Study.objects.all():
         normalise_study(each)
     assert list(Efficiency.objects.order_by("pk").values()) == kept
+
+
+def all_efficiencies():
+    return list(Efficiency.objects.order_by("pk").values())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_comes_in_whatever_order_is_what_all_anew_would_be(
+    submit, run_document, xen, lab, study, private_study, seed
+):
+    """Studies share cases and machines, under some OSs and bits, public or not."""
+    chance = Random(seed)
+    Study.objects.create(lab=lab, slug="other", title="Other", visibility="public")
+    Host.objects.create(lab=lab, slug="beta")
+    slugs = [study.slug, "other", private_study.slug]
+    run_ids = []
+    for _ in range(12):
+        documents = [
+            run_document(
+                round(chance.uniform(10, 99), 2),
+                study=chance.choice(slugs),
+                system={
+                    "host": chance.choice(["alpha", "beta"]),
+                    "guest_os": chance.choice(["Debian 12", "debian 12", "Windows"]),
+                    "guest_bits": chance.choice([32, 64, None]),
+                    **chance.choice([{}, xen]),
+                },
+            )
+            for _ in range(chance.randint(1, 3))
+        ]
+        run_ids += [each.run_id for each in submit(*documents)]
+        if chance.random() < 0.3:
+            gone = run_ids.pop(chance.randrange(len(run_ids)))
+            runs = Run.objects.filter(pk=gone)
+            delete_uploads(lab=lab, runs=runs, who="A person", reason="Wrong.")
+        kept = all_efficiencies()
+        for each in Study.objects.order_by("pk"):
+            normalise_study(each)
+        assert all_efficiencies() == kept
+
+
+def test_studies_that_share_a_case_are_not_read_for_one_with_native_runs(
+    submit, run_document, xen, lab
+):
+    for number in range(5):
+        slug = f"study-{number}"
+        Study.objects.create(lab=lab, slug=slug, title=slug, visibility="public")
+        submit(
+            run_document(50.0 + number, study=slug),
+            run_document(40.0 + number, study=slug, system=xen),
+        )
+    places = {
+        (cell.lab_id, cell.case_id, cell.study_id)
+        for cell in Cell.objects.filter(study__slug="study-4")
+    }
+
+    own = cells_of_studies(places, set())
+    natives = [cell for cell in own if cell.system.is_native]
+
+    assert len(own) == 2
+    assert cells_of_others([], natives, {cell.study_id for cell in own}) == []
