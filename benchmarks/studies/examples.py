@@ -1,18 +1,17 @@
 """Telling places in the reference studies: what a first visit is shown."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet
-
-from benchmarks.models import Cell, Efficiency, Flag, Study
+from benchmarks.models import Study
+from benchmarks.studies.rollups import (
+    DISK,
+    ESXI,
+    LED_THROUGH,
+    XEN,
+    counted_studies,
+)
 from benchmarks.viewer import Viewer
-
-XEN, ESXI, DISK = "lmu-2010-xen", "lmu-2010-esxi", "inqbus-2008-io"
-STUDIES = (XEN, ESXI, DISK)
-COMPONENTS = ("memory", "network")
-BIMODAL, UNIT_SLIP = "bimodal", "unit-slip"
 
 
 @dataclass(frozen=True)
@@ -40,55 +39,30 @@ class Examples:
 
 
 def visible_examples(viewer: Viewer) -> Examples:
-    """Return what a viewer can be shown, in five queries at most."""
-    studies = Study.objects.visible_to(viewer).filter(slug__in=STUDIES)
-    return examples(studies.select_related("lab"))
+    """Return what a viewer can be shown."""
+    visible = Study.objects.visible_to(viewer).filter(slug__in=LED_THROUGH)
+    studies = list(visible.select_related("lab"))
+    rollups = counted_studies([study.pk for study in studies])
+    return examples((study, rollups[study.pk].places) for study in studies)
 
 
-def examples(studies: Iterable[Study]) -> Examples:
-    """Return what these studies have to show, in four queries at most."""
-    known = {study.slug: study for study in studies if study.slug in STUDIES}
-    if not known:
-        return Examples()
-    # One cell of each is enough: not all of a study are looked at.
-    cells = Cell.objects.filter(study=OuterRef("pk"), n__gt=0)
-    rows = Study.objects.filter(pk__in=[study.pk for study in known.values()])
-    measured = {
-        slug: dict(zip(("anything", *COMPONENTS), found, strict=True))
-        for slug, *found in rows.values_list(
-            "slug",
-            Exists(cells),
-            *(Exists(cells.filter(case__component=name)) for name in COMPONENTS),
-        )
-    }
-    doubts = Flag.cells.through.objects.filter(
-        cell=OuterRef("pk"), flag__in=Flag.objects.withholding()
-    )
-    # Ratios of two single runs, what looks most like a loss first.
-    single_runs = Cell.objects.filter(
-        ~Exists(doubts),
-        n=1,
-        scenario="single",
-        case__component="CPU",
-        efficiency__state=Efficiency.State.PAIRED,
-        efficiency__baseline_n=1,
-        efficiency__ratio__lt=1,
-    ).order_by("efficiency__ratio")
-    slips = Flag.objects.withholding().filter(rule=UNIT_SLIP).order_by("pk")
-    bimodal = Cell.objects.filter(shape_codes__contains=BIMODAL).order_by("pk")
-    xen, esxi, disk = (known.get(slug) for slug in STUDIES)
+def examples(studies: Iterable[tuple[Study, Mapping[str, int]]]) -> Examples:
+    """Return what these studies have to show, given the places of each."""
+    known = {study.slug: (study, places) for study, places in studies if places}
+
+    def whole(slug: str, name: str) -> Study | None:
+        study, places = known.get(slug, (None, {}))
+        return study if places.get(name) else None
+
+    def place(slug: str, name: str) -> ExamplePlace | None:
+        study = whole(slug, name)
+        return ExamplePlace(study, known[slug][1][name]) if study else None
+
     return Examples(
-        memory=xen if xen and measured[XEN]["memory"] else None,
-        single_run=_first(xen, single_runs),
-        settings=esxi if esxi and measured[ESXI]["network"] else None,
-        mistake=_first(esxi, slips),
-        bimodal=_first(disk, bimodal),
-        report=xen if xen and measured[XEN]["anything"] else None,
+        memory=whole(XEN, "memory"),
+        single_run=place(XEN, "single_run"),
+        settings=whole(ESXI, "network"),
+        mistake=place(ESXI, "mistake"),
+        bimodal=place(DISK, "bimodal"),
+        report=whole(XEN, "anything"),
     )
-
-
-def _first(study: Study | None, rows: QuerySet[Any]) -> ExamplePlace | None:
-    if study is None:
-        return None
-    pk = rows.filter(study=study).values_list("pk", flat=True).first()
-    return None if pk is None else ExamplePlace(study, pk)

@@ -85,14 +85,15 @@ class Tally:
 
 @dataclass(frozen=True)
 class StudyCard:
-    """A study with its numbers, the names of what it compares, and where its ratios lie
-    (`rollups.Bin`)."""
+    """A study with its numbers, the names of what it compares, where its ratios lie
+    (`rollups.Bin`), and what it has to show (`rollups.Rollup.places`)."""
 
     study: Study
     tally: Tally
     hypervisors: tuple[str, ...]
     tools: tuple[str, ...]
     bins: tuple[tuple[Any, ...], ...]
+    places: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -186,6 +187,7 @@ def _cards(studies: list[Study]) -> list[StudyCard]:
             rollups[study.pk].hypervisors,
             rollups[study.pk].tools,
             rollups[study.pk].bins,
+            rollups[study.pk].places,
         )
         for study in studies
     ]

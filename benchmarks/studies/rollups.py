@@ -15,12 +15,22 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from django.conf import settings
+from django.db import connection
 from django.db.models import Count, F, Max, Min, Q, QuerySet
 from django.db.models.functions import Floor, Ln
 
 from benchmarks import sight
 from benchmarks.comparing.primaries import primary_ids
-from benchmarks.models import Case, Cell, Efficiency, Flag, Run, Study, StudyRollup
+from benchmarks.models import (
+    Case,
+    Cell,
+    Efficiency,
+    Flag,
+    Run,
+    Study,
+    StudyRollup,
+    System,
+)
 from benchmarks.studies.data_versions import (
     LeantOn,
     RollupSums,
@@ -34,8 +44,54 @@ STEPS_PER_E: Final = 50
 # What a band is of.
 BAND: Final = ("case__component", "platform", "hypervisor_version")
 # Another one whenever what is counted, or how, becomes another.
-FORMAT: Final = 1
+FORMAT: Final = 2
 AT_MOST_S: Final = 2.0
+# The reference studies that a first visit is led through.
+XEN, ESXI, DISK = "lmu-2010-xen", "lmu-2010-esxi", "inqbus-2008-io"
+LED_THROUGH: Final = (XEN, ESXI, DISK)
+_STUDY, _CELL, _RUN, _FLAG = (
+    model._meta.db_table for model in (Study, Cell, Run, Flag)
+)
+COUNTED: Final = (
+    *("cells", "systems", "compared"),
+    *("runs", "waiting", "rejected", "quarantined", "flags"),
+)
+NUMBERS = f"""
+    SELECT study.id, cell.*, run.*, flag.*
+    FROM {_STUDY} AS study
+    CROSS JOIN LATERAL (
+        SELECT count(*), count(DISTINCT cell.system_id), count(against.ratio)
+        FROM {_CELL} AS cell
+        LEFT JOIN {Efficiency._meta.db_table} AS against ON against.cell_id = cell.id
+        WHERE cell.study_id = study.id
+    ) AS cell
+    CROSS JOIN LATERAL (
+        SELECT count(*), count(*) FILTER (WHERE status = '{Run.Status.RECEIVED}'),
+               count(*) FILTER (WHERE status = '{Run.Status.REJECTED}'),
+               count(*) FILTER (WHERE status = '{Run.Status.QUARANTINED}')
+        FROM {_RUN} AS run WHERE run.study_id = study.id
+    ) AS run
+    CROSS JOIN LATERAL (
+        SELECT count(*) FROM {_FLAG} AS flag
+        WHERE flag.study_id = study.id AND flag.gone_at IS NULL
+          AND flag.status = '{Flag.Status.OPEN}'
+    ) AS flag
+    WHERE study.id = ANY(%s)
+"""
+NAMES = f"""
+    SELECT study.id, study.slug, ARRAY(
+        SELECT DISTINCT system.hypervisor
+        FROM {_CELL} AS cell JOIN {System._meta.db_table} AS system
+          ON system.id = cell.system_id
+        WHERE cell.study_id = study.id
+    ), ARRAY(
+        SELECT DISTINCT measured.tool
+        FROM {_CELL} AS cell JOIN {Case._meta.db_table} AS measured
+          ON measured.id = cell.case_id
+        WHERE cell.study_id = study.id
+    )
+    FROM {_STUDY} AS study WHERE study.id = ANY(%s)
+"""
 
 
 class Bin(NamedTuple):
@@ -53,12 +109,17 @@ class Bin(NamedTuple):
 
 @dataclass(frozen=True)
 class Rollup:
-    """A study's numbers (as in `studies.lists.Tally`), names and bins."""
+    """A study's numbers (as in `studies.lists.Tally`), names and bins.
+
+    ``places`` are cells and flags that tell something (`studies.examples`), of the few
+    studies that a first visit is led through; 0: there is none.
+    """
 
     numbers: Mapping[str, int]
     hypervisors: tuple[str, ...]
     tools: tuple[str, ...]
     bins: tuple[tuple[Any, ...], ...]
+    places: Mapping[str, int]
 
 
 def counted_studies(ids: Collection[int]) -> dict[int, Rollup]:
@@ -130,6 +191,7 @@ def _renew(pk: int) -> bool:
                 **counted.numbers,
                 "hypervisors": counted.hypervisors,
                 "tools": counted.tools,
+                "places": counted.places,
             },
             "bins": counted.bins,
         },
@@ -146,6 +208,7 @@ def _thawed(row: StudyRollup) -> dict[str, Any]:
     return {
         "hypervisors": tuple(numbers.pop("hypervisors")),
         "tools": tuple(numbers.pop("tools")),
+        "places": numbers.pop("places"),
         "numbers": numbers,
         "bins": tuple(tuple(each) for each in row.bins),
     }
@@ -153,45 +216,33 @@ def _thawed(row: StudyRollup) -> dict[str, Any]:
 
 def _count(ids: Collection[int]) -> dict[int, Rollup]:
     numbers = numbers_of(ids)
-    hypervisors: dict[int, set[str]] = {pk: set() for pk in ids}
-    tools: dict[int, set[str]] = {pk: set() for pk in ids}
-    names = ("study", "system__hypervisor", "case__tool")
-    rows = Cell.objects.filter(study__in=list(ids)).values_list(*names)
-    for study_id, hypervisor, tool in rows.distinct().order_by():
-        hypervisors[study_id].add(hypervisor)
-        tools[study_id].add(tool)
     bins: dict[int, list[tuple[Any, ...]]] = {pk: [] for pk in ids}
     for row in _binned_pairs(ids):
         bins[row.pop("study")].append(tuple(row.values()))
-    return {
-        pk: Rollup(
+    counted = {}
+    for pk, slug, hypervisors, tools in _rows(NAMES, ids):
+        counted[pk] = Rollup(
             numbers=numbers[pk],
-            hypervisors=tuple(sorted(hypervisors[pk])),
-            tools=tuple(sorted(tools[pk])),
+            hypervisors=tuple(sorted(hypervisors)),
+            tools=tuple(sorted(tools)),
             bins=tuple(bins[pk]),
+            places=_places(pk) if slug in LED_THROUGH else {},
         )
-        for pk in ids
-    }
+    return counted
 
 
 def numbers_of(ids: Collection[int]) -> dict[int, dict[str, int]]:
-    """Count the rows of these studies, in three queries; what there is none of is left
-    out."""
-    found: dict[int, dict[str, int]] = {pk: {} for pk in ids}
-    for row in run_tallies(ids):
-        found[row.pop("study")] |= row
-    cells = Cell.objects.filter(study__in=list(ids)).values("study").order_by("study")
-    for row in cells.annotate(
-        cells=Count("pk"),
-        systems=Count("system", distinct=True),
-        compared=Count("pk", filter=Q(efficiency__ratio__isnull=False)),
-    ):
-        found[row.pop("study")] |= row
-    # In a query of their own: joined to the cells they would multiply the counts.
-    flags = Flag.objects.current().filter(study__in=list(ids), status=Flag.Status.OPEN)
-    for row in flags.values("study").order_by("study").annotate(flags=Count("pk")):
-        found[row.pop("study")] |= row
-    return found
+    """Count the rows of these studies, in one query."""
+    return {
+        pk: dict(zip(COUNTED, counts, strict=True))
+        for pk, *counts in _rows(NUMBERS, ids)
+    }
+
+
+def _rows(statement: str, ids: Collection[int]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [list(ids)])
+        return list(cursor.fetchall())
 
 
 def run_tallies(ids: Collection[int]) -> QuerySet[Run, dict[str, Any]]:
@@ -258,3 +309,30 @@ def _primary(pairs: QuerySet[Cell]) -> QuerySet[Cell]:
         if implied:
             pairs = pairs.exclude(study__in=measuring, case__in=implied)
     return pairs
+
+
+def _places(study_id: int) -> dict[str, int]:
+    cells = Cell.objects.filter(study=study_id, n__gt=0).order_by("pk")
+    flags = Flag.objects.withholding().filter(study=study_id)
+    doubted = Flag.cells.through._default_manager.filter(flag__in=flags).values("cell")
+    # Ratios of two single runs, what looks most like a loss first.
+    single_runs = cells.exclude(pk__in=doubted).filter(
+        n=1,
+        scenario="single",
+        case__component="CPU",
+        efficiency__state=Efficiency.State.PAIRED,
+        efficiency__baseline_n=1,
+        efficiency__ratio__lt=1,
+    )
+    found: dict[str, QuerySet[Any]] = {
+        "anything": cells,
+        "memory": cells.filter(case__component="memory"),
+        "network": cells.filter(case__component="network"),
+        "single_run": single_runs.order_by("efficiency__ratio"),
+        "bimodal": cells.filter(shape_codes__contains="bimodal"),
+        "mistake": flags.filter(rule="unit-slip").order_by("pk"),
+    }
+    return {
+        name: rows.values_list("pk", flat=True).first() or 0
+        for name, rows in found.items()
+    }

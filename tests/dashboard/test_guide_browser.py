@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from playwright.sync_api import expect
 
 from benchmarks.models import Agent, Lab, Membership, Token
-from benchmarks.studies.examples import STUDIES, XEN
+from benchmarks.studies.rollups import LED_THROUGH, XEN
 from dashboard.pages.overview.tour import LESSONS
 from tests.dashboard import browsing, serving
 from tests.reference import load_study
@@ -36,7 +36,7 @@ def site(django_db_setup, django_db_blocker):
     with serving.committed(django_db_blocker):
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         agent = Agent.objects.create(lab=lab, name="alice")
-        for slug in STUDIES:
+        for slug in LED_THROUGH:
             load_study(agent, slug)
         serving.check_all()
         carol = get_user_model().objects.create_user("carol", password=PASSWORD)

@@ -45,7 +45,7 @@ def show_overview(request: HttpRequest) -> Content:
         "is_first_visit": person is None,
         "views": visible_views(viewer, person) if person else (),
         "may_make": keeps_any(request),
-        "links": tour_links(examples(card.study for card in cards)),
+        "links": tour_links(examples((card.study, card.places) for card in cards)),
     }
     return Content("overview/overview.html", context)
 

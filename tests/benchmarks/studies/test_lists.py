@@ -63,5 +63,5 @@ def test_the_overview_takes_a_fixed_number_of_queries(
         )
     submit(run_document())
 
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(8):
         assert len(overview(ANYONE)) == 4

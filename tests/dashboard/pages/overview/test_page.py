@@ -40,7 +40,7 @@ def test_its_queries_do_not_grow_with_the_studies(
     for number in range(5):
         Study.objects.create(lab=lab, slug=f"more-{number}", visibility="public")
 
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(10):
         client.get("/")
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from benchmarks.models import Cell, Study
-from benchmarks.studies.examples import DISK, ESXI, XEN
+from benchmarks.studies.rollups import DISK, ESXI, XEN, Renewal
 from dashboard.pages.overview.tour import LESSONS, Step, tour_strip
 
 ASKED = {lesson.example: str(lesson.question) for lesson in LESSONS}
@@ -116,9 +116,12 @@ def test_a_number_on_another_page_says_nothing(text, studies):
 def test_a_page_that_was_not_asked_costs_no_query_more(
     client, studies, django_assert_num_queries
 ):
+    renew = Renewal()
+    for _ in range(2):  # first it looks which studies change
+        renew()
     with django_assert_num_queries(0):
         client.get("/glossary/")
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(3):
         client.get("/glossary/?tour=1")
 
 
