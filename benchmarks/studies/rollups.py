@@ -220,7 +220,9 @@ def _count(ids: Collection[int]) -> dict[int, Rollup]:
     for row in _binned_pairs(ids):
         bins[row.pop("study")].append(tuple(row.values()))
     counted = {}
-    for pk, slug, hypervisors, tools in _rows(NAMES, ids):
+    named = _rows(NAMES, ids)
+    for pk in ids:
+        slug, hypervisors, tools = named.get(pk, ("", (), ()))
         counted[pk] = Rollup(
             numbers=numbers[pk],
             hypervisors=tuple(sorted(hypervisors)),
@@ -232,17 +234,18 @@ def _count(ids: Collection[int]) -> dict[int, Rollup]:
 
 
 def numbers_of(ids: Collection[int]) -> dict[int, dict[str, int]]:
-    """Count the rows of these studies, in one query."""
-    return {
-        pk: dict(zip(COUNTED, counts, strict=True))
-        for pk, *counts in _rows(NUMBERS, ids)
+    """Count the rows of these studies, in one query; none of one that is gone."""
+    counted = {
+        pk: dict(zip(COUNTED, numbers, strict=True))
+        for pk, numbers in _rows(NUMBERS, ids).items()
     }
+    return {pk: counted.get(pk, {}) for pk in ids}
 
 
-def _rows(statement: str, ids: Collection[int]) -> list[tuple[Any, ...]]:
+def _rows(statement: str, ids: Collection[int]) -> dict[int, tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, [list(ids)])
-        return list(cursor.fetchall())
+        return {pk: tuple(rest) for pk, *rest in cursor.fetchall()}
 
 
 def run_tallies(ids: Collection[int]) -> QuerySet[Run, dict[str, Any]]:

@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from benchmarks.models import Flag, Run, Study, StudyRollup, System
 from benchmarks.studies.data_versions import gather_notes
 from benchmarks.studies.lists import overview
-from benchmarks.studies.rollups import Renewal
+from benchmarks.studies.rollups import Renewal, counted_studies
 from benchmarks.viewer import ANYONE
 
 
@@ -69,6 +69,15 @@ def test_after_a_change_it_is_counted_again(
     assert is_counted
     assert now == shown()[0]
     assert renew() == 1
+
+
+def test_of_one_that_went_meanwhile_there_is_nothing(measured):
+    gone = measured.pk + 1
+
+    counted = counted_studies([measured.pk, gone])
+
+    assert (counted[gone].numbers, counted[gone].bins) == ({}, ())
+    assert counted[measured.pk].numbers["runs"] == 2
 
 
 def test_what_happens_to_another_study_leaves_it_alone(
