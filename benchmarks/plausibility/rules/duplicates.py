@@ -217,9 +217,11 @@ def _chance_of_run(cell: CellFact, study: StudyFacts) -> float:
     step = printed.step(cell.mean)
     deviation = study.noise.of_kind(cell) * cell.mean
     if len(cell.means) >= ENOUGH_RUNS:
-        middle = np.median(cell.means)
-        width = NORMAL * float(np.median(np.abs(np.array(cell.means) - middle)))
-        deviation = min(deviation, width)
+        # Two readings near the largest number have no sum.
+        largest = max(map(abs, cell.means)) or 1.0
+        parts = np.array(cell.means) / largest
+        width = NORMAL * float(np.median(np.abs(parts - np.median(parts))))
+        deviation = min(deviation, width * largest)
     deviation *= STEADY
     deviation = max(deviation, step / 6)
     chance = step / (2 * math.sqrt(math.pi) * deviation) if deviation else 1.0

@@ -50,5 +50,5 @@ def test_the_number_of_queries_does_not_grow(
 ):
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(6)))
 
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(6):
         assert len(study_detail(study).systems) == 6

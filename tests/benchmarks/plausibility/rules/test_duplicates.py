@@ -171,6 +171,12 @@ def test_a_whole_cell_is_left_to_pasted_values():
     assert findings("pasted-runs", *systems(RUNS, RUNS)) == []
 
 
+def test_pasted_runs_whose_sum_is_beyond_all_numbers_are_found():
+    one, other = (tuple(run * 5.7e304 for run in runs) for runs in (RUNS, OTHERS))
+
+    assert len(findings("pasted-runs", *systems(one, (*one[:3], *other[3:])))) == 1
+
+
 def test_runs_of_other_hosts_and_of_all_magnitudes_are_no_error():
     wild = (5e-324, 1e100, 1.0, 2.0)
 

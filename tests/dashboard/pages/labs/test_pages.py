@@ -169,7 +169,7 @@ def test_its_queries_do_not_grow_with_what_a_lab_has(
         issue_token(agent=lab.agents.create(name=f"a-{number}"), can_read=True)
     client.force_login(person)
 
-    with django_assert_num_queries(23):
+    with django_assert_num_queries(21):
         client.get(PAGE)
     with django_assert_num_queries(9):
         client.get(f"{PAGE}tokens/")

@@ -211,7 +211,7 @@ def test_its_queries_are_fixed(
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
     stored = Study.objects.select_related("lab").get()
 
-    with django_assert_num_queries(30):
+    with django_assert_num_queries(28):
         made(stored)
 
 

@@ -67,9 +67,9 @@ def test_its_queries_are_fixed(
 ):
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
 
-    with django_assert_num_queries(26):
+    with django_assert_num_queries(24):
         client.get(PAGE)
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(13):
         client.get(PAGE)
 
 
