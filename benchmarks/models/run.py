@@ -177,9 +177,9 @@ class RunOutput(models.Model):
 class Sample(models.Model):
     """One measured number of a run, in the unit of its case's metric.
 
-    Narrow on purpose and written with COPY, in the transaction that writes its run:
-    PostgreSQL need not look for run, lab and case of each once more. The key begins
-    with the lab so that the table can be partitioned and distributed by it.
+    Narrow on purpose and written by the statement that writes its run: PostgreSQL need
+    not look for run, lab and case of each once more. The key begins with the lab so
+    that the table can be partitioned and distributed by it.
     """
 
     pk = models.CompositePrimaryKey("lab_id", "run_id", "sequence")
