@@ -25,6 +25,8 @@ from benchmarks.parsing.contract import Tool, folded
 from benchmarks.viewer import Viewer
 
 REMEMBERED_S = 1.0
+# So long what is not there is not asked for again.
+MISSED_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,9 @@ def find_declared(name: str) -> DeclaredTool | None:
 def _own(name: str) -> DeclaredTool:
     lab = lab_of(name)
     at, known = _remembered.get(lab, (0.0, {}))
-    if not known or monotonic() - at > REMEMBERED_S:
+    # One that is not among them may have been declared since, by another process.
+    fresh_s = REMEMBERED_S if name in known else MISSED_S
+    if not known or monotonic() - at > fresh_s:
         known = declared_tools(lab)
         _remembered[lab] = (monotonic(), known)
     if declared := known.get(name):

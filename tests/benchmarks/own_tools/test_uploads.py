@@ -182,6 +182,22 @@ def test_what_was_remembered_is_asked_again_a_second_later(tool, monkeypatch):
     assert known_tool(NAME).title == "Renamed elsewhere"
 
 
+def test_one_that_another_process_declared_is_found_within_the_second(
+    tool, lab, monkeypatch, django_assert_num_queries
+):
+    """A worker that had just processed runs of one tool knew no second one."""
+    known_tool(NAME)
+    remembered = dict(lookup._remembered)
+    declare(lab, slug="other", title="Other")
+    lookup._remembered.update(remembered)
+    monkeypatch.setattr(lookup, "MISSED_S", -1.0)
+
+    assert known_tool("alpha-lab:other").title == "Other"
+    monkeypatch.undo()
+    with django_assert_num_queries(0):
+        assert find_tool("alpha-lab:gone") is None
+
+
 def test_a_name_that_is_gone_is_no_tool(tool):
     assert find_tool("alpha-lab:gone") is None
     assert find_declared("alpha-lab:gone") is None
