@@ -51,15 +51,15 @@ GIVEN: Final[Mapping[str, str]] = {
     "facts": "jsonb",
     "sample_count": "integer",
     "derived_count": "integer",
-    # Not of the run's own row: what is kept of it, whether it need be read, and its
-    # samples, by columns.
     "text": "text",
     "is_read": "boolean",
     "cases": "text",
     "repetitions": "text",
     "values": "text",
 }
-COLUMNS = ", ".join(f'"{name}"' for name in list(GIVEN)[:-5])
+# What is kept of it, whether it need be read, and its samples, by columns.
+NOT_OF_ITS_ROW: Final = ("text", "is_read", "cases", "repetitions", "values")
+COLUMNS = ", ".join(f'"{name}"' for name in GIVEN if name not in NOT_OF_ITS_ROW)
 NAMES = ", ".join(f'"{name}"' for name in GIVEN)
 # JSON is full of quotes, and psycopg escapes each of them in an array that is sent as
 # text: that took longer than all else that is done with an upload. Binary has none.
@@ -85,7 +85,7 @@ STORE = f"""
     ){{more}}
     SELECT key, id FROM run
 """
-TOO = f""", text AS (
+TEXT_AND_SAMPLES = f""", text AS (
         INSERT INTO {TEXT} (run_id, lab_id, text)
         SELECT run.id, %(lab)s::bigint, given.text FROM run JOIN given USING (key)
     ), sample AS (
@@ -98,9 +98,9 @@ TOO = f""", text AS (
         ) WITH ORDINALITY AS row (case_id, repetition, value, sequence)
     )"""
 MANY = f"unnest({ARRAYS}) WITH ORDINALITY AS given ({NAMES}, place)"
-STORE_MANY = STORE.format(given=MANY, more=TOO)
+STORE_MANY = STORE.format(given=MANY, more=TEXT_AND_SAMPLES)
 STORE_ONE = STORE.format(
-    given=f"(VALUES ({VALUES}, 1)) AS given ({NAMES}, place)", more=TOO
+    given=f"(VALUES ({VALUES}, 1)) AS given ({NAMES}, place)", more=TEXT_AND_SAMPLES
 )
 # On a Citus cluster texts and samples are elsewhere than runs and work, and one
 # statement cannot write both.
