@@ -2,9 +2,7 @@
 
 import argparse
 import os
-import shlex
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -20,6 +18,7 @@ from lab.desk import Desk, write_record
 from lab.errors import LabError
 from lab.images import GUEST, TOWER, binary_of, image_of, own_sources, pack_agent
 from lab.laboratory import Laboratory
+from lab.peer import network_peer
 from lab.processes import Program
 from lab.results import await_read, found_of, problems, said_of, table
 from lab.servers import (
@@ -35,10 +34,6 @@ from lab.servers import (
 
 REPETITIONS: Final = 10
 REPETITIONS_SHORT: Final = 3
-# Of a network that is kept for measuring (RFC 2544): nobody's machines are in it.
-OURS: Final = "198.18.0.1"
-PEERS: Final = "198.18.0.2"
-PEERS_PORT: Final = 5099
 
 
 def main() -> int:
@@ -139,6 +134,7 @@ def _furnished(
     say("asking Virtlab" if "SERVER" in environment else "starting Virtlab")
     server = stack.enter_context(server_of(environment, folder))
     desk, machine = Desk(server.url), machine_name(environment)
+    kernel = binary_of("system", folder)
     facts = facts_of_machine(agent, guest.root, folder)
     laboratory = Laboratory(
         folder=folder,
@@ -152,7 +148,7 @@ def _furnished(
         machine=machine,
         desk_port=stack.enter_context(desk.opened()),
         time_port=stack.enter_context(_time_server(agent, folder)),
-        peer=stack.enter_context(_network_peer(folder)),
+        peer=stack.enter_context(network_peer(kernel, folder / "log")),
         beneath=create_study(server, facts, options.study, machine, order),
         versions=versions_here(),
         say=say,
@@ -167,36 +163,6 @@ def _time_server(agent: Path, folder: Path) -> Iterator[int]:
     program = Program([*argv, "--bind", "127.0.0.1"], folder / "log/timeserver.log")
     try:
         yield port
-    finally:
-        program.stop()
-
-
-@contextmanager
-def _network_peer(folder: Path) -> Iterator[str]:
-    """Give the address of whom the network's rows talk to: our kernel behind a wire of
-    its own, so that this machine reaches it through its network, too."""
-    name = f"vlab{os.getpid()}"[:15]
-    steps = [
-        f"until ip addr add {PEERS}/30 dev peer 2> /dev/null; do sleep 0.05; done",
-        "ip link set lo up",
-        "ip link set peer up",
-        f"exec {shlex.quote(str(binary_of('system', folder)))} serve "
-        f"{PEERS}:{PEERS_PORT}",
-    ]
-    argv = ["unshare", "--net", "sh", "-c", "; ".join(steps)]
-    program = Program(argv, folder / "log/peer.log")
-    try:
-        # The wire goes with the other end's name space.
-        for words in (
-            f"link add {name} type veth peer name peer netns {program.pid}",
-            f"addr add {OURS}/30 dev {name}",
-            f"link set {name} up",
-        ):
-            argv = ["ip", *words.split()]
-            done = subprocess.run(argv, capture_output=True, text=True)
-            if done.returncode != 0:
-                raise LabError(f"ip {words}: {done.stderr.strip()}")
-        yield f"{PEERS}:{PEERS_PORT}"
     finally:
         program.stop()
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from lab.errors import LabError
+
 END_S: Final = 20
 LAST_LINES: Final = 15
 _LONGEST_WAIT_S: Final = 60.0
@@ -90,6 +92,17 @@ class Program:
                 self._process.wait()
                 return
             yield line
+
+    def await_line(self, text: str, within_s: float) -> None:
+        """Read on until a line is ``text``; raise LabError if none is in time."""
+        self.deadline_s = time.monotonic() + within_s
+        try:
+            if any(line.text == text for line in self.follow()):
+                return
+            end = f"ended without saying `{text}`"
+        except TimeoutError:
+            end = f"did not say `{text}` within {within_s:g} s"
+        raise LabError("\n".join([f"{self.log.stem} {end}.", *self.last_words()]))
 
     def last_words(self, count: int = LAST_LINES) -> list[str]:
         """The end of what it said, and where all of it stands."""

@@ -2,6 +2,7 @@ import time
 
 import pytest
 
+from lab.errors import LabError
 from lab.processes import ClockCheck, Line, Program, read_console
 
 
@@ -36,6 +37,22 @@ def test_a_limit_can_be_put_off_by_what_is_read(tmp_path):
         program.deadline_s = time.monotonic() + 30
 
     assert heard == ["up", "done"]
+
+
+def test_a_line_can_be_awaited(tmp_path):
+    program = Program(["sh", "-c", "echo one; echo two; sleep 60"], tmp_path / "log")
+
+    program.await_line("two", 30)
+    with pytest.raises(LabError, match=r"did not say `three` within 0\.1 s"):
+        program.await_line("three", 0.1)
+    program.stop()
+
+
+def test_one_that_ends_without_the_awaited_line_is_told_with_its_words(tmp_path):
+    program = Program(["sh", "-c", "echo no rights; exit 1"], tmp_path / "peer.log")
+
+    with pytest.raises(LabError, match=r"peer ended without(.|\n)*no rights"):
+        program.await_line("ready", 30)
 
 
 def test_it_takes_what_moves_a_cursor_out_of_a_line(tmp_path):
