@@ -191,26 +191,8 @@ static duration_t between(
     return found;
 }
 
-static socket_t connected(const char *host, const char *port)
-{
-    struct addrinfo hints, *found = NULL, *each;
-    socket_t sock = INVALID_SOCKET;
-    memset(&hints, 0, sizeof hints);
-    hints.ai_socktype = SOCK_STREAM;
-    if (getaddrinfo(host, port, &hints, &found) != 0)
-        return INVALID_SOCKET;
-    for (each = found; each && sock == INVALID_SOCKET; each = each->ai_next) {
-        sock = socket(each->ai_family, each->ai_socktype, each->ai_protocol);
-        if (sock != INVALID_SOCKET
-            && connect(sock, each->ai_addr, (socklen_t)each->ai_addrlen) != 0) {
-            CLOSE(sock);
-            sock = INVALID_SOCKET;
-        }
-    }
-    freeaddrinfo(found);
-    return sock;
-}
-
+/* Send at once, and wait neither for an answer nor for a connection for long: Linux by
+ * itself would try to connect for two minutes. */
 static void set_up(socket_t sock)
 {
     int yes = 1;
@@ -222,6 +204,30 @@ static void set_up(socket_t sock)
     setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, (const char *)&yes, sizeof yes);
     setsockopt(
         sock, SOL_SOCKET, SO_RCVTIMEO, (const char *)&patience, sizeof patience);
+    setsockopt(
+        sock, SOL_SOCKET, SO_SNDTIMEO, (const char *)&patience, sizeof patience);
+}
+
+static socket_t connected(const char *host, const char *port)
+{
+    struct addrinfo hints, *found = NULL, *each;
+    socket_t sock = INVALID_SOCKET;
+    memset(&hints, 0, sizeof hints);
+    hints.ai_socktype = SOCK_STREAM;
+    if (getaddrinfo(host, port, &hints, &found) != 0)
+        return INVALID_SOCKET;
+    for (each = found; each && sock == INVALID_SOCKET; each = each->ai_next) {
+        sock = socket(each->ai_family, each->ai_socktype, each->ai_protocol);
+        if (sock == INVALID_SOCKET)
+            continue;
+        set_up(sock);
+        if (connect(sock, each->ai_addr, (socklen_t)each->ai_addrlen) != 0) {
+            CLOSE(sock);
+            sock = INVALID_SOCKET;
+        }
+    }
+    freeaddrinfo(found);
+    return sock;
 }
 
 /* Open HOST:PORT ([::1]:8037 too) as the studies' client does, and learn the way. */
@@ -243,7 +249,6 @@ static server_t open_server(const char *address)
     if ((server.sock = connected(host, colon + 1)) == INVALID_SOCKET)
         return server;
     server.is_open = 1;
-    set_up(server.sock);
     if (!ask(&server, "start\n", reply, 5) || strcmp(reply, "start") != 0)
         hang_up(&server);
     stamp(&server);

@@ -248,8 +248,6 @@ static int open_peer(peer_t *peer, const char *address)
         return 0;
     peer->sock = connected(host, port);
     peer->is_open = peer->sock != INVALID_SOCKET;
-    if (peer->is_open)
-        set_up(peer->sock);
     return peer->is_open;
 }
 

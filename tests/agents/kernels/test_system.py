@@ -4,6 +4,7 @@ import re
 import socket
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,17 @@ def test_a_peer_that_is_away_is_said(kernel):
     assert "skipped send: the peer does not answer" in said
 
 
+def test_a_peer_that_says_nothing_to_a_connection_is_not_awaited_for_long(
+    kernel, silent
+):
+    begun_s = time.monotonic()
+
+    said = kernel("system", "--operations", "send", "--peer", silent, *SHORT)
+
+    assert "skipped send: the peer does not answer" in said
+    assert time.monotonic() - begun_s < 60  # Linux by itself gives up after 130 s
+
+
 def test_a_folder_that_takes_no_file_is_said(kernel, tmp_path):
     said = kernel("system", "--folder", tmp_path / "none", *SHORT)
 
@@ -129,6 +141,15 @@ def served(at_home):
         line = server.stdout.readline()
         yield re.fullmatch(r"serving at (\S+)\n", line)[1]
         server.kill()
+
+
+@pytest.fixture
+def silent():
+    """Where Linux drops who wants to connect: as many wait as may."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listening:
+        address = listening.getsockname()
+        with socket.create_connection(address):
+            yield f"127.0.0.1:{address[1]}"
 
 
 @pytest.fixture
