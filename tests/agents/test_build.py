@@ -17,7 +17,7 @@ from agents import build, platform_facts
 
 FOLDER = Path(build.__file__).parent
 LIMIT_BYTES = 200_000
-LIMIT_START_S = 0.150
+MOST_STARTS = 3.5
 
 
 @pytest.fixture(scope="module")
@@ -118,13 +118,17 @@ def test_its_uploads_say_which_agent_it_was(agent):
 
 
 def test_it_starts_quickly(agent):
-    assert min(cost_s(agent) for _ in range(3)) < LIMIT_START_S
+    """Set against what Python takes here to load the library that speaks HTTP."""
+    own, pythons = ([str(agent), "list"], ["-c", "import urllib.request"])
+    costs = [(cost_s(own), cost_s(pythons)) for _ in range(5)]
+
+    assert min(cost for cost, _ in costs) < MOST_STARTS * min(cost for _, cost in costs)
 
 
-def cost_s(agent):
-    """The processor time of `list`, which loads what every command does."""
+def cost_s(words):
+    """The processor time of a Python, to its end."""
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    child = subprocess.Popen([sys.executable, str(agent), "list"], **silent)
+    child = subprocess.Popen([sys.executable, *words], **silent)
     _, status, used = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     assert child.returncode == 0
