@@ -60,7 +60,10 @@ typedef struct {
     int is_open;
     socket_t sock;
     double shortest_s;
+    double longest_s; /* no stamp asks once more after so long */
 } server_t;
+
+static const server_t NOBODY = {0, INVALID_SOCKET, 1e9, 1e9};
 
 /* An instant: by our clock when the server was asked and had answered, and by its. */
 typedef struct {
@@ -161,10 +164,12 @@ static stamp_t exchange(server_t *server)
 /* The exchange with the shortest round trip of several. */
 static stamp_t stamp(server_t *server)
 {
-    stamp_t best = exchange(server);
+    stamp_t best = exchange(server), next = best;
+    double until_s = best.asked_s + server->longest_s;
     int asked;
-    for (asked = 1; asked < EXCHANGES && server->is_open; asked++) {
-        stamp_t next = exchange(server);
+    for (asked = 1;
+         asked < EXCHANGES && server->is_open && next.heard_s < until_s; asked++) {
+        next = exchange(server);
         if (next.is_told && next.heard_s - next.asked_s < best.heard_s - best.asked_s)
             best = next;
     }
@@ -233,7 +238,7 @@ static socket_t connected(const char *host, const char *port)
 /* Open HOST:PORT ([::1]:8037 too) as the studies' client does, and learn the way. */
 static server_t open_server(const char *address)
 {
-    server_t server = {0, INVALID_SOCKET, 1e9};
+    server_t server = NOBODY;
     char host[256], reply[16], *colon;
 #ifdef _WIN32
     WSADATA ignored;
@@ -258,7 +263,7 @@ static server_t open_server(const char *address)
 /* The head of every output, up to what only one of the programs has. */
 static server_t introduce(const char *title, const char *address)
 {
-    server_t server = {0, INVALID_SOCKET, 1e9};
+    server_t server = NOBODY;
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     printf("Virtlab %s\n", title);
     printf("compiler: %s\nflags: %s\nbuilt: %s\n", COMPILER, VIRTLAB_FLAGS, VIRTLAB_BUILT);

@@ -140,7 +140,7 @@ static void print_row(
 static int warm_up(
     precision_t *precision, work_t *work, double until_s, double ends_s)
 {
-    server_t nobody = {0, INVALID_SOCKET, 1e9};
+    server_t nobody = NOBODY;
     result_t result = {{0, 0, 0, 0}, 0};
     while (now_s() < until_s && now_s() + precision->last_s <= ends_s)
         if (!precision->solve(work, &nobody, &result))

@@ -379,7 +379,7 @@ static int run_batch(
  * often takes long. None where an answer was wrong. */
 static uint64_t calibrated(const test_t *test, work_t *work)
 {
-    server_t nobody = {0, INVALID_SOCKET, 1e9};
+    server_t nobody = NOBODY;
     duration_t took = {0, 0, 0, 0};
     uint64_t turns = 1;
     int enough = 0;
@@ -467,6 +467,7 @@ int main(int count, char **words)
     wishes = read_wishes(count, words);
     check_operations(wishes.operations);
     server = introduce("system 1.0", wishes.common.time_server);
+    server.longest_s = wishes.seconds / 2; /* both together no longer than a row */
     print_wishes(&wishes);
     for (place = 0; place < TEST_COUNT; place++)
         if (is_among(TESTS[place].name, wishes.operations))

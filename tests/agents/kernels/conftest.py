@@ -1,6 +1,9 @@
 """The kernels, and a time server for them."""
 
+import socket
 import subprocess
+import threading
+import time
 
 import pytest
 
@@ -33,3 +36,27 @@ def kernel(at_home):
 def time_server():
     with telling_time() as server:
         yield server
+
+
+@pytest.fixture
+def slow_server():
+    """A time server that takes 10 ms to answer: its address, and what it was asked."""
+    questions = []
+
+    def attend():
+        with listening.accept()[0] as sock, sock.makefile("rb") as asked:
+            for word in asked:
+                if word == b"start\n":
+                    sock.sendall(b"start")
+                elif word == b"time\n":
+                    questions.append(word)
+                    time.sleep(0.01)
+                    sock.sendall(b"%d\n" % (time.monotonic_ns() // 1000))
+                else:
+                    break
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=attend, daemon=True)
+        thread.start()
+        yield f"127.0.0.1:{listening.getsockname()[1]}", questions
+        thread.join(10)
