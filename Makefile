@@ -247,7 +247,8 @@ agent: ## pack the agent into dist/virtlab-agent.pyz, with its checksum
 	@$(PYTHON) -m agents.build dist/virtlab-agent.pyz
 
 # Debian: apt-get install --no-install-recommends gcc musl-tools gcc-i686-linux-gnu \
-#         gcc-aarch64-linux-gnu gcc-mingw-w64-x86-64-win32 gcc-mingw-w64-i686-win32 \
+#         libc6-dev-i386-cross gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
+#         gcc-mingw-w64-x86-64-win32 gcc-mingw-w64-i686-win32 \
 #         qemu-user-static wine64; each that is missing is said.
 .PHONY: probe
 probe: ## compile our kernels into one static program for each platform, in dist/

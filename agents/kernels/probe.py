@@ -52,14 +52,14 @@ PLATFORMS = (
     Platform(
         "linux-i686",
         "i686-linux-gnu-gcc",
-        "gcc-i686-linux-gnu",
+        "gcc-i686-linux-gnu libc6-dev-i386-cross",
         "i386-linux-musl",
         "musl-dev:i386",
     ),
     Platform(
         "linux-aarch64",
         "aarch64-linux-gnu-gcc",
-        "gcc-aarch64-linux-gnu",
+        "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
         "aarch64-linux-musl",
         "musl-dev:arm64",
     ),
@@ -70,6 +70,29 @@ PLATFORMS = (
 
 class CannotBuildError(Exception):
     """No compiler for this platform, or one that failed; says what to do."""
+
+
+def missing(platform: Platform) -> str:
+    """Say what a platform lacks here, and what to install; nothing if it can be built.
+
+    Debian's compilers for other processors come without a C library.
+    """
+    if shutil.which(platform.compiler) is None:
+        lacking = platform.compiler
+    elif platform.is_windows or _has_musl(platform) or _has_glibc(platform):
+        return ""
+    else:
+        lacking = "C library for " + platform.compiler
+    return "no %s: apt install %s" % (lacking, platform.packages)
+
+
+def _has_musl(platform: Platform) -> bool:
+    return os.path.exists("/usr/lib/%s/libc.a" % platform.musl)
+
+
+def _has_glibc(platform: Platform) -> bool:
+    # A file that it does not find it calls by its bare name.
+    return os.path.isabs(_told(platform.compiler, "-print-file-name=libc.a"))
 
 
 def build(platform: Platform, folder: str) -> Tuple[str, str]:
@@ -105,12 +128,10 @@ def build_kernel(platform: Platform, kernel: str, folder: str) -> str:
 
 
 def _compiler(platform: Platform) -> str:
-    compiler = shutil.which(platform.compiler)
-    if compiler is None:
-        raise CannotBuildError(
-            "no %s: apt install %s" % (platform.compiler, platform.packages)
-        )
-    return compiler
+    lack = missing(platform)
+    if lack:
+        raise CannotBuildError(lack)
+    return str(shutil.which(platform.compiler))
 
 
 def _common(
@@ -130,7 +151,7 @@ def _library(
         # Without it two programs of the same sources differ.
         return "mingw", [], (["-Wl,--no-insert-timestamp"], ["-lws2_32"])
     libraries = "/usr/lib/" + platform.musl
-    if not os.path.exists(libraries + "/libc.a"):
+    if not _has_musl(platform):
         return "glibc", [], ([], [])
     own = _told(compiler, "-print-file-name=include")
     headers = ["-nostdinc", "-isystem", "/usr/include/" + platform.musl]

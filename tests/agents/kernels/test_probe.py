@@ -30,7 +30,7 @@ def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("probe")
     found = {}
     for platform in PLATFORMS:
-        if shutil.which(platform.compiler):
+        if not probe.missing(platform):
             found[platform.name] = probe.build(platform, str(folder))[0]
     return found
 
@@ -55,11 +55,11 @@ def ran(built, tmp_path):
 def runnable():
     """What can be run here at once; wine takes minutes to make its folder."""
     here = [name for name, runner in RUNNERS.items() if shutil.which(*runner or ["sh"])]
-    compilers = {platform.name: platform.compiler for platform in PLATFORMS}
+    lacking = {platform.name: probe.missing(platform) for platform in PLATFORMS}
     return [
         pytest.param(name, marks=pytest.mark.proof) if "windows" in name else name
         for name in here
-        if shutil.which(compilers[name])
+        if not lacking[name]
     ]
 
 
@@ -117,6 +117,18 @@ def test_a_compiler_that_is_missing_is_named_with_its_package(tmp_path):
     platform = Platform("linux-vax", "vax-gcc", "gcc-vax")
 
     with pytest.raises(CannotBuildError, match="no vax-gcc: apt install gcc-vax"):
+        probe.build(platform, str(tmp_path))
+
+
+def test_a_compiler_without_a_c_library_is_said_with_its_package(tmp_path, monkeypatch):
+    compiler = tmp_path / "vax-gcc"
+    compiler.write_text("#!/bin/sh\necho libc.a\n")
+    compiler.chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    platform = Platform("linux-vax", "vax-gcc", "libc6-dev-vax-cross", "vax-linux-musl")
+
+    said = "no C library for vax-gcc: apt install libc6-dev-vax-cross"
+    with pytest.raises(CannotBuildError, match=said):
         probe.build(platform, str(tmp_path))
 
 
