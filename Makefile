@@ -224,8 +224,8 @@ drill: dev ## restore a backup, go back to a second, upgrade an old version: not
 	@$(IN) -m bench.drill $(ARGS)
 
 .PHONY: screens
-screens: dev browser ## take pictures of all pages of `make run` into var/screens/ (URL=...)
-	$(IN) -m bench.screens $(URL)
+screens: dev browser ## take pictures of all pages of `make run` into var/screens/ (URL=, VAR=)
+	$(IN) -m bench.screens $(or $(URL),http://127.0.0.1:8000) $(or $(VAR),var)
 
 .PHONY: calibrate
 calibrate: dev ## measure how often the statistics are right (REPETITIONS=10000)

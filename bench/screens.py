@@ -1,7 +1,7 @@
 """Take a picture of every page of a running server, and renew those of the documents.
 
     make run        # in one terminal
-    make screens    # in another; URL=http://127.0.0.1:8000 unless given
+    make screens    # in another; URL=http://127.0.0.1:8000 VAR=var unless given
 
 The addresses are those of `bench.routes`; a page of something that the server does
 not have (a plan, a version) is left out and named. The pictures go to `var/screens/`,
@@ -57,7 +57,10 @@ def main(url: str, var: Path) -> int:
     """Take every picture; return 1 if a page had something to complain about."""
     folder = var / "screens"
     folder.mkdir(parents=True, exist_ok=True)
-    name, password = re.findall(r": (.+)", (var / "first-sign-in").read_text())
+    account = var / "first-sign-in"
+    if not account.exists():
+        sys.exit(f"There is no {account}: say VAR= as `make run` was told it.")
+    name, password = re.findall(r": (.+)", account.read_text())
     with chromium() as browser:
         complaints = [
             complaint
@@ -145,6 +148,4 @@ def take(
 
 
 if __name__ == "__main__":
-    given = dict(enumerate(sys.argv[1:]))
-    url = given.get(0, "http://127.0.0.1:8000").rstrip("/")
-    sys.exit(main(url, Path(given.get(1, ROOT / "var"))))
+    sys.exit(main(sys.argv[1].rstrip("/"), Path(sys.argv[2])))
