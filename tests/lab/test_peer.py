@@ -8,9 +8,11 @@ from lab.errors import LabError
 from lab.peer import check_answers
 
 
-def test_a_peer_that_listens_answers():
+def test_a_peer_that_listens_is_asked_nothing():
     with socket.create_server(("127.0.0.1", 0)) as listening:
         check_answers(*listening.getsockname())
+        with listening.accept()[0] as asked:
+            assert asked.recv(1) == b""
 
 
 def test_a_peer_that_cannot_be_reached_is_said_with_what_to_look_at():
