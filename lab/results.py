@@ -43,7 +43,9 @@ class Found:
 
 
 def await_read(client: Client, study: str) -> None:
-    """Wait until the server has read all that was uploaded, and judged the clocks.
+    """Wait until the server has read all that was uploaded, and checked it.
+
+    A cell's clock, its speeds and its flags are known once its study was checked.
 
     As long as it goes on with them it has time.
     """
@@ -57,10 +59,12 @@ def await_read(client: Client, study: str) -> None:
 
 
 def _unread(client: Client, study: str) -> int:
-    """Return how many uploads and clocks the server has not looked at."""
-    waiting = int(client.get("health/")["outbox"]["waiting"])
+    """Return how many uploads, clocks and checks are still before the server."""
+    health = client.get("health/")
+    waiting = int(health["outbox"]["waiting"])
+    due = sum(int(it["waiting"]) for it in health["due"] if it["kind"] == "check")
     cells = client.get_all("cells/", study=study)
-    return waiting + sum(not cell["clock_trust"] for cell in cells)
+    return waiting + due + sum(not cell["clock_trust"] for cell in cells)
 
 
 def found_of(client: Client, study: str, visits: Iterable[Visit]) -> dict[str, Found]:

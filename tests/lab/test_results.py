@@ -11,12 +11,16 @@ from lab.results import Found, await_read, found_of, problems, said_of, table
 class Server:
     """Answers from lists, as the API's client does."""
 
-    def __init__(self, runs=(), cells=(), waiting=0):
+    def __init__(self, runs=(), cells=(), waiting=0, checks=0):
         self.lists = {"runs/": runs, "cells/": cells}
-        self.waiting = waiting
+        self.waiting, self.checks = waiting, checks
 
     def get(self, path):
-        return {"outbox": {"waiting": self.waiting}}
+        due = (("check", self.checks), ("letter", 7))
+        return {
+            "outbox": {"waiting": self.waiting},
+            "due": [{"kind": kind, "waiting": count} for kind, count in due],
+        }
 
     def get_all(self, path, study):
         return iter(self.lists[path])
@@ -76,13 +80,15 @@ def test_slots_are_told_from_the_same_system_alone():
     assert found["slot-1"].parsed == 0
 
 
-def test_it_waits_until_all_is_read_and_every_clock_is_judged(monkeypatch):
+def test_it_waits_until_all_is_read_and_checked(monkeypatch):
     monkeypatch.setattr("lab.results.READ_S", 0)
 
     await_read(Server(cells=[cell(1, "trusted")]), "lab")
 
     with pytest.raises(LabError):
         await_read(Server(waiting=1), "lab")
+    with pytest.raises(LabError):
+        await_read(Server(checks=1), "lab")
     with pytest.raises(LabError):
         await_read(Server(cells=[cell(1, "")]), "lab")
 
@@ -94,7 +100,7 @@ def test_it_waits_as_long_as_the_server_goes_on(monkeypatch):
 
     def go_on(path):
         server.waiting -= 1
-        return {"outbox": {"waiting": server.waiting}}
+        return Server.get(server, path)
 
     server.get = go_on
 
