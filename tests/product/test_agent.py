@@ -235,4 +235,4 @@ def test_a_meter_that_is_read_meanwhile_gives_the_energy_of_the_runs(
     # A busy machine may stop the counter or its reader for some tenths of 3 seconds.
     assert energy["duration_s"] >= 3
     assert abs(energy["mean_w"] / 50 - 1) < 0.15
-    assert energy["covered_s"] == energy["duration_s"]
+    assert 0.8 * energy["duration_s"] < energy["covered_s"] <= energy["duration_s"]
