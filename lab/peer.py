@@ -37,7 +37,6 @@ def network_peer(kernel: Path, logs: Path) -> Iterator[str]:
     try:
         # Earlier, the wire's other end would stay in this machine's own network.
         program.await_line(_INSIDE, WITHIN_S)
-        # The wire goes with the other end's name space.
         for words in (
             f"link add {name} type veth peer name peer netns {program.pid}",
             f"addr add {OURS}/30 dev {name}",
@@ -52,6 +51,8 @@ def network_peer(kernel: Path, logs: Path) -> Iterator[str]:
         yield f"{PEERS}:{PORT}"
     finally:
         program.stop()
+        # It goes with the other end's network, but not at once.
+        subprocess.run(["ip", "link", "delete", name], capture_output=True)
 
 
 def check_answers(host: str, port: int, within_s: float = WITHIN_S) -> None:
