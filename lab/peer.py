@@ -62,6 +62,6 @@ def check_answers(host: str, port: int, within_s: float = WITHIN_S) -> None:
     except OSError as error:
         raise LabError(
             f"The network's peer at {host}:{port} cannot be reached ({error}). "
-            f"A wire that a lab which was killed has left may be in the way: `ip link` "
+            "A wire that a lab which was killed has left may be in the way: `ip link` "
             "names it vlab..., and `ip link delete NAME` takes it away."
         ) from None

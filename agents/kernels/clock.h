@@ -60,7 +60,7 @@ typedef struct {
     int is_open;
     socket_t sock;
     double shortest_s;
-    double longest_s; /* no stamp asks once more after so long */
+    double longest_s; /* a stamp that took so long asks no more */
 } server_t;
 
 static const server_t NOBODY = {0, INVALID_SOCKET, 1e9, 1e9};

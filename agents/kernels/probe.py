@@ -86,8 +86,12 @@ def missing(platform: Platform) -> str:
     return "no %s: apt install %s" % (lacking, platform.packages)
 
 
+def _musl_folder(platform: Platform) -> str:
+    return "/usr/lib/" + platform.musl
+
+
 def _has_musl(platform: Platform) -> bool:
-    return os.path.exists("/usr/lib/%s/libc.a" % platform.musl)
+    return os.path.exists(_musl_folder(platform) + "/libc.a")
 
 
 def _has_glibc(platform: Platform) -> bool:
@@ -150,9 +154,9 @@ def _library(
     if platform.is_windows:
         # Without it two programs of the same sources differ.
         return "mingw", [], (["-Wl,--no-insert-timestamp"], ["-lws2_32"])
-    libraries = "/usr/lib/" + platform.musl
     if not _has_musl(platform):
         return "glibc", [], ([], [])
+    libraries = _musl_folder(platform)
     own = _told(compiler, "-print-file-name=include")
     headers = ["-nostdinc", "-isystem", "/usr/include/" + platform.musl]
     starts = [libraries + "/crt1.o", libraries + "/crti.o"]
