@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
@@ -49,6 +49,18 @@ class Command(BaseCommand):
 
     def _migrate(self) -> None:
         executor = MigrationExecutor(connection)
+        loader = executor.loader
+        unknown = {
+            name
+            for app, name in loader.applied_migrations or ()
+            if app == "benchmarks" and (app, name) not in loader.disk_migrations
+        }
+        if unknown:
+            raise CommandError(
+                "This database was made by a version before 27 November 2026, whose "
+                "tables differ. Nothing was changed. docs/operations.md (Upgrade) says "
+                "how to carry its data over."
+            )
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             call_command("migrate", interactive=False, verbosity=0)
 

@@ -11,6 +11,7 @@ import pytest
 from django.contrib.auth import authenticate as sign_in
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from benchmarks.errors import WrongTokenError
@@ -202,6 +203,21 @@ def test_preparing_makes_the_first_lab_and_its_secrets_once(
     assert modes == {0o600}
     upload = authenticate(first["upload-token"].strip())
     assert (upload.can_upload, upload.can_read) == (True, False)
+
+
+def test_a_database_of_unknown_migrations_is_not_touched(
+    transactional_db, tmp_path, settings
+):
+    settings.VAR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
+    applied = MigrationRecorder.Migration.objects.create(
+        app="benchmarks", name="0070_impossible_effects_are_counted"
+    )
+
+    with pytest.raises(CommandError, match=r"docs/operations\.md"):
+        call_command("prepare")
+
+    applied.delete()
+    assert not list(tmp_path.iterdir())
 
 
 def test_static_files_are_collected_again_only_when_one_changed(

@@ -2,7 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from importlib import import_module
 from threading import Event
 
 import pytest
@@ -29,8 +28,6 @@ from benchmarks.studies.session_corrections import correct_sessions
 from benchmarks.uploads.intake import submit_runs
 from benchmarks.uploads.processing import drain
 from tests.documents import in_turn
-
-upgrade = import_module("benchmarks.migrations.0034_shapes_say_what_order_moves")
 
 AT_ONCE = timedelta(0)
 
@@ -406,25 +403,6 @@ def test_a_wider_margin_lets_a_shape_count_no_more(submit, run_document, study):
     assert cell.shape_codes == ""
     assert cell.shape["sentence"].startswith("two speeds within the band of 6 %")
     assert (cell.shape["band"], cell.shape["moves"].keys()) == (0.06, {"periodic"})
-
-
-def test_an_upgrade_looks_at_every_shape_again(submit, run_document):
-    submit(*(run_document(value) for value in (59.0, 59.1, 109.0, 59.2, 109.1, 109.2)))
-    checking.check_due_studies(AT_ONCE)
-    shape = Cell.objects.get().shape
-    Cell.objects.update(
-        shape={"sentence": "as before"}, shape_codes="drift", shape_moves=None
-    )
-    assert not checking.check_due_studies(AT_ONCE)
-
-    with connection.cursor() as cursor:
-        for sql in (upgrade.LOOK_AGAIN, upgrade.CHECK):
-            cursor.execute(sql)
-    checking.check_due_studies(AT_ONCE)
-
-    cell = Cell.objects.get()
-    assert (cell.shape, cell.shape_codes) == (shape, "bimodal")
-    assert cell.shape_moves == 0
 
 
 @pytest.fixture

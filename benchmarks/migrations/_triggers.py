@@ -1,12 +1,50 @@
-"""Every change of what pages show is noted, by the database itself.
+"""Triggers of the initial migration, which Django cannot generate from the models.
 
-`benchmarks/studies/data_versions.py` says what for, `docs/decisions/caching.md` why so.
+Published files never change (`REFUSE_CHANGES`), and every change of a row that pages
+show is counted in `benchmarks_change` (`create_change_counters`), which
+`benchmarks/studies/data_versions.py` turns into cache keys (docs/decisions/caching.md).
 """
 
-from django.db import migrations
+REVIEW_COLUMNS = (
+    *("lab_id", "title", "authors", "note", "published_by", "product_version"),
+    *("rule_set", "content", "stamp", "requested_at", "site"),
+)
+REFUSE_CHANGES = f"""
+CREATE FUNCTION refuse_change_of_version_file() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'The files of a version never change: withdraw it instead.';
+END $$;
+CREATE TRIGGER version_files_never_change
+    BEFORE UPDATE OR DELETE ON benchmarks_versionfile
+    FOR EACH ROW EXECUTE FUNCTION refuse_change_of_version_file();
+CREATE TRIGGER version_declarations_never_change
+    BEFORE UPDATE OF declarations ON benchmarks_version FOR EACH ROW
+    WHEN (OLD.declarations IS DISTINCT FROM NEW.declarations)
+    EXECUTE FUNCTION refuse_change_of_version_file();
+CREATE FUNCTION refuse_change_of_review() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'What a review says is published: withdraw it instead.';
+END $$;
+CREATE TRIGGER reviews_never_change
+    BEFORE UPDATE ON benchmarks_review FOR EACH ROW
+    WHEN ({
+    " OR ".join(f"OLD.{column} IS DISTINCT FROM NEW.{column}" for column in REVIEW_COLUMNS)
+}
+          OR OLD.digest <> '' AND OLD.digest <> NEW.digest)
+    EXECUTE FUNCTION refuse_change_of_review();
+CREATE TRIGGER reviews_are_not_deleted
+    BEFORE DELETE ON benchmarks_review
+    FOR EACH ROW EXECUTE FUNCTION refuse_change_of_review();
+CREATE TRIGGER review_files_never_change
+    BEFORE UPDATE OR DELETE ON benchmarks_reviewfile
+    FOR EACH ROW EXECUTE FUNCTION refuse_change_of_review();
+CREATE TRIGGER reviewed_studies_never_change
+    BEFORE UPDATE OR DELETE ON benchmarks_reviewedstudy
+    FOR EACH ROW EXECUTE FUNCTION refuse_change_of_review();
+"""
 
-# The table, and of which part of it a page of a study reads its rows: a study's or a
-# lab's, found as told; or no part, and any change counts.
+# Which tables are counted per study or per lab, and the SQL that finds the study or lab
+# of a changed row. All other tables are counted as a whole.
 OF_STUDY = {
     "study_id FROM {rows} AS row": (
         *("cell", "comment", "corun", "duecheck", "effect", "effectsummary"),
@@ -34,7 +72,7 @@ WHOLE = (
     *("savedview", "signature", "study", "study_shared_with"),
     *("version", "version_quotes"),
 )
-# Of a person what pages show, and whether they are one at all: not when they came last.
+# Only these columns of a user appear on pages; `last_login` does not count.
 SHOWN = ("username", "first_name", "last_name", "email", "is_active", "is_staff")
 
 TABLE = """
@@ -48,7 +86,7 @@ CREATE TABLE benchmarks_change (
 CREATE INDEX change_by_part ON benchmarks_change (relation, part) INCLUDE (n);
 GRANT SELECT ON benchmarks_change TO PUBLIC;
 """
-# 0 is the whole table: every change. -1 is what each of its parts has to know of.
+# Part 0 counts every change of the table; part -1 counts changes that affect every part.
 NOTE = """
 CREATE FUNCTION {schema}.{name}() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -88,7 +126,6 @@ CREATE TRIGGER {name} AFTER {event} ON {schema}.{table} {rows}
 FOR EACH STATEMENT EXECUTE FUNCTION {schema}.{function}();
 ALTER TABLE {schema}.{table} ENABLE ALWAYS TRIGGER {name};
 """
-# Under `transition tables` an INSERT has new rows, a DELETE old ones, an UPDATE both.
 EVENTS = {
     "INSERT": ("inserted", "REFERENCING NEW TABLE AS inserted"),
     "DELETE": ("deleted", "REFERENCING OLD TABLE AS deleted"),
@@ -99,8 +136,8 @@ EVENTS = {
 }
 
 
-def statements(schema):
-    """Return all that notes changes: functions, then triggers."""
+def change_counters(schema):
+    """Yield the SQL of the change counters: functions, then triggers."""
     yield GATHER.format(schema=schema)
     yield NOTE.format(schema=schema, name="note_change_of_all", found=BOTH)
     yield NOTE.format(
@@ -127,7 +164,7 @@ def statements(schema):
         yield NOTE.format(schema=schema, name=name, found=ALL.format(rows=seen))
         whole = {(f"benchmarks_{table}", event): name for table in WHOLE}
         found |= whole
-    # A case that nothing refers to is on no page of a study; one that changes is.
+    # A new case is on no page of a study yet; a changed case may be on any.
     found["benchmarks_case", "INSERT"] = "note_inserted_rows"
     found["auth_user", "INSERT"] = "note_inserted_rows"
     found["auth_user", "DELETE"] = "note_deleted_rows"
@@ -151,7 +188,7 @@ def statements(schema):
             function="note_change_of_all",
             schema=schema,
         )
-    changes = " OR ".join(f"OLD.{it} IS DISTINCT FROM NEW.{it}" for it in SHOWN)
+    changes = " OR ".join(f"OLD.{column} IS DISTINCT FROM NEW.{column}" for column in SHOWN)
     yield f"""
         CREATE TRIGGER what_is_updated_is_noted AFTER UPDATE ON {schema}.auth_user
         FOR EACH ROW WHEN ({changes})
@@ -170,33 +207,10 @@ def statements(schema):
         )
 
 
-def note(apps, schema_editor):
+def create_change_counters(apps, schema_editor):
+    """Create the counters in the schema of the connection."""
     with schema_editor.connection.cursor() as cursor:
         cursor.execute("SELECT quote_ident(current_schema())")
         schema = cursor.fetchone()[0]
-    for statement in (TABLE, *statements(schema)):
+    for statement in (TABLE, *change_counters(schema)):
         schema_editor.execute(statement)
-
-
-def forget(apps, schema_editor):
-    with schema_editor.connection.cursor() as cursor:
-        cursor.execute("""
-            SELECT format('DROP TRIGGER %I ON %s;', tgname, tgrelid::regclass)
-            FROM pg_trigger WHERE tgname ~ '^what_is_[a-z]+_is_noted$'
-            UNION ALL
-            SELECT format('DROP FUNCTION %s;', oid::regprocedure) FROM pg_proc
-            WHERE proname ~ '^note_(change_of|inserted|deleted|updated)_'
-               OR proname = 'gather_changes'
-            UNION ALL SELECT 'DROP TABLE benchmarks_change;'
-        """)
-        for (statement,) in cursor.fetchall():
-            cursor.execute(statement)
-
-
-class Migration(migrations.Migration):
-    dependencies = [
-        ("auth", "0012_alter_user_first_name_max_length"),
-        ("benchmarks", "0065_work_has_lanes"),
-    ]
-
-    operations = [migrations.RunPython(note, forget)]
