@@ -27,9 +27,7 @@ BEGIN
 END $$;
 CREATE TRIGGER reviews_never_change
     BEFORE UPDATE ON benchmarks_review FOR EACH ROW
-    WHEN ({
-    " OR ".join(f"OLD.{column} IS DISTINCT FROM NEW.{column}" for column in REVIEW_COLUMNS)
-}
+    WHEN ({" OR ".join(f"OLD.{name} IS DISTINCT FROM NEW.{name}" for name in REVIEW_COLUMNS)}
           OR OLD.digest <> '' AND OLD.digest <> NEW.digest)
     EXECUTE FUNCTION refuse_change_of_review();
 CREATE TRIGGER reviews_are_not_deleted
@@ -86,7 +84,7 @@ CREATE TABLE benchmarks_change (
 CREATE INDEX change_by_part ON benchmarks_change (relation, part) INCLUDE (n);
 GRANT SELECT ON benchmarks_change TO PUBLIC;
 """
-# Part 0 counts every change of the table; part -1 counts changes that affect every part.
+# Part 0 counts every change of the table, part -1 each change that affects all parts.
 NOTE = """
 CREATE FUNCTION {schema}.{name}() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -188,7 +186,7 @@ def change_counters(schema):
             function="note_change_of_all",
             schema=schema,
         )
-    changes = " OR ".join(f"OLD.{column} IS DISTINCT FROM NEW.{column}" for column in SHOWN)
+    changes = " OR ".join(f"OLD.{name} IS DISTINCT FROM NEW.{name}" for name in SHOWN)
     yield f"""
         CREATE TRIGGER what_is_updated_is_noted AFTER UPDATE ON {schema}.auth_user
         FOR EACH ROW WHEN ({changes})
