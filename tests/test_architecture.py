@@ -28,6 +28,8 @@ ALLOWED = {
     "benchmarks.plausibility": STATISTICS
     | {"benchmarks.platforms", "benchmarks.plausibility"},
     "bench": {"bench", "agents", "benchmarks", "running"},
+    # The registered pages.
+    "bench.routes": {"dashboard.kit.routes"},
     # It forgets kept pages, to time one that is made anew.
     "bench.row_security": {"bench", "benchmarks", "running", "dashboard.kit.kept"},
     "config": OURS - {"bench", "lab", "tests"},

@@ -194,6 +194,7 @@ def _kept(
         frame = dict(zip(BLOCKS, map(mark_safe, blocks), strict=True))
         return render(request, "kit/framed.html", frame)
 
+    vars(show)["is_cached"] = True
     return show
 
 

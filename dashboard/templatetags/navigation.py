@@ -5,11 +5,12 @@ from typing import Final
 from django import template
 from django.template import RequestContext
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from benchmarks.models import Study
 from benchmarks.together.saved_views import can_be_saved
+from dashboard.kit import routes
 from dashboard.wording import Text
 
 register = template.Library()
@@ -45,10 +46,24 @@ def main_link(
 
 
 @register.simple_tag
-def tab(study: Study, name: str, text: Text, chosen: str) -> SafeString:
-    """Return a tab of a study's pages."""
-    address = reverse(f"dashboard:{name}", args=[study.lab.slug, study.slug])
-    return _link(address, text, "page" if name == chosen else "")
+def study_tabs(study: Study, chosen: str) -> SafeString:
+    """Return the tabs of a study's pages; the chosen one is always shown."""
+    place = [study.lab.slug, study.slug]
+    return format_html_join(
+        "\n",
+        "{}",
+        (
+            (
+                _link(
+                    reverse(f"dashboard:{name}", args=place),
+                    tab.title,
+                    "page" if name == chosen else "",
+                ),
+            )
+            for name, tab in routes.study_tabs()
+            if not tab.needs or name == chosen or getattr(study, tab.needs, False)
+        ),
+    )
 
 
 @register.simple_tag(takes_context=True)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from bench.routes import TABS
 from benchmarks.models import Cell, Run, System
 from benchmarks.platforms import BENEATH
+from tests.dashboard.routes import TABS
 
 STUDY = "/studies/alpha-lab/study/"
 WARNING = "A native Windows ran above its own hypervisor (VBS)."

@@ -2,10 +2,10 @@
 
 import pytest
 
-from bench.routes import TABS
 from benchmarks.models import Cell, Run
 from benchmarks.studies.lists import has_pages
 from dashboard.wording import emulation_words
+from tests.dashboard.routes import TABS
 
 STUDY = "/studies/alpha-lab/study/"
 WARNING = "Measured on an emulated processor."

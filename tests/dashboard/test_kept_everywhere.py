@@ -17,7 +17,6 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
 
-from bench.routes import counted
 from benchmarks.keeping.deletion import delete_account, delete_study, delete_uploads
 from benchmarks.models import (
     Agent,
@@ -61,6 +60,7 @@ from benchmarks.uploads import intake, processing
 from dashboard.kit import kept
 from tests import publishing
 from tests.dashboard import growing
+from tests.dashboard.routes import counted
 from tests.documents import network_run
 from tests.own_tools import declaration, declare
 from tests.power_logs import clock_of, piece, power
@@ -418,7 +418,7 @@ def sql_quietly(statement):
 @pytest.fixture(scope="module")
 def readers(world):
     """Who asks, and for what: a stranger for everything, a member where it differs."""
-    everything = [each.format(**world.ids) for each in counted(ADDRESS, is_kept=True)]
+    everything = [each.format(**world.ids) for each in counted(ADDRESS, is_cached=True)]
     member = Client()
     member.force_login(world.member)
     own = [each if each.startswith("/") else ADDRESS + each for each in OF_MEMBERS]

@@ -8,13 +8,13 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import resolve
 
-from bench.routes import KEEP, ROUTES, counted
 from benchmarks.models import Lab, Membership, Review, Study, Version
 from benchmarks.viewer import ANYONE
 from dashboard.exports.citation import citation_at
 from dashboard.exports.report.building import report
 from dashboard.pages.report.views import NOBODY
 from tests import siblings
+from tests.dashboard.routes import KEEP, ROUTES, counted
 from tests.standing import standing
 
 STUDY = f"/studies/alpha-lab/{siblings.PUBLIC}/"
@@ -27,7 +27,7 @@ ELSEWHERE = {
 OF_STUDIES = {
     name
     for name, route in ROUTES.items()
-    if route.kind != "action" and not route.is_of_no_lab and route.own[0] != 403
+    if route.kind != "action" and route.is_private and route.own[0] != 403
     # Others than keepers are told that there is no such page.
     if route.own != KEEP
 } - ELSEWHERE

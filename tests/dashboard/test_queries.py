@@ -3,10 +3,10 @@
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from bench.routes import counted
 from benchmarks.models import Cell, Plan, Run, System
 from benchmarks.studies.lists import find_study, has_pages
 from benchmarks.viewer import ANYONE
+from tests.dashboard.routes import counted
 
 STUDY = "/studies/alpha-lab/study/"
 SMALL, LARGE = 2, 7

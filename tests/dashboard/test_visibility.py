@@ -1,6 +1,6 @@
 """Every address of the dashboard, asked by everybody, about what two labs keep private.
 
-Generated from the URL resolver: a new address fails until it is said who may see it.
+Generated from the registered routes, which state who may see each address.
 What is another lab's answers exactly as what is missing.
 """
 
@@ -15,7 +15,6 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from bench.routes import ROUTES
 from benchmarks.labs import tokens
 from benchmarks.labs.people import invite_person
 from benchmarks.models import (
@@ -39,34 +38,18 @@ from benchmarks.uploads import intake, processing, rereading
 from dashboard.kit import waiting
 from dashboard.urls import urlpatterns
 from tests import publishing
+from tests.dashboard.routes import ROUTES
 from tests.documents import network_run
 from tests.own_tools import boot_sample, declare
 from tests.standing import standing
 
-RULES = {name: it for name, it in ROUTES.items() if not it.is_of_no_lab}
+RULES = {name: it for name, it in ROUTES.items() if it.is_private}
 CONVERTERS = {
     str(pattern.name): set(pattern.pattern.converters) for pattern in urlpatterns
 }
 NAMES = {"review-file": "review.csv"}
 FORMS = {"export": "csv", "cite": "bib", "version-file": "csv"} | {
     "paper-file": "paper.zip"
-}
-# Ids in the query: of a system, a cell, a case, a run.
-QUERIES = {
-    "compare": ("pin={system}", "baseline={system}"),
-    "direct": ("pin={system}",),
-    "chart": ("baseline={system}",),
-    "cell-card": ("cell={cell}",),
-    "cell": ("baseline={system}",),
-    "cell-samples": ("baseline={system}",),
-    "runs": ("system={system}", "before={run}"),
-    "sessions": ("session={session}",),
-    "coruns": ("case={case}",),
-    "energy": ("run={run}",),
-    "paper": ("system={system}", "case={case}", "baseline={system}"),
-    "paper-file": ("system={system}&case={case}",),
-    "factor-effects": ("case={case}",),
-    "sweep": ("systems={system}",),
 }
 # Addresses in which nothing stands but the lab.
 OF_A_LAB = {
@@ -330,7 +313,7 @@ def test_what_is_anothers_looks_like_what_is_missing(labs, people, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "query"), [(name, each) for name in QUERIES for each in QUERIES[name]]
+    ("name", "query"), [(name, query) for name in ROUTES for query in ROUTES[name].ids]
 )
 def test_ids_in_a_query_find_nothing_of_another_lab(labs, people, name, query):
     alpha, beta = labs.values()

@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.views import PasswordChangeView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path, reverse, reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -19,6 +19,7 @@ from benchmarks.labs.second_factors import factors_of
 from benchmarks.labs.sign_ins import linked_account, unlink, verified_address
 from benchmarks.models import Membership
 from dashboard import wording
+from dashboard.kit.routes import route
 from dashboard.kit.viewers import signed_in, signed_in_person
 from dashboard.pages.account import factors, mail
 from dashboard.pages.account.adapters import provider_set
@@ -135,27 +136,69 @@ def end_link(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    path("account/", show_account, name="account"),
-    path("account/password/", ChangePassword.as_view(), name="password"),
-    path(
-        "account/sign-out-everywhere/", sign_out_everywhere, name="sign-out-everywhere"
+    route("account/", show_account, "account", nobody=302),
+    route("account/password/", ChangePassword.as_view(), "password", nobody=302),
+    route(
+        "account/sign-out-everywhere/",
+        sign_out_everywhere,
+        "sign-out-everywhere",
+        kind="action",
     ),
-    path("account/confirm/", confirm, name="confirm"),
-    path("account/second-factor/", factors.show, name="factors"),
-    path("account/second-factor/app/", factors.add_app, name="add-app"),
-    path("account/second-factor/passkey/", factors.make_passkey, name="add-passkey"),
-    path("account/second-factor/codes/", factors.make_codes, name="recovery-codes"),
-    path("account/second-factor/<int:pk>/", factors.remove, name="remove-factor"),
-    path("account/unlink/", end_link, name="unlink"),
-    path("account/address/", mail.give_address, name="give-address"),
-    path("account/address/confirm/", mail.confirm_address, name="confirm-address"),
-    path("account/address/forget/", mail.forget, name="forget-address"),
-    path("login/", SignIn.as_view(), name="login"),
-    path("login/second-factor/", second_step, name="second-step"),
-    path("login/with/", leave_for_provider, name="leave-for-provider"),
-    path("login/callback/", come_back, name="come-back"),
-    path("login/forgotten/", mail.forgotten, name="forgotten"),
-    path("login/new-password/", mail.NewPassword.as_view(), name="new-password"),
-    path("unsubscribe/<str:code>/", mail.unsubscribe, name="unsubscribe"),
-    path("logout/", SignOut.as_view(), name="logout"),
+    route("account/confirm/", confirm, "confirm", nobody=302),
+    route("account/second-factor/", factors.show, "factors", nobody=302),
+    # Shown after a password: test_second_factor_browser.py.
+    route(
+        "account/second-factor/app/",
+        factors.add_app,
+        "add-app",
+        kind="part",
+        nobody=302,
+    ),
+    route(
+        "account/second-factor/passkey/",
+        factors.make_passkey,
+        "add-passkey",
+        kind="part",
+        nobody=302,
+    ),
+    route(
+        "account/second-factor/codes/",
+        factors.make_codes,
+        "recovery-codes",
+        kind="action",
+    ),
+    route(
+        "account/second-factor/<int:pk>/",
+        factors.remove,
+        "remove-factor",
+        kind="action",
+        is_private=False,
+    ),
+    route("account/unlink/", end_link, "unlink", kind="action"),
+    route("account/address/", mail.give_address, "give-address", kind="action"),
+    route(
+        "account/address/confirm/",
+        mail.confirm_address,
+        "confirm-address",
+        kind="part",
+        nobody=302,
+    ),
+    route("account/address/forget/", mail.forget, "forget-address", kind="action"),
+    route("login/", SignIn.as_view(), "login"),
+    route("login/second-factor/", second_step, "second-step", kind="part", nobody=302),
+    route("login/with/", leave_for_provider, "leave-for-provider", kind="action"),
+    route("login/callback/", come_back, "come-back", kind="part"),
+    # Only where mail is sent: test_mail.py.
+    route("login/forgotten/", mail.forgotten, "forgotten", kind="part"),
+    route(
+        "login/new-password/", mail.NewPassword.as_view(), "new-password", kind="part"
+    ),
+    route(
+        "unsubscribe/<str:code>/",
+        mail.unsubscribe,
+        "unsubscribe",
+        kind="part",
+        is_private=False,
+    ),
+    route("logout/", SignOut.as_view(), "logout", kind="action"),
 ]

@@ -1,7 +1,6 @@
 """Any systems of any studies beside each other."""
 
 from django.http import Http404, HttpRequest
-from django.urls import path
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -13,6 +12,7 @@ from benchmarks.work_classes import WORK_CLASSES
 from dashboard import wording
 from dashboard.kit.addresses import id_in
 from dashboard.kit.kept import Content, kept_page
+from dashboard.kit.routes import page
 from dashboard.kit.viewers import person_of, query_of, viewer_of
 from dashboard.pages.across.page import across_page
 from dashboard.pages.across.pair import pair_page
@@ -64,6 +64,19 @@ def show_pair(request: HttpRequest) -> Content:
 
 
 urlpatterns = [
-    path("compare/", show_across, name="across"),
-    path("compare/direct/", show_pair, name="across-pair"),
+    page(
+        "compare/",
+        show_across,
+        "across",
+        walked=("", "?host=all&work=cpu-integer", "?hypervisor=nothing"),
+        counted=("/compare/", "/compare/?host=all"),
+    ),
+    page(
+        "compare/direct/",
+        show_pair,
+        "across-pair",
+        walked=("?one={study}-{one}&other={study}-{other}",),
+        counted=("/compare/direct/?one={study}-{one}&other={study}-{other}",),
+        is_private=True,
+    ),
 ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -22,6 +22,7 @@ from dashboard.kit.addresses import STUDY, address
 from dashboard.kit.comments import comment_thread
 from dashboard.kit.embedding import badge, embeddable, embedded, snippets
 from dashboard.kit.kept import Content, kept_study_page
+from dashboard.kit.routes import DAYS, DISKS, HIDDEN, XEN, page, route
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.cell.card import cell_card
 from dashboard.pages.cell.claims import QUOTED, cell_claim, quoted_in, quoted_of
@@ -191,16 +192,53 @@ def _sample_records(cell: Cell, stated: Mapping[str, Any]) -> Iterator[dict[str,
 
 
 urlpatterns = [
-    path(f"embed/{STUDY}cells/<int:cell_id>/", embed_cell, name="embed-cell"),
-    path(f"embed/{STUDY}cells/<int:cell_id>.svg", cell_badge, name="cell-badge"),
-    path(f"{STUDY}compare/cell/", show_card, name="cell-card"),
-    path(
-        f"{STUDY}cells/<int:cell_id>/samples.csv", export_samples, name="cell-samples"
+    route(
+        f"embed/{STUDY}cells/<int:cell_id>/",
+        embed_cell,
+        "embed-cell",
+        kind="part",
+        own=HIDDEN,
     ),
-    path(f"{STUDY}cells/<int:cell_id>/", show_cell, name="cell"),
-    path(
+    route(
+        f"embed/{STUDY}cells/<int:cell_id>.svg",
+        cell_badge,
+        "cell-badge",
+        kind="file",
+        own=HIDDEN,
+    ),
+    page(
+        f"{STUDY}compare/cell/",
+        show_card,
+        "cell-card",
+        kind="part",
+        counted=("compare/cell/?cell={cell}", "compare/cell/?cell={cell}&show=energy"),
+        ids=("cell={cell}",),
+    ),
+    page(
+        f"{STUDY}cells/<int:cell_id>/samples.csv",
+        export_samples,
+        "cell-samples",
+        kind="file",
+        counted=("cells/{cell}/samples.csv",),
+        ids=("baseline={system}",),
+    ),
+    page(
+        f"{STUDY}cells/<int:cell_id>/",
+        show_cell,
+        "cell",
+        walked=(
+            f"{DISKS}cells/{{bimodal}}/",
+            "",
+            f"{XEN}cells/{{native}}/",
+            f"{DAYS}cells/{{repeated}}/",
+        ),
+        counted=("cells/{cell}/",),
+        ids=("baseline={system}",),
+    ),
+    page(
         f"{STUDY}cells/<int:cell_id>/runs/<int:run_id>/",
         show_reading,
-        name="cell-reading",
+        "cell-reading",
+        kind="part",
     ),
 ]

@@ -5,9 +5,7 @@ from collections.abc import Callable
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import path
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from benchmarks.errors import BenchmarksError, NotFoundError
 from benchmarks.models import Comment
@@ -24,18 +22,16 @@ from benchmarks.together.comments import (
 from dashboard import wording
 from dashboard.kit.addresses import STUDY, id_in
 from dashboard.kit.comments import place_of
+from dashboard.kit.routes import REDIRECT, action
 from dashboard.kit.viewers import (
     page_of,
     run_or_404,
-    signed_in,
     signed_in_person,
     study_or_404,
     viewer_of,
 )
 
 
-@require_POST
-@signed_in
 def write(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Keep a comment on a study, or on a cell or a run of it."""
     viewer = viewer_of(request)
@@ -54,8 +50,6 @@ def write(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     )
 
 
-@require_POST
-@signed_in
 def edit(request: HttpRequest, comment_id: int) -> HttpResponse:
     """Let the author say a comment otherwise."""
     comment, author = _comment_or_404(request, comment_id)
@@ -67,8 +61,6 @@ def edit(request: HttpRequest, comment_id: int) -> HttpResponse:
     )
 
 
-@require_POST
-@signed_in
 def remove(request: HttpRequest, comment_id: int) -> HttpResponse:
     """Take the text of a comment away."""
     comment, author = _comment_or_404(request, comment_id)
@@ -102,7 +94,8 @@ def _done(
 
 
 urlpatterns = [
-    path(f"{STUDY}comments/", write, name="comment"),
-    path("comments/<int:comment_id>/edit/", edit, name="edit-comment"),
-    path("comments/<int:comment_id>/remove/", remove, name="remove-comment"),
+    # Every member who sees the page may post; errors are shown as messages.
+    action(f"{STUDY}comments/", write, "comment", own=REDIRECT),
+    action("comments/<int:comment_id>/edit/", edit, "edit-comment", own=REDIRECT),
+    action("comments/<int:comment_id>/remove/", remove, "remove-comment", own=REDIRECT),
 ]

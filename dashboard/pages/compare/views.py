@@ -4,8 +4,9 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -17,6 +18,7 @@ from dashboard.kit.addresses import STUDY, address
 from dashboard.kit.embedding import embeddable, embedded, snippets
 from dashboard.kit.judged_tables import judged_table
 from dashboard.kit.kept import Answer, Content, kept_part, kept_study_page
+from dashboard.kit.routes import HIDDEN, UOC, Tab, page, route
 from dashboard.kit.selections import ALL, ENERGY, chooser
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.compare.grid import grid_rows
@@ -102,7 +104,37 @@ def embed_comparison(request: HttpRequest, lab: str, slug: str) -> Content:
 
 
 urlpatterns = [
-    path(f"embed/{STUDY}compare/", embed_comparison, name="embed-compare"),
-    path(f"{STUDY}compare/", show_comparison, name="compare"),
-    path(f"{STUDY}compare/chart/", draw_comparison, name="chart"),
+    route(
+        f"embed/{STUDY}compare/",
+        embed_comparison,
+        "embed-compare",
+        kind="part",
+        own=HIDDEN,
+    ),
+    page(
+        f"{STUDY}compare/",
+        show_comparison,
+        "compare",
+        walked=(
+            "",
+            "?component=nothing",
+            f"{UOC}compare/?show=value&q=hdd",
+        ),
+        counted=(
+            "compare/",
+            "compare/?scenario=all",
+            "compare/?scenario=all&show=overhead&q=read",
+            "compare/?baseline={system}",
+        ),
+        ids=("pin={system}", "baseline={system}"),
+        tab=Tab(gettext_lazy("Compare"), 10),
+    ),
+    page(
+        f"{STUDY}compare/chart/",
+        draw_comparison,
+        "chart",
+        kind="part",
+        counted=("compare/chart/",),
+        ids=("baseline={system}",),
+    ),
 ]

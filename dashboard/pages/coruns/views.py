@@ -1,16 +1,15 @@
 """The page of a study's co-runs."""
 
 from django.http import HttpRequest
-from django.urls import path
-from django.views.decorators.http import require_safe
+from django.utils.translation import gettext_lazy
 
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept import Content, kept_study_page
+from dashboard.kit.routes import Tab, page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.coruns.page import corun_page
 
 
-@require_safe
 @kept_study_page
 def show_coruns(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show what several VMs of a study did together."""
@@ -20,5 +19,11 @@ def show_coruns(request: HttpRequest, lab: str, slug: str) -> Content:
 
 
 urlpatterns = [
-    path(f"{STUDY}co-runs/", show_coruns, name="coruns"),
+    page(
+        f"{STUDY}co-runs/",
+        show_coruns,
+        "coruns",
+        ids=("case={case}",),
+        tab=Tab(gettext_lazy("Co-runs"), 30, needs="has_coruns"),
+    ),
 ]

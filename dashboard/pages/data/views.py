@@ -8,9 +8,8 @@ from urllib.parse import urlencode
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_safe
 
 from benchmarks import tools
 from benchmarks.datasets.files import FORMS
@@ -21,6 +20,7 @@ from benchmarks.platforms import canonical_hypervisor
 from benchmarks.studies.lists import visible
 from benchmarks.viewer import Viewer
 from dashboard.kit import figures
+from dashboard.kit.routes import page
 from dashboard.kit.viewers import query_of, viewer_of
 
 FORM_NAMES = {"csv": "CSV", "ndjson": "NDJSON", "parquet": "Parquet"}
@@ -94,7 +94,6 @@ class Narrowing(forms.Form):
         return {name: value for name, value in found.items() if value}
 
 
-@require_safe
 def show_data(request: HttpRequest) -> HttpResponse:
     """Show how many rows there are of each table, and where its files are."""
     viewer = viewer_of(request)
@@ -131,5 +130,11 @@ def show_data(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    path("data/", show_data, name="data"),
+    page(
+        "data/",
+        show_data,
+        "data",
+        walked=("", "?hypervisor=nothing&until=never"),
+        counted=("/data/",),
+    ),
 ]

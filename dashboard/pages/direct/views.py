@@ -2,12 +2,13 @@
 
 from django.http import HttpRequest
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept import Answer, Content, kept_study_page
+from dashboard.kit.routes import DAYS, REDIRECT, page
 from dashboard.kit.selections import chooser
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.direct.page import direct_page
@@ -30,4 +31,15 @@ def show_direct(request: HttpRequest, lab: str, slug: str) -> Answer:
     return Content(f"direct/{template}", context)
 
 
-urlpatterns = [path(f"{STUDY}direct/", show_direct, name="direct")]
+urlpatterns = [
+    page(
+        f"{STUDY}direct/",
+        show_direct,
+        "direct",
+        walked=("?pin={one},{other}", f"{DAYS}direct/?pin={{guest}},{{machine}}"),
+        counted=("direct/?pin={one},{other}",),
+        # With one system it redirects to the comparison.
+        own=REDIRECT,
+        ids=("pin={system}",),
+    )
+]

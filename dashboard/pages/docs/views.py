@@ -10,11 +10,10 @@ from django.http import (
     HttpResponseBase,
 )
 from django.shortcuts import render
-from django.urls import path
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_safe
 
+from dashboard.kit.routes import page
 from dashboard.kit.viewers import query_of
 from dashboard.pages.docs.manuals import FOLDER, PICTURE, found, html_of, manuals
 from dashboard.wording import Text
@@ -47,7 +46,6 @@ SHELVES: Final[dict[Text, dict[str, Text]]] = {
 """What stands together, with what it is for; what is on no shelf is a decision."""
 
 
-@require_safe
 def show_docs(request: HttpRequest) -> HttpResponse:
     """Show all documents, or the parts of them that have some words."""
     asked = query_of(request).get("q", "").strip()
@@ -68,7 +66,6 @@ def show_docs(request: HttpRequest) -> HttpResponse:
     return render(request, "docs/docs.html", context)
 
 
-@require_safe
 def show_manual(request: HttpRequest, name: str) -> HttpResponse:
     """Show one document."""
     if name not in manuals():
@@ -77,7 +74,6 @@ def show_manual(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "docs/manual.html", context)
 
 
-@require_safe
 @cache_control(public=True, max_age=3600)
 def send_picture(request: HttpRequest, name: str) -> HttpResponseBase:
     """Send a picture of a document."""
@@ -88,7 +84,19 @@ def send_picture(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 urlpatterns = [
-    path("docs/", show_docs, name="docs"),
-    path("docs/<path:name>.png", send_picture, name="manual_picture"),
-    path("docs/<path:name>/", show_manual, name="manual"),
+    page("docs/", show_docs, "docs", walked=("", "?q=runs")),
+    page(
+        "docs/<path:name>.png",
+        send_picture,
+        "manual_picture",
+        kind="file",
+        is_private=False,
+    ),
+    page(
+        "docs/<path:name>/",
+        show_manual,
+        "manual",
+        walked=("/docs/method/", "/docs/lab/"),
+        is_private=False,
+    ),
 ]

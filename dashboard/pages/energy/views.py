@@ -1,11 +1,12 @@
 """The page of a study's energy."""
 
 from django.http import HttpRequest
-from django.urls import path
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept import Content, kept_study_page
+from dashboard.kit.routes import UOC, Tab, page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.energy.page import energy_page
 
@@ -20,5 +21,12 @@ def show_energy(request: HttpRequest, lab: str, slug: str) -> Content:
 
 
 urlpatterns = [
-    path(f"{STUDY}energy/", show_energy, name="energy"),
+    page(
+        f"{STUDY}energy/",
+        show_energy,
+        "energy",
+        walked=(f"{UOC}energy/",),
+        ids=("run={run}",),
+        tab=Tab(gettext_lazy("Energy"), 40, needs="has_energy"),
+    ),
 ]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -27,6 +27,7 @@ from dashboard.kit.addresses import address
 from dashboard.kit.embedding import badge, embeddable, embedded, snippets
 from dashboard.kit.evidence_matrix import matrix_of
 from dashboard.kit.kept import Content, kept_page
+from dashboard.kit.routes import page, route
 from dashboard.kit.viewers import person_of, query_of, viewer_of
 from dashboard.pages.evidence.files import evidence_file
 from dashboard.pages.evidence.forest import forest_page
@@ -177,11 +178,41 @@ def _files(address: str, forms: Iterable[str]) -> list[tuple[str, str, str]]:
     ]
 
 
+FORMS = ("csv", "json", "tex", "md")
+EXAMPLE = "?hypervisor=Xen&work=disk-sequential-read"
+
 urlpatterns = [
-    path("evidence/", show_evidence, name="evidence"),
-    path("evidence/forest/", show_forest, name="forest"),
-    path("embed/evidence/", embed_forest, name="embed-forest"),
-    path("embed/evidence.svg", forest_badge, name="forest-badge"),
-    path("evidence.<slug:form>", export_evidence, name="evidence-file"),
-    path("evidence/forest.<slug:form>", export_forest, name="forest-file"),
+    page(
+        "evidence/",
+        show_evidence,
+        "evidence",
+        walked=("", "?flagged=with"),
+        counted=("/evidence/",),
+    ),
+    page(
+        "evidence/forest/",
+        show_forest,
+        "forest",
+        walked=(
+            EXAMPLE,
+            "?hypervisor=KVM&work=cpu-integer&by=decade&flagged=with",
+        ),
+        counted=(f"/evidence/forest/{EXAMPLE}",),
+    ),
+    route("embed/evidence/", embed_forest, "embed-forest", kind="part"),
+    route("embed/evidence.svg", forest_badge, "forest-badge", kind="file"),
+    page(
+        "evidence.<slug:form>",
+        export_evidence,
+        "evidence-file",
+        kind="file",
+        counted=tuple(f"/evidence.{form}" for form in FORMS),
+    ),
+    page(
+        "evidence/forest.<slug:form>",
+        export_forest,
+        "forest-file",
+        kind="file",
+        counted=tuple(f"/evidence/forest.{form}{EXAMPLE}" for form in FORMS),
+    ),
 ]

@@ -6,11 +6,10 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.feedgenerator import Atom1Feed
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import BenchmarksError, NotFoundError
 from benchmarks.labs.sign_ins import verified_address
@@ -30,10 +29,10 @@ from benchmarks.together.feed_tokens import (
     revoke_feed_tokens,
 )
 from dashboard import wording
+from dashboard.kit.routes import action, member_page, page
 from dashboard.kit.viewers import (
     person_of,
     query_of,
-    signed_in,
     signed_in_person,
     viewer_named,
 )
@@ -42,7 +41,6 @@ MOST_ENTRIES: Final = 100
 PLACES: Final = {Event.Kind.FLAGS: "flags", Event.Kind.RUNS: "runs"}
 
 
-@require_safe
 def show_feed(request: HttpRequest) -> HttpResponse:
     """Hand out what happened in a study, a lab, or all that somebody may see."""
     query = query_of(request)
@@ -97,15 +95,11 @@ def _place_of(event: Event) -> str:
     return reverse(f"dashboard:{name}", args=[study.lab.slug, study.slug])
 
 
-@require_safe
-@signed_in
 def show_subscriptions(request: HttpRequest) -> HttpResponse:
     """Show where somebody is told what happens."""
     return _page(request)
 
 
-@require_POST
-@signed_in
 def new_address(request: HttpRequest) -> HttpResponse:
     """Make the secret address of somebody's feeds, and show it this once."""
     secret = issue_feed_token(signed_in_person(request))
@@ -114,8 +108,6 @@ def new_address(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-@require_POST
-@signed_in
 def revoke_address(request: HttpRequest) -> HttpResponse:
     """Make the secret address useless."""
     revoke_feed_tokens(signed_in_person(request))
@@ -123,8 +115,6 @@ def revoke_address(request: HttpRequest) -> HttpResponse:
     return redirect("dashboard:subscriptions")
 
 
-@require_POST
-@signed_in
 def choose_digest(request: HttpRequest) -> HttpResponse:
     """Tell somebody by mail, or no longer."""
     if settings.EMAIL is None:
@@ -139,8 +129,6 @@ def choose_digest(request: HttpRequest) -> HttpResponse:
     return redirect("dashboard:subscriptions")
 
 
-@require_POST
-@signed_in
 def follow_study(request: HttpRequest) -> HttpResponse:
     """Follow a study that somebody sees."""
     person = signed_in_person(request)
@@ -155,8 +143,6 @@ def follow_study(request: HttpRequest) -> HttpResponse:
     return redirect("dashboard:subscriptions")
 
 
-@require_POST
-@signed_in
 def unfollow_study(request: HttpRequest, pk: int) -> HttpResponse:
     """Follow a study no longer."""
     Follow.objects.filter(person=signed_in_person(request), pk=pk).delete()
@@ -183,11 +169,16 @@ def _page(request: HttpRequest, secret: str = "") -> HttpResponse:
 
 
 urlpatterns = [
-    path("feed.atom", show_feed, name="feed"),
-    path("subscriptions/", show_subscriptions, name="subscriptions"),
-    path("subscriptions/address/", new_address, name="new-feed-address"),
-    path("subscriptions/digest/", choose_digest, name="choose-digest"),
-    path("subscriptions/follow/", follow_study, name="follow-study"),
-    path("subscriptions/<int:pk>/unfollow/", unfollow_study, name="unfollow-study"),
-    path("subscriptions/revoke/", revoke_address, name="revoke-feed-address"),
+    page("feed.atom", show_feed, "feed", kind="file", counted=("/feed.atom",)),
+    member_page("subscriptions/", show_subscriptions, "subscriptions"),
+    action("subscriptions/address/", new_address, "new-feed-address"),
+    action("subscriptions/digest/", choose_digest, "choose-digest"),
+    action("subscriptions/follow/", follow_study, "follow-study"),
+    action(
+        "subscriptions/<int:pk>/unfollow/",
+        unfollow_study,
+        "unfollow-study",
+        is_private=False,
+    ),
+    action("subscriptions/revoke/", revoke_address, "revoke-feed-address"),
 ]

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import path
 from django.views.decorators.http import require_safe
 
 from dashboard.exports import MEDIA_TYPES
@@ -14,6 +13,7 @@ from dashboard.exports.records import ENERGY_FIELDS, FIELDS, records, table_csv
 from dashboard.exports.sources import Source, source_of
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.judged_tables import JudgedTable, judged_table
+from dashboard.kit.routes import page
 from dashboard.kit.selections import ENERGY, SPEED
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 
@@ -88,6 +88,23 @@ def _file(text: str, name: str, form: str) -> HttpResponse:
 
 
 urlpatterns = [
-    path(f"{STUDY}compare.<str:form>", export_comparison, name="export"),
-    path(f"{STUDY}cite.<str:form>", export_citation, name="cite"),
+    page(
+        f"{STUDY}compare.<str:form>",
+        export_comparison,
+        "export",
+        kind="file",
+        counted=(
+            "compare.csv",
+            "compare.csv?show=energy",
+            "compare.json",
+            "compare.tex",
+        ),
+    ),
+    page(
+        f"{STUDY}cite.<str:form>",
+        export_citation,
+        "cite",
+        kind="file",
+        counted=("cite.bib",),
+    ),
 ]

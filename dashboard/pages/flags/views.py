@@ -6,9 +6,9 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.utils.translation import gettext_lazy
 
 from benchmarks.errors import BenchmarksError, NotFoundError
 from benchmarks.models import Flag
@@ -16,18 +16,17 @@ from benchmarks.studies.flags import decide_flag, find_flag
 from dashboard import wording
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept import Content, kept_study_page
+from dashboard.kit.routes import Tab, action, page
 from dashboard.kit.viewers import (
     keeper_or_404,
     keeps,
     query_of,
-    signed_in,
     study_or_404,
     viewer_of,
 )
 from dashboard.pages.flags.page import flag_page
 
 
-@require_safe
 @kept_study_page
 def list_flags(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show what is doubtful in a study, by rule, with the evidence."""
@@ -41,8 +40,6 @@ def list_flags(request: HttpRequest, lab: str, slug: str) -> Content:
     return Content("flags/flags.html", context)
 
 
-@require_POST
-@signed_in
 def decide(request: HttpRequest, flag_id: int) -> HttpResponse:
     """Confirm, dismiss or reopen a flag, with a note."""
     try:
@@ -69,6 +66,12 @@ def decide(request: HttpRequest, flag_id: int) -> HttpResponse:
 
 
 urlpatterns = [
-    path(f"{STUDY}flags/", list_flags, name="flags"),
-    path("flags/<int:flag_id>/decide/", decide, name="decide-flag"),
+    page(
+        f"{STUDY}flags/",
+        list_flags,
+        "flags",
+        walked=("?status=all",),
+        tab=Tab(gettext_lazy("Flags"), 110),
+    ),
+    action("flags/<int:flag_id>/decide/", decide, "decide-flag"),
 ]

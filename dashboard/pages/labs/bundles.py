@@ -7,13 +7,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Lab
 from benchmarks.uploads.bundles import Imported, import_bundle
 from dashboard import wording
-from dashboard.kit.viewers import signed_in, signed_in_person
+from dashboard.kit.viewers import signed_in_person
 from dashboard.pages.labs.places import kept_lab_or_404
 
 CREATED, UNPROCESSABLE = 201, 422
@@ -24,8 +23,6 @@ virtlab-agent.pyz bundle write /media/stick"""
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
 def import_bundles(request: HttpRequest, lab: str) -> HttpResponse:
     """Show how bundles come here; import those that were chosen, each for itself."""
     place = kept_lab_or_404(request, lab)

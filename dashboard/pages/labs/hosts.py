@@ -14,7 +14,6 @@ from django.shortcuts import redirect, render
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Host, Study, System
@@ -23,7 +22,7 @@ from benchmarks.studies.saving import register_host, update_host
 from benchmarks.text import clean_text, collapse
 from dashboard import wording
 from dashboard.kit.forms import LineField, NotChosenError, ShortNameField
-from dashboard.kit.viewers import signed_in, viewer_of
+from dashboard.kit.viewers import viewer_of
 from dashboard.pages.labs.places import LabPlace, kept_lab_or_404, lab_or_404
 
 MOST_FACTS = 100
@@ -59,8 +58,6 @@ class HostForm(forms.Form):
     slug = ShortNameField()
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
 def new_host(request: HttpRequest, lab: str) -> HttpResponse:
     """Show the form of a new machine; read what was pasted, or register it."""
     place = kept_lab_or_404(request, lab)
@@ -88,7 +85,6 @@ def new_host(request: HttpRequest, lab: str) -> HttpResponse:
     return _form(request, place, form, stated, status=status)
 
 
-@require_safe
 def show_host(request: HttpRequest, lab: str, host: str) -> HttpResponse:
     """Show a machine: its facts, what was measured on it, and in which studies."""
     place = lab_or_404(request, lab)
@@ -105,8 +101,6 @@ def show_host(request: HttpRequest, lab: str, host: str) -> HttpResponse:
     return render(request, "labs/host.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
 def change_host(request: HttpRequest, lab: str, host: str) -> HttpResponse:
     """State what was not stated of a machine, or wrongly."""
     place = kept_lab_or_404(request, lab)

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.labs.pages import lab_members, open_invitations
@@ -36,7 +36,7 @@ from benchmarks.labs.second_factors import demand_factors, people_with_factors
 from benchmarks.models import Invitation, Membership
 from benchmarks.together.letters import mail_invitation
 from dashboard import wording
-from dashboard.kit.viewers import PROVED_INVITATION, signed_in, signed_in_person
+from dashboard.kit.viewers import PROVED_INVITATION, signed_in_person
 from dashboard.pages.labs.forms import CodeForm, InvitationForm, NewPersonForm
 from dashboard.pages.labs.places import (
     LabPlace,
@@ -49,8 +49,6 @@ Change = Callable[..., str]
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
 def keep_members(request: HttpRequest, lab: str) -> HttpResponse:
     """Show who belongs to a lab; make an invitation and show its link this once."""
     place = own_lab_or_404(request, lab)
@@ -99,8 +97,6 @@ def _page(
 def _changes_members(change: Change) -> Callable[..., HttpResponse]:
     """Do a change, say what came of it, and go back to the members."""
 
-    @require_POST
-    @signed_in
     @wraps(change)
     def view(request: HttpRequest, lab: str, **which: int) -> HttpResponse:
         place = own_lab_or_404(request, lab)

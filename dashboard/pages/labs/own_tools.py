@@ -7,11 +7,6 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import (
-    require_http_methods,
-    require_POST,
-    require_safe,
-)
 
 from benchmarks.errors import BenchmarksError, NotFoundError
 from benchmarks.models import OwnTool, OwnToolVersion
@@ -26,7 +21,7 @@ from benchmarks.own_tools.declaring import (
 )
 from benchmarks.own_tools.lists import find_tool_of, studies_of, tools_of_lab
 from dashboard import wording
-from dashboard.kit.viewers import signed_in, signed_in_person, viewer_of
+from dashboard.kit.viewers import signed_in_person, viewer_of
 from dashboard.pages.labs.own_tools_form import FilledForm
 from dashboard.pages.labs.places import LabPlace, kept_lab_or_404, lab_or_404
 
@@ -37,7 +32,6 @@ PUSH = "python3 virtlab-agent.pyz push --tool {tool} results.csv"
 ToolView = Callable[[HttpRequest, LabPlace, OwnTool], HttpResponse]
 
 
-@require_safe
 def list_tools(request: HttpRequest, lab: str) -> HttpResponse:
     """Show the tools that a lab declared, as far as the reader may see them."""
     place = lab_or_404(request, lab)
@@ -46,7 +40,6 @@ def list_tools(request: HttpRequest, lab: str) -> HttpResponse:
     return render(request, "labs/own_tools.html", context)
 
 
-@require_safe
 def show_tool(request: HttpRequest, lab: str, tool: str) -> HttpResponse:
     """Show what a tool is, all that was ever declared of it, and where it is used."""
     place = lab_or_404(request, lab)
@@ -63,8 +56,6 @@ def show_tool(request: HttpRequest, lab: str, tool: str) -> HttpResponse:
     return render(request, "labs/own_tool.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
 def declare(request: HttpRequest, lab: str) -> HttpResponse:
     """Declare a tool: a form of its metrics, one row more as often as asked for."""
     place = kept_lab_or_404(request, lab)
@@ -89,8 +80,6 @@ def declare(request: HttpRequest, lab: str) -> HttpResponse:
     return redirect("dashboard:own-tool", place.lab.slug, made.slug)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
 def change(request: HttpRequest, lab: str, tool: str) -> HttpResponse:
     """Declare a new version; the form begins with what the newest one says."""
     place = kept_lab_or_404(request, lab)
@@ -128,8 +117,6 @@ def change(request: HttpRequest, lab: str, tool: str) -> HttpResponse:
 def _acts(act: ToolView) -> Callable[..., HttpResponse]:
     """Do what a button of the tool's page says, and say what came of it."""
 
-    @require_POST
-    @signed_in
     @wraps(act)
     def view(request: HttpRequest, lab: str, tool: str) -> HttpResponse:
         place = kept_lab_or_404(request, lab)

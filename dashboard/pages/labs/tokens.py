@@ -7,14 +7,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.labs.pages import lab_agents
 from benchmarks.labs.tokens import hand_out_token, revoke_token
 from benchmarks.models import Token
 from dashboard import wording
-from dashboard.kit.viewers import signed_in, signed_in_person
+from dashboard.kit.viewers import signed_in_person
 from dashboard.pages.labs.forms import TokenForm
 from dashboard.pages.labs.places import LabPlace, kept_lab_or_404
 
@@ -23,8 +22,6 @@ ENROL = "python3 virtlab-agent.pyz enroll --server {server} --token -"
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
 def keep_tokens(request: HttpRequest, lab: str) -> HttpResponse:
     """Show the agents and their tokens; make a token and show its secret this once."""
     place = kept_lab_or_404(request, lab)
@@ -60,8 +57,6 @@ def _page(
     return render(request, "labs/tokens.html", context, status=status)
 
 
-@require_POST
-@signed_in
 def revoke(request: HttpRequest, lab: str, prefix: str) -> HttpResponse:
     """Make a token useless from the next request on."""
     place = kept_lab_or_404(request, lab)

@@ -3,9 +3,7 @@
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.labs.making import make_lab, may_make_labs
@@ -19,9 +17,18 @@ from benchmarks.labs.pages import (
 from benchmarks.studies.lists import overview
 from dashboard import wording
 from dashboard.kit.addresses import LAB, MEMBER
+from dashboard.kit.routes import (
+    KEEP,
+    READ,
+    REDIRECT,
+    action,
+    form_page,
+    member_page,
+    page,
+    route,
+)
 from dashboard.kit.viewers import (
     person_of,
-    signed_in,
     signed_in_person,
     viewer_of,
 )
@@ -33,7 +40,6 @@ HOST = f"{LAB}hosts/<slug:host>/"
 TOOL = f"{LAB}tools/<slug:tool>/"
 
 
-@require_safe
 def list_labs(request: HttpRequest) -> HttpResponse:
     """Show the labs there are; lead a member of a single one to it.
 
@@ -51,8 +57,6 @@ def list_labs(request: HttpRequest) -> HttpResponse:
     return render(request, "labs/labs.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
 def new_lab(request: HttpRequest) -> HttpResponse:
     """Show the form of a new lab; make it, with its maker as the first admin."""
     person = signed_in_person(request)
@@ -74,7 +78,6 @@ def new_lab(request: HttpRequest) -> HttpResponse:
     return render(request, "labs/new_lab.html", {"form": form}, status=status)
 
 
-@require_safe
 def show_lab(request: HttpRequest, lab: str) -> HttpResponse:
     """Show a lab's studies; to its own people also machines, agents and members."""
     place = lab_or_404(request, lab)
@@ -90,8 +93,6 @@ def show_lab(request: HttpRequest, lab: str) -> HttpResponse:
     return render(request, "labs/lab.html", context)
 
 
-@require_safe
-@signed_in
 def show_audit_log(request: HttpRequest, lab: str) -> HttpResponse:
     """Show who did what to a lab's people, tokens, flags and past results."""
     place = kept_lab_or_404(request, lab)
@@ -100,41 +101,41 @@ def show_audit_log(request: HttpRequest, lab: str) -> HttpResponse:
 
 
 urlpatterns = [
-    path("labs/", list_labs, name="labs"),
-    path("new-lab/", new_lab, name="new-lab"),
-    path(LAB, show_lab, name="lab"),
-    path(f"{LAB}audit-log/", show_audit_log, name="audit-log"),
-    path(f"{LAB}bundles/", bundles.import_bundles, name="bundles"),
-    path(f"{LAB}new-host/", hosts.new_host, name="new-host"),
-    path(HOST, hosts.show_host, name="host"),
-    path(f"{HOST}facts/", hosts.change_host, name="change-host"),
-    path(f"{LAB}members/", members.keep_members, name="members"),
-    path(f"{MEMBER}role/", members.give_role, name="give-role"),
-    path(f"{MEMBER}remove/", members.remove, name="remove-member"),
-    path(
+    page("labs/", list_labs, "labs"),
+    form_page("new-lab/", new_lab, "new-lab"),
+    page(LAB, show_lab, "lab"),
+    member_page(f"{LAB}audit-log/", show_audit_log, "audit-log", own=KEEP),
+    form_page(f"{LAB}bundles/", bundles.import_bundles, "bundles"),
+    form_page(f"{LAB}new-host/", hosts.new_host, "new-host"),
+    page(HOST, hosts.show_host, "host"),
+    form_page(f"{HOST}facts/", hosts.change_host, "change-host"),
+    form_page(f"{LAB}members/", members.keep_members, "members", own=READ),
+    action(f"{MEMBER}role/", members.give_role, "give-role", own=REDIRECT),
+    action(f"{MEMBER}remove/", members.remove, "remove-member", own=REDIRECT),
+    action(
         f"{LAB}members/second-factor/",
         members.demand_second_factor,
-        name="demand-second-factor",
+        "demand-second-factor",
+        own=REDIRECT,
     ),
-    path(
+    action(
         f"{LAB}invitations/<int:invitation_id>/withdraw/",
         members.withdraw,
-        name="withdraw-invitation",
+        "withdraw-invitation",
+        own=REDIRECT,
     ),
-    path(f"{LAB}tokens/", tokens.keep_tokens, name="tokens"),
-    path(f"{LAB}tokens/<slug:prefix>/revoke/", tokens.revoke, name="revoke-token"),
-    path(f"{LAB}webhooks/", webhooks.keep_webhooks, name="webhooks"),
-    path(f"{LAB}webhooks/<int:webhook_id>/test/", webhooks.test, name="test-webhook"),
-    path(
-        f"{LAB}webhooks/<int:webhook_id>/delete/",
-        webhooks.delete,
-        name="delete-webhook",
+    form_page(f"{LAB}tokens/", tokens.keep_tokens, "tokens"),
+    action(f"{LAB}tokens/<slug:prefix>/revoke/", tokens.revoke, "revoke-token"),
+    form_page(f"{LAB}webhooks/", webhooks.keep_webhooks, "webhooks"),
+    action(f"{LAB}webhooks/<int:webhook_id>/test/", webhooks.test, "test-webhook"),
+    action(
+        f"{LAB}webhooks/<int:webhook_id>/delete/", webhooks.delete, "delete-webhook"
     ),
-    path(f"{LAB}tools/", own_tools.list_tools, name="own-tools"),
-    path(f"{LAB}declare-tool/", own_tools.declare, name="declare-tool"),
-    path(TOOL, own_tools.show_tool, name="own-tool"),
-    path(f"{TOOL}change/", own_tools.change, name="change-tool"),
-    path(f"{TOOL}retire/", own_tools.retire, name="retire-tool"),
-    path(f"{TOOL}delete/", own_tools.delete, name="delete-tool"),
-    path("invitation/", members.answer_invitation, name="invitation"),
+    page(f"{LAB}tools/", own_tools.list_tools, "own-tools"),
+    form_page(f"{LAB}declare-tool/", own_tools.declare, "declare-tool"),
+    page(TOOL, own_tools.show_tool, "own-tool"),
+    form_page(f"{TOOL}change/", own_tools.change, "change-tool"),
+    action(f"{TOOL}retire/", own_tools.retire, "retire-tool"),
+    action(f"{TOOL}delete/", own_tools.delete, "delete-tool"),
+    route("invitation/", members.answer_invitation, "invitation"),
 ]

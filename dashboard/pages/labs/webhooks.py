@@ -10,7 +10,6 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
 
 from benchmarks.errors import BenchmarksError, NotFoundError
 from benchmarks.models import Delivery, Event, Webhook
@@ -24,7 +23,7 @@ from benchmarks.together.webhooks import (
 )
 from benchmarks.viewer import Viewer
 from dashboard import wording
-from dashboard.kit.viewers import signed_in, signed_in_person
+from dashboard.kit.viewers import signed_in_person
 from dashboard.pages.labs.places import LabPlace, kept_lab_or_404
 
 LOGGED: Final = 50
@@ -66,8 +65,6 @@ class WebhookForm(forms.Form):
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
 def keep_webhooks(request: HttpRequest, lab: str) -> HttpResponse:
     """Show the webhooks and what became of deliveries; make one."""
     place = kept_lab_or_404(request, lab)
@@ -113,8 +110,6 @@ def _page(
     return render(request, "labs/webhooks.html", context, status=status)
 
 
-@require_POST
-@signed_in
 def test(request: HttpRequest, lab: str, webhook_id: int) -> HttpResponse:
     """Have an address told that this is a test."""
     place = kept_lab_or_404(request, lab)
@@ -125,8 +120,6 @@ def test(request: HttpRequest, lab: str, webhook_id: int) -> HttpResponse:
     return redirect("dashboard:webhooks", place.lab.slug)
 
 
-@require_POST
-@signed_in
 def delete(request: HttpRequest, lab: str, webhook_id: int) -> HttpResponse:
     """Delete a webhook with its log."""
     place = kept_lab_or_404(request, lab)

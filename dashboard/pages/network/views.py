@@ -1,11 +1,12 @@
 """The network page."""
 
 from django.http import HttpRequest
-from django.urls import path
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept import Content, kept_study_page
+from dashboard.kit.routes import NETWORK, Tab, page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.network.page import network_page
 
@@ -21,5 +22,11 @@ def show_network(request: HttpRequest, lab: str, slug: str) -> Content:
 
 
 urlpatterns = [
-    path(f"{STUDY}network/", show_network, name="network"),
+    page(
+        f"{STUDY}network/",
+        show_network,
+        "network",
+        walked=(f"{NETWORK}network/",),
+        tab=Tab(gettext_lazy("Network"), 60, needs="has_network"),
+    ),
 ]

@@ -1,7 +1,6 @@
 """The first page."""
 
 from django.http import HttpRequest
-from django.urls import path
 from django.views.decorators.http import require_safe
 
 from benchmarks.comparing.profile import spectrum
@@ -11,6 +10,7 @@ from benchmarks.studies.lists import overview
 from benchmarks.together.saved_views import visible_views
 from dashboard.kit.evidence_matrix import matrix_of
 from dashboard.kit.kept import Content, kept_page, kept_part
+from dashboard.kit.routes import page
 from dashboard.kit.viewers import keeps_any, person_of, viewer_of
 from dashboard.pages.overview.page import strips, totals
 from dashboard.pages.overview.tour import tour_links
@@ -51,5 +51,5 @@ def show_overview(request: HttpRequest) -> Content:
 
 
 urlpatterns = [
-    path("", show_overview, name="overview"),
+    page("", show_overview, "overview", counted=("/",)),
 ]

@@ -1,7 +1,7 @@
 """A study for a paper: its page, and each of its files."""
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -11,6 +11,7 @@ from dashboard.exports.paper.files import CHART_FORMS
 from dashboard.exports.pictures import Wanted, attached, picture_answer
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept import Content, kept_study_page
+from dashboard.kit.routes import BARE, page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.paper.page import chosen_paper, paper_page
 from dashboard.tasks import draw_picture
@@ -76,6 +77,20 @@ def export_paper(request: HttpRequest, lab: str, slug: str, form: str) -> HttpRe
 
 
 urlpatterns = [
-    path(f"{STUDY}paper/", show_paper, name="paper"),
-    path(f"{STUDY}paper/<str:form>", export_paper, name="paper-file"),
+    page(
+        f"{STUDY}paper/",
+        show_paper,
+        "paper",
+        walked=("", "?system={one}&digits=3&width=page", f"{BARE}paper/"),
+        counted=("paper/", "paper/?system={system}"),
+        ids=("system={system}", "case={case}", "baseline={system}"),
+    ),
+    page(
+        f"{STUDY}paper/<str:form>",
+        export_paper,
+        "paper-file",
+        kind="file",
+        counted=("paper/table.tex", "paper/methods.txt?digits=2"),
+        ids=("system={system}&case={case}",),
+    ),
 ]

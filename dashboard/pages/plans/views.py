@@ -4,13 +4,8 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path
 from django.utils.translation import gettext as _
-from django.views.decorators.http import (
-    require_http_methods,
-    require_POST,
-    require_safe,
-)
+from django.utils.translation import gettext_lazy
 
 from benchmarks.errors import BenchmarksError, NotFoundError
 from benchmarks.models import Plan
@@ -18,11 +13,11 @@ from benchmarks.plans.lists import find_plan, step_counts, visible_plans
 from benchmarks.plans.planning import create_plan, stop_plan
 from dashboard import wording
 from dashboard.kit.addresses import STUDY
+from dashboard.kit.routes import Tab, action, form_page, page
 from dashboard.kit.viewers import (
     keeper_or_404,
     keeps,
     query_of,
-    signed_in,
     study_or_404,
     viewer_of,
 )
@@ -32,7 +27,6 @@ from dashboard.pages.plans.page import plan_page
 PLANS_A_PAGE = 50
 
 
-@require_safe
 def list_plans(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Show the plans of a study, the newest first."""
     viewer = viewer_of(request)
@@ -50,7 +44,6 @@ def list_plans(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     return render(request, "plans/plans.html", context)
 
 
-@require_safe
 def show_plan(request: HttpRequest, plan_id: int) -> HttpResponse:
     """Show how far a plan is; the page keeps itself current while it is open."""
     plan = _plan_or_404(request, plan_id)
@@ -64,8 +57,6 @@ def show_plan(request: HttpRequest, plan_id: int) -> HttpResponse:
     return render(request, "plans/plan.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
 def make_plan(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Show the form of a new plan; store what was filled in."""
     study = study_or_404(viewer_of(request), lab, slug)
@@ -98,8 +89,6 @@ def make_plan(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     return render(request, "plans/new.html", context, status=status)
 
 
-@require_POST
-@signed_in
 def stop(request: HttpRequest, plan_id: int) -> HttpResponse:
     """Stop a plan: what waits is not done."""
     plan = _plan_or_404(request, plan_id)
@@ -120,8 +109,13 @@ def _plan_or_404(request: HttpRequest, plan_id: int) -> Plan:
 
 
 urlpatterns = [
-    path(f"{STUDY}plans/", list_plans, name="plans"),
-    path(f"{STUDY}plans/new/", make_plan, name="new-plan"),
-    path("plans/<int:plan_id>/", show_plan, name="plan"),
-    path("plans/<int:plan_id>/stop/", stop, name="stop-plan"),
+    page(
+        f"{STUDY}plans/",
+        list_plans,
+        "plans",
+        tab=Tab(gettext_lazy("Plans"), 80, needs="has_plans"),
+    ),
+    form_page(f"{STUDY}plans/new/", make_plan, "new-plan"),
+    page("plans/<int:plan_id>/", show_plan, "plan", counted=("/plans/{plan}/",)),
+    action("plans/<int:plan_id>/stop/", stop, "stop-plan"),
 ]

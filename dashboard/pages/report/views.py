@@ -9,9 +9,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import path
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 
 from benchmarks.models import Report, Study
 from benchmarks.publishing.reports import request_report, requeue_report
@@ -23,6 +21,7 @@ from dashboard.exports.report.building import Imprint, colophon, edition, report
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.document import Document
 from dashboard.kit.kept import kept
+from dashboard.kit.routes import BARE, REDIRECT, page
 from dashboard.kit.viewers import person_of, study_or_404, viewer_of
 from dashboard.kit.waiting import progress_of, send, wait_a_moment
 from dashboard.tasks import make_report
@@ -37,7 +36,6 @@ def kept_report(viewer: Viewer, study: Study, citation: Citation) -> Document:
     return report(viewer, study, citation, NOBODY)
 
 
-@require_safe
 def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Show a study's report as a page to print."""
     viewer = viewer_of(request)
@@ -55,7 +53,6 @@ def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     return render(request, "report/report.html", context)
 
 
-@require_safe
 @from_primary()
 def download_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Hand out a study's report as a PDF, or show how far its making is."""
@@ -67,7 +64,6 @@ def download_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     return _file(job)
 
 
-@require_safe
 @from_primary()
 def show_making(request: HttpRequest, report_id: int) -> HttpResponse:
     """Show how far a report is; the page looks again by itself until it is there."""
@@ -78,7 +74,6 @@ def show_making(request: HttpRequest, report_id: int) -> HttpResponse:
     return render(request, "report/report_making.html", context)
 
 
-@require_safe
 @from_primary()
 def download_made(request: HttpRequest, report_id: int) -> HttpResponse:
     """Hand out the report that somebody waited for."""
@@ -123,8 +118,17 @@ def _requested(request: HttpRequest, study: Study) -> Report:
 
 
 urlpatterns = [
-    path(f"{STUDY}report/", show_report, name="report"),
-    path(f"{STUDY}report.pdf", download_report, name="report-pdf"),
-    path("reports/<int:report_id>/", show_making, name="report-making"),
-    path("reports/<int:report_id>.pdf", download_made, name="report-made"),
+    page(f"{STUDY}report/", show_report, "report", walked=("", f"{BARE}report/")),
+    # A worker makes it; meanwhile the reader is redirected to a page that waits.
+    page(
+        f"{STUDY}report.pdf", download_report, "report-pdf", kind="file", own=REDIRECT
+    ),
+    page("reports/<int:report_id>/", show_making, "report-making"),
+    page(
+        "reports/<int:report_id>.pdf",
+        download_made,
+        "report-made",
+        kind="file",
+        own=REDIRECT,
+    ),
 ]

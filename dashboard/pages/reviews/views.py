@@ -6,13 +6,7 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path
 from django.utils.translation import gettext as _
-from django.views.decorators.http import (
-    require_http_methods,
-    require_POST,
-    require_safe,
-)
 
 from benchmarks.errors import BenchmarksError, NotFoundError
 from benchmarks.evidence.reading import Question
@@ -30,11 +24,11 @@ from dashboard import wording
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import bibtex, site_of
 from dashboard.exports.review import review_citation
+from dashboard.kit.routes import action, form_page, page
 from dashboard.kit.viewers import (
     keeper_or_404,
     keeps,
     query_of,
-    signed_in,
     signed_in_person,
     viewer_of,
 )
@@ -50,15 +44,12 @@ from dashboard.tasks import write_review
 MOST_LISTED = 500
 
 
-@require_safe
 def show_reviews(request: HttpRequest) -> HttpResponse:
     """List what was published, newest first."""
     reviews = visible_reviews(viewer_of(request))[:MOST_LISTED]
     return render(request, "reviews/reviews.html", {"reviews": reviews})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
 def publish(request: HttpRequest) -> HttpResponse:
     """Ask what a review is called and of what it is, and publish it."""
     labs = _labs_of(request)
@@ -123,7 +114,6 @@ def _form(
     return render(request, "reviews/new.html", context, status=status)
 
 
-@require_safe
 def show(request: HttpRequest, review_id: int) -> HttpResponse:
     """Show a review: its answers, studies and files, and what is different now."""
     review = _review_or_404(request, review_id)
@@ -138,7 +128,6 @@ def show(request: HttpRequest, review_id: int) -> HttpResponse:
     return render(request, "reviews/review.html", context)
 
 
-@require_safe
 def download(request: HttpRequest, review_id: int, name: str) -> HttpResponse:
     """Hand out a file of a review: the same bytes every time."""
     try:
@@ -154,8 +143,6 @@ def download(request: HttpRequest, review_id: int, name: str) -> HttpResponse:
     return HttpResponse(bytes(file.content), content_type=kind, headers=headers)
 
 
-@require_POST
-@signed_in
 def withdraw(request: HttpRequest, review_id: int) -> HttpResponse:
     """Withdraw a review with a reason."""
     review = _review_or_404(request, review_id)
@@ -183,9 +170,14 @@ def _labs_of(request: HttpRequest) -> list[Lab]:
 
 
 urlpatterns = [
-    path("reviews/", show_reviews, name="reviews"),
-    path("reviews/new/", publish, name="new-review"),
-    path("reviews/<int:review_id>/", show, name="review"),
-    path("reviews/<int:review_id>/files/<str:name>", download, name="review-file"),
-    path("reviews/<int:review_id>/withdraw/", withdraw, name="withdraw-review"),
+    page("reviews/", show_reviews, "reviews", counted=("/reviews/",)),
+    form_page("reviews/new/", publish, "new-review"),
+    page("reviews/<int:review_id>/", show, "review"),
+    page(
+        "reviews/<int:review_id>/files/<str:name>",
+        download,
+        "review-file",
+        kind="file",
+    ),
+    action("reviews/<int:review_id>/withdraw/", withdraw, "withdraw-review"),
 ]

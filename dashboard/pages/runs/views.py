@@ -2,9 +2,8 @@
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import path
 from django.utils import timezone
-from django.views.decorators.http import require_POST, require_safe
+from django.utils.translation import gettext_lazy
 
 from benchmarks.models import OutboxItem, Reread
 from benchmarks.studies.lists import LEFT_WAITING
@@ -14,13 +13,13 @@ from benchmarks.uploads.rereading import begin_reread
 from dashboard.kit.addresses import STUDY, cell_address
 from dashboard.kit.comments import comment_thread
 from dashboard.kit.kept import Answer, Content, kept_study_page
+from dashboard.kit.routes import KEEP, Tab, action, member_page, page
 from dashboard.kit.upload_text import kept_output
 from dashboard.kit.viewers import (
     keeper_or_404,
     keeps,
     query_of,
     run_or_404,
-    signed_in,
     signed_in_person,
     study_or_404,
     viewer_of,
@@ -30,7 +29,6 @@ from dashboard.pages.runs.page import run_list_page, run_page
 RAW = ("text/plain; charset=utf-8", "txt")
 
 
-@require_safe
 @kept_study_page
 def list_runs(request: HttpRequest, lab: str, slug: str) -> Answer:
     """Show a study's runs; those behind one cell have moved to the cell's page."""
@@ -43,7 +41,6 @@ def list_runs(request: HttpRequest, lab: str, slug: str) -> Answer:
     return Content("runs/runs.html", {"study": study, "page": page})
 
 
-@require_safe
 def show_run(request: HttpRequest, run_id: int) -> HttpResponse:
     """Show one run: what ran where, what it measured, and what was uploaded."""
     run = run_or_404(viewer_of(request), run_id)
@@ -59,7 +56,6 @@ def show_run(request: HttpRequest, run_id: int) -> HttpResponse:
     )
 
 
-@require_safe
 def download_upload(request: HttpRequest, run_id: int) -> HttpResponse:
     """Hand out a run's upload as it was kept: what a tool printed, or the JSON."""
     run = run_or_404(viewer_of(request), run_id)
@@ -74,8 +70,6 @@ def download_upload(request: HttpRequest, run_id: int) -> HttpResponse:
     )
 
 
-@require_POST
-@signed_in
 def begin_again(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Note that a study's uploads shall be read again; the sweeper does it."""
     study = study_or_404(viewer_of(request), lab, slug)
@@ -84,8 +78,6 @@ def begin_again(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     return redirect("dashboard:reread", reread.pk)
 
 
-@require_POST
-@signed_in
 def try_again(request: HttpRequest, run_id: int) -> HttpResponse:
     """Let a run that was set aside be processed again."""
     run = run_or_404(viewer_of(request), run_id)
@@ -94,8 +86,6 @@ def try_again(request: HttpRequest, run_id: int) -> HttpResponse:
     return redirect("dashboard:run-detail", run.pk)
 
 
-@require_safe
-@signed_in
 def show_reread(request: HttpRequest, reread_id: int) -> HttpResponse:
     """Show how far a reread is and which samples changed."""
     rereads = Reread.objects.select_related("study__lab")
@@ -110,10 +100,22 @@ def show_reread(request: HttpRequest, reread_id: int) -> HttpResponse:
 
 
 urlpatterns = [
-    path(f"{STUDY}runs/", list_runs, name="runs"),
-    path(f"{STUDY}reread/", begin_again, name="begin-reread"),
-    path("rereads/<int:reread_id>/", show_reread, name="reread"),
-    path("runs/<int:run_id>/", show_run, name="run-detail"),
-    path("runs/<int:run_id>/retry/", try_again, name="retry-run"),
-    path("runs/<int:run_id>/upload/", download_upload, name="run-upload"),
+    page(
+        f"{STUDY}runs/",
+        list_runs,
+        "runs",
+        ids=("system={system}", "before={run}"),
+        tab=Tab(gettext_lazy("Runs"), 90),
+    ),
+    action(f"{STUDY}reread/", begin_again, "begin-reread"),
+    member_page(
+        "rereads/<int:reread_id>/",
+        show_reread,
+        "reread",
+        walked=("", "/rereads/{finished}/"),
+        own=KEEP,
+    ),
+    page("runs/<int:run_id>/", show_run, "run-detail", counted=("/runs/{run}/",)),
+    action("runs/<int:run_id>/retry/", try_again, "retry-run"),
+    page("runs/<int:run_id>/upload/", download_upload, "run-upload", kind="file"),
 ]

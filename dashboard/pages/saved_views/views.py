@@ -7,10 +7,8 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST
 
 from benchmarks.errors import BenchmarksError, NotFoundError
 from benchmarks.models import Lab
@@ -23,10 +21,10 @@ from benchmarks.together.saved_views import (
 )
 from dashboard import wording
 from dashboard.kit.forms import LineField
+from dashboard.kit.routes import action, form_page
 from dashboard.kit.viewers import (
     page_of,
     query_of,
-    signed_in,
     signed_in_person,
     viewer_of,
 )
@@ -56,8 +54,6 @@ class ViewForm(forms.Form):
         self.fields["lab"].queryset = labs.order_by("name")  # type: ignore[attr-defined]  # of a choice
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
 def show_views(request: HttpRequest) -> HttpResponse:
     """Show somebody's views and the form of a new one; save it."""
     person, status = signed_in_person(request), 200
@@ -92,8 +88,6 @@ def _address_of(request: HttpRequest) -> str:
     return address if can_be_saved(address) else ""
 
 
-@require_POST
-@signed_in
 def delete_view(request: HttpRequest, view_id: int) -> HttpResponse:
     """Delete a view of one's own, or as a keeper of the lab that shares it."""
     person = signed_in_person(request)
@@ -109,6 +103,8 @@ def delete_view(request: HttpRequest, view_id: int) -> HttpResponse:
 
 
 urlpatterns = [
-    path("saved-views/", show_views, name="saved-views"),
-    path("saved-views/<int:view_id>/delete/", delete_view, name="delete-view"),
+    form_page(
+        "saved-views/", show_views, "saved-views", walked=("?address=/compare/",)
+    ),
+    action("saved-views/<int:view_id>/delete/", delete_view, "delete-view"),
 ]

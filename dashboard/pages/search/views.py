@@ -2,16 +2,14 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path
-from django.views.decorators.http import require_safe
 
 from benchmarks.finding import found, nearest_words
+from dashboard.kit.routes import page
 from dashboard.kit.viewers import query_of, viewer_of
 
 LONGEST = 200
 
 
-@require_safe
 def search(request: HttpRequest) -> HttpResponse:
     """Show what was found for the words of the query."""
     text = query_of(request).get("q", "").strip()[:LONGEST]
@@ -24,5 +22,11 @@ def search(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    path("search/", search, name="search"),
+    page(
+        "search/",
+        search,
+        "search",
+        walked=("?q=xen", "?q=nothing-is-called-so", ""),
+        counted=("/search/?q=xen",),
+    ),
 ]

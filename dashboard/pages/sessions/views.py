@@ -3,9 +3,9 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.utils.translation import gettext_lazy
 
 from benchmarks.errors import SessionError
 from benchmarks.sentences import Sentence
@@ -13,11 +13,11 @@ from benchmarks.studies.session_corrections import correct_sessions
 from dashboard import wording
 from dashboard.kit.addresses import STUDY, id_in
 from dashboard.kit.kept import Content, kept_study_page
+from dashboard.kit.routes import DAYS, Tab, action, page
 from dashboard.kit.viewers import (
     keeper_or_404,
     keeps,
     query_of,
-    signed_in,
     signed_in_person,
     study_or_404,
     viewer_of,
@@ -25,7 +25,6 @@ from dashboard.kit.viewers import (
 from dashboard.pages.sessions.page import sessions_page
 
 
-@require_safe
 @kept_study_page
 def list_sessions(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show which runs of a study were one sitting, and why they are taken for that."""
@@ -39,8 +38,6 @@ def list_sessions(request: HttpRequest, lab: str, slug: str) -> Content:
     return Content("sessions/sessions.html", context)
 
 
-@require_POST
-@signed_in
 def correct(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Put chosen runs and sessions into one session, or take such a correction back."""
     study = study_or_404(viewer_of(request), lab, slug)
@@ -78,6 +75,14 @@ def correct(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 
 urlpatterns = [
-    path(f"{STUDY}sessions/", list_sessions, name="sessions"),
-    path(f"{STUDY}sessions/correct/", correct, name="correct-sessions"),
+    page(
+        f"{STUDY}sessions/",
+        list_sessions,
+        "sessions",
+        walked=(f"{DAYS}sessions/", "?session=none"),
+        counted=("sessions/", "sessions/?session=none"),
+        ids=("session={session}",),
+        tab=Tab(gettext_lazy("Sessions"), 100),
+    ),
+    action(f"{STUDY}sessions/correct/", correct, "correct-sessions"),
 ]

@@ -5,20 +5,18 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.labs.pages import labs_with_counts
 from benchmarks.models import Lab, Membership
 from benchmarks.studies.saving import save_study, update_study
 from dashboard.kit.addresses import STUDY
+from dashboard.kit.routes import UPLOAD, form_page
 from dashboard.kit.viewers import (
     keeper_or_404,
     query_of,
-    signed_in,
     signed_in_person,
     study_or_404,
     viewer_of,
@@ -26,8 +24,6 @@ from dashboard.kit.viewers import (
 from dashboard.pages.studies.form import LICENCES, StudyForm
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
 def new_study(request: HttpRequest) -> HttpResponse:
     """Show the form of a new study; make it, and lead to it."""
     wanted = query_of(request).get("lab", "")
@@ -58,8 +54,6 @@ def new_study(request: HttpRequest) -> HttpResponse:
     return render(request, "studies/new.html", context, status=status)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
 def change_settings(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Show how a study is set; change it."""
     study = study_or_404(viewer_of(request), lab, slug)
@@ -111,6 +105,6 @@ def _require_place(request: HttpRequest, slug: str) -> None:
 
 
 urlpatterns = [
-    path("studies/new/", new_study, name="new-study"),
-    path(f"{STUDY}settings/", change_settings, name="study-settings"),
+    form_page("studies/new/", new_study, "new-study", own=UPLOAD, is_private=True),
+    form_page(f"{STUDY}settings/", change_settings, "study-settings"),
 ]

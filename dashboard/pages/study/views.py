@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path
-from django.views.decorators.http import require_POST, require_safe
+from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.publishing import Assessment
 from benchmarks.comparing.profile import study_profile
@@ -25,10 +24,10 @@ from dashboard.kit.comments import comment_thread
 from dashboard.kit.document import Section
 from dashboard.kit.kept import Content, kept, kept_study_page
 from dashboard.kit.profile import profile_section
+from dashboard.kit.routes import Tab, action, page
 from dashboard.kit.viewers import (
     keeper_or_404,
     keeps,
-    signed_in,
     study_or_404,
     viewer_of,
 )
@@ -53,7 +52,6 @@ def study_summary(viewer: Viewer, study: Study) -> StudySummary:
     )
 
 
-@require_safe
 @kept_study_page
 def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show a study: what it measured on what, and how far its runs are."""
@@ -88,7 +86,6 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
     return Content("study/study.html", context)
 
 
-@require_safe
 def show_processing(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Show how far a study's uploads are; pages ask for it until all is done."""
     study = study_or_404(viewer_of(request), lab, slug)
@@ -101,8 +98,6 @@ def show_processing(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     return render(request, "study/_processing_live.html", context)
 
 
-@require_POST
-@signed_in
 def try_again(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Let what failed of a study in the background be tried again."""
     study = study_or_404(viewer_of(request), lab, slug)
@@ -112,7 +107,7 @@ def try_again(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 
 urlpatterns = [
-    path(STUDY, show_study, name="study"),
-    path(f"{STUDY}retry/", try_again, name="retry-study"),
-    path(f"{STUDY}processing/", show_processing, name="processing"),
+    page(STUDY, show_study, "study", tab=Tab(gettext_lazy("Summary"), 0)),
+    action(f"{STUDY}retry/", try_again, "retry-study"),
+    page(f"{STUDY}processing/", show_processing, "processing", kind="part"),
 ]

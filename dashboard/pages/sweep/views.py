@@ -1,11 +1,12 @@
 """The sweep page."""
 
 from django.http import HttpRequest
-from django.urls import path
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept import Content, kept_study_page
+from dashboard.kit.routes import UOC, Tab, page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.sweep.page import sweep_page
 
@@ -21,5 +22,12 @@ def show_sweep(request: HttpRequest, lab: str, slug: str) -> Content:
 
 
 urlpatterns = [
-    path(f"{STUDY}sweep/", show_sweep, name="sweep"),
+    page(
+        f"{STUDY}sweep/",
+        show_sweep,
+        "sweep",
+        walked=(f"{UOC}sweep/",),
+        ids=("systems={system}",),
+        tab=Tab(gettext_lazy("Scaling curves"), 50, needs="has_sweep"),
+    ),
 ]

@@ -1,11 +1,12 @@
 """The trend page."""
 
 from django.http import HttpRequest
-from django.urls import path
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept import Content, kept_page
+from dashboard.kit.routes import DISKS, Tab, page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.trend.page import trend_page
 
@@ -21,5 +22,11 @@ def show_trend(request: HttpRequest, lab: str, slug: str) -> Content:
 
 
 urlpatterns = [
-    path(f"{STUDY}trend/", show_trend, name="trend"),
+    page(
+        f"{STUDY}trend/",
+        show_trend,
+        "trend",
+        walked=(f"{DISKS}trend/",),
+        tab=Tab(gettext_lazy("Trend"), 70, needs="has_trend"),
+    ),
 ]

@@ -17,7 +17,6 @@ from django.core.exceptions import (
 )
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
@@ -32,6 +31,7 @@ from benchmarks.parsing.archives import MAX_TOTAL_BYTES, MIB
 from benchmarks.studies.saving import register_system
 from dashboard import wording
 from dashboard.kit.addresses import id_in
+from dashboard.kit.routes import DO_UPLOAD, UPLOAD, route
 from dashboard.kit.viewers import query_of, signed_in, signed_in_person
 from dashboard.pages.upload.files import NAME_LIMIT, guess, previews, stored
 from dashboard.pages.upload.page import (
@@ -228,6 +228,14 @@ def add_system(request: HttpRequest, place: Place) -> HttpResponse:
 
 
 urlpatterns = [
-    path("upload/", upload, name="upload"),
-    path("upload/systems/", add_system, name="upload-system"),
+    route("upload/", upload, "upload", own=UPLOAD, nobody=302, is_private=True),
+    route(
+        "upload/systems/",
+        add_system,
+        "upload-system",
+        kind="action",
+        own=DO_UPLOAD,
+        nobody=302,
+        is_private=True,
+    ),
 ]

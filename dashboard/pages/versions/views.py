@@ -8,13 +8,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import (
-    require_http_methods,
-    require_POST,
-    require_safe,
-)
 from django_htmx.http import HttpResponseClientRedirect
 
 from benchmarks.errors import BenchmarksError, NotFoundError, VersionError
@@ -35,10 +30,10 @@ from dashboard import wording
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import site_of, version_script, with_doi
 from dashboard.kit.addresses import STUDY
+from dashboard.kit.routes import HIDDEN, KEEP, action, form_page, member_page, page
 from dashboard.kit.viewers import (
     keeper_or_404,
     keeps,
-    signed_in,
     study_or_404,
     viewer_of,
 )
@@ -46,8 +41,6 @@ from dashboard.kit.waiting import progress_of, send, wait_a_moment
 from dashboard.tasks import publish_version as publish_task
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
 def publish(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Ask what must be answered before a version is published, and have it made."""
     study = study_or_404(viewer_of(request), lab, slug)
@@ -64,8 +57,6 @@ def publish(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     return _form(request, study)
 
 
-@require_safe
-@signed_in
 def show_publishing(request: HttpRequest, job_id: int) -> HttpResponse:
     """Show how far a version is; the page looks again by itself."""
     publishing_jobs = PublishingJob.objects.select_related("study__lab", "person")
@@ -125,7 +116,6 @@ def _form(
     return render(request, "versions/new.html", context, status=status)
 
 
-@require_safe
 def show(request: HttpRequest, version_id: int) -> HttpResponse:
     """Show a version: its files, how to cite it, who stands for it."""
     version = _version_or_404(request, version_id)
@@ -151,7 +141,6 @@ def show(request: HttpRequest, version_id: int) -> HttpResponse:
     return render(request, "versions/version.html", context)
 
 
-@require_safe
 def download(request: HttpRequest, version_id: int, form: str) -> HttpResponse:
     """Hand out one form of a version: the same bytes every time."""
     try:
@@ -169,8 +158,6 @@ def download(request: HttpRequest, version_id: int, form: str) -> HttpResponse:
     return HttpResponse(content, content_type=kind, headers=headers)
 
 
-@require_POST
-@signed_in
 def withdraw(request: HttpRequest, version_id: int) -> HttpResponse:
     """Withdraw a version with a reason."""
     version = _version_or_404(request, version_id)
@@ -181,8 +168,6 @@ def withdraw(request: HttpRequest, version_id: int) -> HttpResponse:
     return _done(request, version, withdrawing, _("The version is withdrawn."))
 
 
-@require_POST
-@signed_in
 def enter_doi(request: HttpRequest, version_id: int) -> HttpResponse:
     """Keep where a version was registered elsewhere."""
     version = _version_or_404(request, version_id)
@@ -200,8 +185,6 @@ def _is_admin(request: HttpRequest, lab_id: int) -> bool:
     return mine.filter(role=Membership.Role.ADMIN).exists()
 
 
-@require_POST
-@signed_in
 def sign(request: HttpRequest, version_id: int) -> HttpResponse:
     """Stand for another lab's version."""
     version = _version_or_404(request, version_id)
@@ -242,11 +225,20 @@ def _labs_of(request: HttpRequest) -> list[Lab]:
 
 
 urlpatterns = [
-    path(f"{STUDY}publish/", publish, name="publish"),
-    path("publishing/<int:job_id>/", show_publishing, name="publishing"),
-    path("versions/<int:version_id>/", show, name="version"),
-    path("versions/<int:version_id>.<slug:form>", download, name="version-file"),
-    path("versions/<int:version_id>/withdraw/", withdraw, name="withdraw-version"),
-    path("versions/<int:version_id>/doi/", enter_doi, name="enter-doi"),
-    path("versions/<int:version_id>/sign/", sign, name="sign-version"),
+    form_page(f"{STUDY}publish/", publish, "publish"),
+    member_page(
+        "publishing/<int:job_id>/",
+        show_publishing,
+        "publishing",
+        walked=("/publishing/{publishing}/", "/publishing/{failed}/"),
+        own=KEEP,
+    ),
+    page("versions/<int:version_id>/", show, "version"),
+    page(
+        "versions/<int:version_id>.<slug:form>", download, "version-file", kind="file"
+    ),
+    action("versions/<int:version_id>/withdraw/", withdraw, "withdraw-version"),
+    action("versions/<int:version_id>/doi/", enter_doi, "enter-doi"),
+    # The signer belongs to another lab and names it.
+    action("versions/<int:version_id>/sign/", sign, "sign-version", own=HIDDEN),
 ]

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from bench import routes
-from tests.dashboard import browsing
+from tests.dashboard import browsing, routes
 from tests.dashboard.access import axe
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]

@@ -2,9 +2,8 @@
 
 import pytest
 
-from bench import routes
 from running.browser import started
-from tests.dashboard import browsing
+from tests.dashboard import browsing, routes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from bench import routes
-from tests.dashboard import browsing
+from tests.dashboard import browsing, routes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from bench import routes
+from tests.dashboard import routes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
 

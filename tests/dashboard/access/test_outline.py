@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from bench import routes
+from tests.dashboard import routes
 from tests.dashboard.access.outline import NAMED, Element, read
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]

@@ -5,8 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from bench import routes
-from tests.dashboard import browsing
+from tests.dashboard import browsing, routes
 from tests.dashboard.access import axe
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]

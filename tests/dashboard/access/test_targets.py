@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import routes
+from tests.dashboard import routes
 from tests.dashboard.access.axe import SIZES
 from tests.dashboard.access.test_axe import unfold
 

@@ -4,9 +4,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from bench import routes
 from running.browser import FAMILIES, started
-from tests.dashboard import browsing
+from tests.dashboard import browsing, routes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 

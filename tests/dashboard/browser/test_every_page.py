@@ -5,7 +5,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from bench.routes import TABS
 from benchmarks.models import Cell
 from running.browser import FAMILIES, started
 from tests.dashboard import browsing
@@ -17,6 +16,7 @@ from tests.dashboard.browser.site import (
     HOSTILE,
     STUDY,
 )
+from tests.dashboard.routes import TABS
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 

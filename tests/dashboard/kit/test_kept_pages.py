@@ -15,7 +15,6 @@ from django.db import connection, transaction
 from django.shortcuts import redirect
 from django.test import Client, RequestFactory
 
-from bench.routes import counted
 from benchmarks.models import Cell, Flag, Host, Membership, Study, System
 from benchmarks.row_security import as_owner
 from benchmarks.studies import data_versions
@@ -24,6 +23,7 @@ from dashboard.kit.kept import Content, kept_page
 from dashboard.pages.compare import views
 from dashboard.pages.compare.page import comparison_page
 from tests.dashboard.marking import translated
+from tests.dashboard.routes import counted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -52,7 +52,7 @@ def addresses(pair, flag):
     native = Cell.objects.get(system__hypervisor="native").system_id
     ids = {"cell": pair.pk, "system": pair.system_id, "study": pair.study_id}
     ids |= {"one": native, "other": pair.system_id}
-    return [each.format(**ids) for each in counted(STUDY, is_kept=True)]
+    return [each.format(**ids) for each in counted(STUDY, is_cached=True)]
 
 
 @pytest.fixture
