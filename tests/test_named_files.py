@@ -21,11 +21,6 @@ DOCUMENTS = [
 MODULES = [path for path in PATHS if path.suffix == ".py"]
 # Only what nobody but this repository makes: a tool's output may have any name.
 NAMED = re.compile(r"`(?:\.{0,2}/)?([\w./-]+\.(?:py|md|html|css))(?:::\w+)?`")
-# Whose modules the map of ARCHITECTURE.md says one by one.
-ROOMS = (
-    *("parsing", "analysis", "plausibility", "uploads", "comparing"),
-    *("power", "plans", "labs", "own_tools", "studies", "publishing", "together"),
-)
 LINKED = re.compile(r"\]\((?!\w+:)([^)#\s]+)[^)]*\)")
 
 
@@ -62,32 +57,3 @@ def test_a_name_that_nothing_has_is_found():
         "advise.py",
         "docs/advise.md",
     }
-
-
-def rows_of_map() -> dict[str, str]:
-    """Return the rows of the map of ARCHITECTURE.md, each by its first column."""
-    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (`.+?) \| (.+) \|$", text.partition("## Inv")[0], re.M)
-    assert len(rows) == len(dict(rows)), "two rows of the map are about one thing"
-    return dict(rows)
-
-
-def parts_of(room: str) -> set[str]:
-    """Return the modules and the folders of a room, but those that Django wants."""
-    parts = {path.stem for path in (ROOT / room).glob("*.py")}
-    parts |= {path.parent.name for path in (ROOT / room).glob("*/__init__.py")}
-    return parts - {"__init__", "apps", "migrations"}
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_the_map_names_every_module_of_a_room(room):
-    named = set(re.findall(r"`([\w/]+)`", rows_of_map()[f"`- {room}/`"]))
-
-    assert parts_of(f"benchmarks/{room}") <= {name.rstrip("/") for name in named}
-
-
-def test_the_map_has_every_part_of_the_domain_and_the_dashboard():
-    first = " ".join(rows_of_map())
-    named = set(re.findall(r"`(?:- |dashboard/)?([\w-]+)/?`", first))
-
-    assert parts_of("benchmarks") | parts_of("dashboard") <= named
