@@ -19,16 +19,11 @@ from api.kit.refusals import LinesRefusedError
 from api.kit.shapes import checked
 from api.kit.views import ApiView
 from api.power import PowerInput
-from benchmarks.errors import BenchmarksError, HostExistsError
+from benchmarks.errors import BenchmarksError, ConflictError, InvalidError
 from benchmarks.models import Agent
 from benchmarks.power.logs import keep_power
 from benchmarks.studies.saving import register_host
-from benchmarks.uploads.bundles import (
-    BundleRefusedError,
-    Counts,
-    Document,
-    import_bundle,
-)
+from benchmarks.uploads.bundles import Counts, Document, import_bundle
 
 EXAMPLE = OpenApiExample(
     "A bundle",
@@ -113,7 +108,7 @@ def store_documents(agent: Agent, documents: Sequence[Document]) -> Counts:
         registered = sum(_said_of(line, _register, agent, line) for line in hosts)
         repeated = [it.repeated for it in submit_lines(agent, runs)] if runs else []
     except LinesRefusedError as refused:
-        raise BundleRefusedError(str(refused.detail)) from None
+        raise InvalidError("bundle_refused", str(refused.detail)) from None
     for line in power:
         kept = _said_of(line, keep_power, agent=agent, document=line.document)
         repeated.append(kept.repeated)
@@ -125,14 +120,14 @@ def _read(document: Document) -> Line:
     try:
         read = read_object(document.raw, PrintedJSONParser.as_printed)
     except StrictJSONError as error:
-        raise BundleRefusedError(f"Line {document.line}: {error}") from None
+        raise InvalidError("bundle_refused", f"Line {document.line}: {error}") from None
     return Line(document.line, read)
 
 
 def _register(agent: Agent, line: Line) -> bool:
     try:
         return register_host(lab=agent.lab, **checked(HostInput, line.document))[1]
-    except HostExistsError:  # with other facts, which stay
+    except ConflictError:  # with other facts, which stay
         return False
 
 
@@ -142,4 +137,4 @@ def _said_of(line: Line, act: Any, *words: Any, **named: Any) -> Any:
         return act(*words, **named)
     except (BenchmarksError, serializers.ValidationError) as error:
         reason = problem_of(error).detail
-        raise BundleRefusedError(f"Line {line.number}: {reason}") from None
+        raise InvalidError("bundle_refused", f"Line {line.number}: {reason}") from None

@@ -13,7 +13,7 @@ from api.kit.shapes import ListOf, SmallMap, StrictSerializer, checked
 from api.kit.views import AddressedRow, ApiView
 from api.systems import SystemField
 from benchmarks.analysis.planning import KINDS, ORDERS
-from benchmarks.errors import UnknownStudyError
+from benchmarks.errors import UnknownNameError
 from benchmarks.models import Plan, PlanPart, PlanStep, Study
 from benchmarks.plans import lists
 from benchmarks.plans.planning import create_plan, stop_plan
@@ -314,7 +314,7 @@ class PlansView(ApiView):
         own = Study.objects.filter(lab=self.lab, slug=fields["study"])
         study = own.select_related("lab").first()
         if study is None:
-            raise UnknownStudyError(fields["study"])
+            raise UnknownNameError("study", fields["study"])
         who = self.agent.name
         plan = create_plan(study=study, who=who, **plan_fields(fields))
         return self.created_or_known(PlanSerializer, plan, created=True)

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks import tools, units
 from benchmarks.analysis.baselines import CellConditions, choose_baseline, efficiency
 from benchmarks.analysis.summary import summarise
-from benchmarks.errors import BenchmarksError, UnknownToolError, ZeroReadingError
+from benchmarks.errors import BenchmarksError, InvalidError, UnknownNameError
 from benchmarks.fingerprints import (
     SystemDescription,
     canonical_parameters,
@@ -283,7 +283,7 @@ def _run_fact(run: Document, samples: Sequence[Document]) -> RunFact:
 def _tool_name(name: str) -> str:
     try:
         return tools.get(name).slug
-    except UnknownToolError:
+    except UnknownNameError:
         return name
 
 
@@ -445,7 +445,7 @@ def _against(cell: CellFact, native: CellFact | None) -> CellFact:
     if cell.better != "neither":
         try:
             ratio = efficiency(cell.mean, native.mean, cell.better)
-        except ZeroReadingError:
+        except InvalidError:
             ratio = None
     return replace(
         cell,

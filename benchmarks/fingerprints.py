@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Final
 
 from benchmarks import units
-from benchmarks.errors import ParameterError, shorten
+from benchmarks.errors import InvalidError, shorten
 from benchmarks.platforms import canonical_platform
 from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text, collapse
@@ -93,11 +93,10 @@ def case_fingerprint(tool: str, metric: str, parameters: Mapping[str, object]) -
 def system_fingerprint(system: SystemDescription) -> str:
     """Equal for the same system, however it was spelled."""
     if system.guest_bits not in (None, 32, 64):
-        raise ParameterError(
-            Sentence(
-                "guest_bits is {guest_bits}: send 32, 64 or null.",
-                guest_bits=system.guest_bits,
-            )
+        raise InvalidError(
+            "parameter",
+            "guest_bits is {guest_bits}: send 32, 64 or null.",
+            guest_bits=system.guest_bits,
         )
     platform = canonical_platform(
         system.hypervisor, system.hypervisor_version, system.virtualization
@@ -120,25 +119,23 @@ def system_fingerprint(system: SystemDescription) -> str:
 
 def _by_normalized_key(parameters: Mapping[str, object]) -> list[tuple[str, object]]:
     if len(parameters) > MAX_PARAMETERS:
-        raise ParameterError(
-            Sentence(
-                "There are {n} parameters: at most {most} fit.",
-                n=len(parameters),
-                most=MAX_PARAMETERS,
-            )
+        raise InvalidError(
+            "parameter",
+            "There are {n} parameters: at most {most} fit.",
+            n=len(parameters),
+            most=MAX_PARAMETERS,
         )
     spellings: dict[str, str] = {}
     for given in parameters:
         key = _normalized_key(given)
         if key in spellings:
-            raise ParameterError(
-                Sentence(
-                    'The parameters "{one}" and "{other}" are the same one '
-                    '("{key}"). Send it once.',
-                    one=spellings[key],
-                    other=shorten(given),
-                    key=key,
-                )
+            raise InvalidError(
+                "parameter",
+                'The parameters "{one}" and "{other}" are the same one '
+                '("{key}"). Send it once.',
+                one=spellings[key],
+                other=shorten(given),
+                key=key,
             )
         spellings[key] = given
     return [(key, parameters[spellings[key]]) for key in sorted(spellings)]
@@ -149,13 +146,12 @@ def _normalized_key(given: str) -> str:
     tidy = collapse(clean_text(given, what=Sentence("name of a parameter"))).casefold()
     key = re.sub(r"[ -]+", "_", tidy)
     if not key or len(key) > MAX_KEY:
-        raise ParameterError(
-            Sentence(
-                'A parameter is called "{name}": its name needs between 1 and '
-                "{most} characters.",
-                name=shorten(given),
-                most=MAX_KEY,
-            )
+        raise InvalidError(
+            "parameter",
+            'A parameter is called "{name}": its name needs between 1 and '
+            "{most} characters.",
+            name=shorten(given),
+            most=MAX_KEY,
         )
     return key
 
@@ -168,18 +164,17 @@ def _text_of(key: str, value: object) -> str:
     if isinstance(value, int | float):
         # As large as a float can be; repr() of 4,300 digits raises a ValueError.
         if isinstance(value, int) and value.bit_length() > 1024:
-            raise ParameterError(
-                Sentence("The {named} is a number of too many digits.", named=named)
+            raise InvalidError(
+                "parameter", "The {named} is a number of too many digits.", named=named
             )
         # By its shortest text: the float's binary value has dozens of digits.
         number = Decimal(repr(value))
         if not number.is_finite():
-            raise ParameterError(
-                Sentence(
-                    "The {named} is {value}, which is not a number.",
-                    named=named,
-                    value=str(value),
-                )
+            raise InvalidError(
+                "parameter",
+                "The {named} is {value}, which is not a number.",
+                named=named,
+                value=str(value),
             )
         return _plain(number)
     if not isinstance(value, str):
@@ -187,24 +182,22 @@ def _text_of(key: str, value: object) -> str:
         if isinstance(value, list | dict):
             is_list = isinstance(value, list)
             kind = Sentence("a list") if is_list else Sentence("an object")
-        raise ParameterError(
-            Sentence(
-                "The {named} must be a text, a number or true/false, not "
-                "{kind}. Leave it out if it is not known.",
-                named=named,
-                kind="null" if value is None else kind,
-            )
+        raise InvalidError(
+            "parameter",
+            "The {named} must be a text, a number or true/false, not "
+            "{kind}. Leave it out if it is not known.",
+            named=named,
+            kind="null" if value is None else kind,
         )
     text = collapse(clean_text(value, what=named))
     if not text or len(text) > MAX_VALUE:
-        raise ParameterError(
-            Sentence(
-                "The {named} has {n} characters; it needs between 1 and "
-                "{most}. Leave it out if it is not known.",
-                named=named,
-                n=len(text),
-                most=MAX_VALUE,
-            )
+        raise InvalidError(
+            "parameter",
+            "The {named} has {n} characters; it needs between 1 and "
+            "{most}. Leave it out if it is not known.",
+            named=named,
+            n=len(text),
+            most=MAX_VALUE,
         )
     return text
 
@@ -253,12 +246,11 @@ def _folded(text: str, *, what: str) -> str:
 
 def _checked_size(value: int | None, *, what: str) -> int | None:
     if value is not None and (isinstance(value, bool) or value < 1):
-        raise ParameterError(
-            Sentence(
-                "{what} is {value}: send a whole number above 0 or null.",
-                what=what,
-                value=value,
-            )
+        raise InvalidError(
+            "parameter",
+            "{what} is {value}: send a whole number above 0 or null.",
+            what=what,
+            value=value,
         )
     return value
 

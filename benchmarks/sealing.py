@@ -11,8 +11,7 @@ from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-from benchmarks.errors import SealError
-from benchmarks.sentences import Sentence
+from benchmarks.errors import InvalidError
 
 
 @lru_cache(maxsize=2)
@@ -27,10 +26,10 @@ def seal(text: str) -> str:
 
 
 def unseal(sealed: str) -> str:
-    """Return what was sealed, or raise SealError."""
+    """Return what was sealed, or raise InvalidError."""
     try:
         return _box(settings.SECRET_KEY).decrypt(sealed.encode()).decode()
     except InvalidToken:
-        raise SealError(
-            Sentence("What is kept sealed was sealed with another SECRET_KEY.")
+        raise InvalidError(
+            "sealed", "What is kept sealed was sealed with another SECRET_KEY."
         ) from None

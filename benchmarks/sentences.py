@@ -40,6 +40,15 @@ class Sentence(str):
         return (_made, (self.template, self.plural, dict(self.parameters)))
 
 
+def sentence_of(text: str, values: Mapping[str, Parameter]) -> Sentence:
+    """Return a template with its values, or any other text, as a sentence."""
+    if isinstance(text, Sentence):
+        return text
+    if not values and {"{", "}"} & set(text):
+        return _made("{text}", "", {"text": text})
+    return _made(text, "", values)
+
+
 def template(text: str) -> str:
     """Mark a template that stands apart from the sentences made with it."""
     return text

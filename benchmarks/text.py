@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from benchmarks.errors import TextError
+from benchmarks.errors import InvalidError
 from benchmarks.sentences import Sentence
 
 # Control characters (C0, DEL, C1), line and paragraph separators, bidirectional
@@ -30,14 +30,13 @@ def clean_text(
     """
     pattern = _REFUSED_IN_LINES if multiline else _REFUSED
     if refused := pattern.search(text):
-        raise TextError(
-            Sentence(
-                "The {what} holds {character} at character {place}. Remove it: it "
-                "is invisible or changes how the text is shown.",
-                what=what,
-                character=_name(refused[0]),
-                place=refused.start() + 1,
-            )
+        raise InvalidError(
+            "unclean_text",
+            "The {what} holds {character} at character {place}. Remove it: it "
+            "is invisible or changes how the text is shown.",
+            what=what,
+            character=_name(refused[0]),
+            place=refused.start() + 1,
         )
     return text
 

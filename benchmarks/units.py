@@ -15,7 +15,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
 
-from benchmarks.errors import UnitError, closest, did_you_mean, shorten
+from benchmarks.errors import InvalidError, closest, did_you_mean, shorten
 from benchmarks.sentences import Sentence, joined
 
 _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -158,62 +158,52 @@ def unit(symbol: str) -> Unit:
     if found := find(symbol):
         return found
     if meanings := AMBIGUOUS.get(symbol):
-        raise UnitError(
-            Sentence(
-                'The unit "{symbol}" has several meanings: write {meanings}.',
-                symbol=symbol,
-                meanings=meanings,
-            )
+        raise InvalidError(
+            "unit",
+            'The unit "{symbol}" has several meanings: write {meanings}.',
+            symbol=symbol,
+            meanings=meanings,
         )
-    close = closest(symbol, [known for known in UNITS if known])
-    raise UnitError(
-        joined(
-            [
-                Sentence('The unit "{symbol}" is unknown.', symbol=shorten(symbol)),
-                did_you_mean(close),
-                Sentence("Case matters, and the unit of a count is the empty text."),
-            ]
-        )
-    )
+    unknown = Sentence('The unit "{symbol}" is unknown.', symbol=shorten(symbol))
+    hint = did_you_mean(closest(symbol, [known for known in UNITS if known]))
+    rule = Sentence("Case matters, and the unit of a count is the empty text.")
+    raise InvalidError("unit", joined([unknown, hint, rule]))
 
 
 def convert(value: float, from_: str, to: str) -> float:
     """``value`` in another unit of the same dimension, rounded once.
 
     The number is taken as it is printed: 97.2 W are 0.0972 kW to the last digit.
-    The same unit returns the very same number. Other dimensions are a UnitError, as is
-    a number that is not finite or becomes too large to be held.
+    The same unit returns the very same number. Raises InvalidError for another
+    dimension, and for a number that is not finite or becomes too large.
     """
     source, target = unit(from_), unit(to)
     if source.dimension != target.dimension:
-        raise UnitError(
-            Sentence(
-                "{source} cannot be turned into {target}.",
-                source=_described(source),
-                target=_described(target),
-            )
+        raise InvalidError(
+            "unit",
+            "{source} cannot be turned into {target}.",
+            source=_described(source),
+            target=_described(target),
         )
     if source.factor == target.factor:
         return value
     if not math.isfinite(value):
-        raise UnitError(
-            Sentence(
-                "{value} {symbol} is not a finite number.",
-                value=str(value),
-                symbol=source.symbol,
-            )
+        raise InvalidError(
+            "unit",
+            "{value} {symbol} is not a finite number.",
+            value=str(value),
+            symbol=source.symbol,
         )
     try:
         # float() first: numpy writes np.float64(97.2), which is no Fraction.
         return float(Fraction(repr(float(value))) * source.factor / target.factor)
     except OverflowError:
-        raise UnitError(
-            Sentence(
-                "{value:g} {symbol} is too large to be written in {other}.",
-                value=value,
-                symbol=source.symbol,
-                other=target.symbol,
-            )
+        raise InvalidError(
+            "unit",
+            "{value:g} {symbol} is too large to be written in {other}.",
+            value=value,
+            symbol=source.symbol,
+            other=target.symbol,
         ) from None
 
 

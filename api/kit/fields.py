@@ -15,7 +15,7 @@ from django.core.validators import RegexValidator
 from rest_framework import serializers
 
 from api.kit.parsing import INT64, kind
-from benchmarks.errors import TextError
+from benchmarks.errors import InvalidError
 from benchmarks.text import clean_text
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def checked_text(text: str, *, multiline: bool = False) -> str:
     """Return a text without invisible characters, or refuse it."""
     try:
         return clean_text(text, multiline=multiline)
-    except TextError as error:
+    except InvalidError as error:
         raise serializers.ValidationError(str(error)) from None
 
 

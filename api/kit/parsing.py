@@ -25,7 +25,7 @@ from api.kit.refusals import (
     TooLargeError,
     member_path,
 )
-from benchmarks.errors import TextError, shorten
+from benchmarks.errors import InvalidError, shorten
 from benchmarks.text import clean_text
 
 MAX_DEPTH = 32
@@ -377,7 +377,7 @@ def _check_scalar(value: Any, names: list[Any], odd_text: bool) -> None:
 def _check_text(text: str, what: str, names: list[Any]) -> None:
     try:
         clean_text(text, what=what, multiline=True)
-    except TextError as error:
+    except InvalidError as error:
         place = _path(names) or "the body"
         raise StrictJSONError(f"At {place}: {error}") from None
 

@@ -11,7 +11,7 @@ from rest_framework import serializers
 from api.kit.fields import WORDS, Messages, Pattern, Text
 from api.kit.shapes import StrictSerializer, checked
 from benchmarks import tools
-from benchmarks.errors import UnknownToolError, closest, shorten
+from benchmarks.errors import UnknownNameError, closest, shorten
 from benchmarks.own_tools.lookup import is_own
 from benchmarks.platforms import canonical_hypervisor
 
@@ -65,7 +65,7 @@ class ToolParameter(Text):
             return str(name)
         try:
             return tools.get(name).slug
-        except UnknownToolError as error:
+        except UnknownNameError as error:
             raise serializers.ValidationError(str(error)) from None
 
 

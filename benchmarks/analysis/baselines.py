@@ -19,11 +19,7 @@ from itertools import takewhile
 from typing import Final, Literal
 from uuid import UUID
 
-from benchmarks.errors import (
-    UndirectedMetricError,
-    ValueRefusedError,
-    ZeroReadingError,
-)
+from benchmarks.errors import InvalidError
 from benchmarks.sentences import Sentence, joined
 
 Id = int | str | UUID
@@ -352,40 +348,37 @@ def efficiency(
 ) -> float:
     """VM / native where higher is better, native / VM where lower is.
 
-    1 is native speed. Raises UndirectedMetricError for a metric without a better
-    direction, and ZeroReadingError where one side reads 0 (an idle CPU): no ratio can
+    1 is native speed. Raises InvalidError for a metric without a better
+    direction, and InvalidError where one side reads 0 (an idle CPU): no ratio can
     be formed, and the caller shows that as the reason instead of a number.
     """
     if better == "neither":
-        raise UndirectedMetricError(
-            Sentence(
-                "More of this metric is neither better nor worse: it has no relative "
-                "performance."
-            )
+        raise InvalidError(
+            "undirected_metric",
+            "More of this metric is neither better nor worse: it has no relative "
+            "performance.",
         )
     sides = ((Sentence("value"), value), (Sentence("baseline"), baseline))
     for side, number in sides:
         if number == 0:
-            raise ZeroReadingError(
-                Sentence("The {side} is 0: no ratio can be formed.", side=side)
+            raise InvalidError(
+                "zero_reading", "The {side} is 0: no ratio can be formed.", side=side
             )
         if not 0 < number < math.inf:
-            raise ValueRefusedError(
-                Sentence(
-                    "The {side} is {number}: no ratio can be formed.",
-                    side=side,
-                    number=number,
-                )
+            raise InvalidError(
+                "value_refused",
+                "The {side} is {number}: no ratio can be formed.",
+                side=side,
+                number=number,
             )
     # Two floats above 0 may still give a ratio of 0 or infinity.
     ratio = value / baseline if better == "higher" else baseline / value
     if not 0 < ratio < math.inf:
-        raise ValueRefusedError(
-            Sentence(
-                "{value} and its baseline {baseline} are too far apart for a ratio.",
-                value=value,
-                baseline=baseline,
-            )
+        raise InvalidError(
+            "value_refused",
+            "{value} and its baseline {baseline} are too far apart for a ratio.",
+            value=value,
+            baseline=baseline,
         )
     return ratio
 

@@ -16,8 +16,8 @@ from typing import Any, Final, Literal
 
 from benchmarks.analysis.coruns import overlap
 from benchmarks.errors import (
-    BenchmarksError,
-    UnknownToolError,
+    InvalidError,
+    UnknownNameError,
     closest,
     did_you_mean,
     shorten,
@@ -81,12 +81,6 @@ TEXTS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
 KNOWN: Final = (*NUMBERS, *TEXTS)
 
 
-class PlanError(BenchmarksError):
-    """A plan that nobody could follow."""
-
-    code = "plan"
-
-
 @dataclass(frozen=True)
 class PlannedWork:
     """A tool as agents run it, with its options; no ``programs`` are all it has."""
@@ -99,16 +93,15 @@ class PlannedWork:
         """Return the programs to be started; raise if there is no such."""
         known = PROGRAMS.get(self.tool)
         if known is None:
-            raise UnknownToolError(self.tool, PROGRAMS)
+            raise UnknownNameError("tool", self.tool, PROGRAMS)
         for program in self.programs:
             if program not in known:
-                raise PlanError(
-                    Sentence(
-                        '{tool} has no program "{program}"; it has: {known}.',
-                        tool=self.tool,
-                        program=program,
-                        known=", ".join(known),
-                    )
+                raise InvalidError(
+                    "plan",
+                    '{tool} has no program "{program}"; it has: {known}.',
+                    tool=self.tool,
+                    program=program,
+                    known=", ".join(known),
                 )
         return self.programs or known
 
@@ -184,20 +177,18 @@ class Design:
 def expand(design: Design) -> tuple[Planned, ...]:
     """Return every step of a design in its order, warm-up first.
 
-    PlanError where these are too many, or none.
+    InvalidError where these are too many, or none.
     """
     treatments = tuple(enumerate(_treatments_of(design)))
     rounds = design.warm_up + design.repetitions
     if len(treatments) * rounds > MOST_STEPS:
-        raise PlanError(
-            Sentence(
-                "{n} steps in {rounds} rounds are {all:,}; a "
-                "plan has at most {most:,}.",
-                n=len(treatments),
-                rounds=rounds,
-                all=len(treatments) * rounds,
-                most=MOST_STEPS,
-            )
+        raise InvalidError(
+            "plan",
+            "{n} steps in {rounds} rounds are {all:,}; a plan has at most {most:,}.",
+            n=len(treatments),
+            rounds=rounds,
+            all=len(treatments) * rounds,
+            most=MOST_STEPS,
         )
     # One generator for all rounds: each is drawn anew, and the seed gives the whole.
     chance = Random(design.seed)
@@ -225,7 +216,7 @@ def further_round(
 def _treatments_of(design: Design) -> tuple[Treatment, ...]:
     """Return what every round consists of, in the order it was asked for.
 
-    PlanError where that is nothing.
+    InvalidError where that is nothing.
     """
     treatments: list[Treatment] = []
     for column, scenario in product(design.columns, design.scenarios):
@@ -239,7 +230,7 @@ def _treatments_of(design: Design) -> tuple[Treatment, ...]:
             for program in work.starts()
         ]
     if not treatments:
-        raise PlanError(Sentence("Nothing would be run: name at least one tool."))
+        raise InvalidError("plan", "Nothing would be run: name at least one tool.")
     return tuple(treatments)
 
 
@@ -286,16 +277,15 @@ def _mixed_step(column: PlannedSystem, scenario: Scenario) -> Treatment:
 
 def _check_slots(column: PlannedSystem, needed: int, kind: str) -> None:
     if needed > column.slots:
-        raise PlanError(
-            Sentence(
-                'The scenario "{kind}" needs {needed} slots, but system '
-                "{system} has {slots}. Give the system more slots or the "
-                "scenario fewer.",
-                kind=kind,
-                needed=needed,
-                system=column.system,
-                slots=column.slots,
-            )
+        raise InvalidError(
+            "plan",
+            'The scenario "{kind}" needs {needed} slots, but system '
+            "{system} has {slots}. Give the system more slots or the "
+            "scenario fewer.",
+            kind=kind,
+            needed=needed,
+            system=column.system,
+            slots=column.slots,
         )
 
 
@@ -325,25 +315,24 @@ def fits_budget(needed_s: float | None, left_s: float) -> bool:
 
 
 def checked_options(options: Mapping[str, Any]) -> dict[str, Option]:
-    """Return options that may be handed to an agent; PlanError says what is wrong."""
+    """Return options that may be handed to an agent, or raise InvalidError."""
     for name, value in options.items():
         if name in NUMBERS:
             _check_number(name, value)
         elif name in TEXTS:
             pattern, example = TEXTS[name]
             if not isinstance(value, str) or not pattern.fullmatch(value):
-                raise PlanError(
-                    Sentence(
-                        'The option "{name}" is a text such as {example}.',
-                        name=name,
-                        example=example,
-                    )
+                raise InvalidError(
+                    "plan",
+                    'The option "{name}" is a text such as {example}.',
+                    name=name,
+                    example=example,
                 )
         else:
             none = Sentence('Tools have no option "{name}".', name=shorten(name))
             known = Sentence("Known: {known}.", known=", ".join(KNOWN))
             hint = did_you_mean(closest(name, KNOWN))
-            raise PlanError(joined([none, hint, known]))
+            raise InvalidError("plan", joined([none, hint, known]))
     return dict(options)
 
 
@@ -360,6 +349,6 @@ def _check_number(name: str, value: Any) -> None:
                 most=wanted[-1],
             )
         )
-        raise PlanError(
-            Sentence('The option "{name}" is {known}.', name=name, known=known)
+        raise InvalidError(
+            "plan", 'The option "{name}" is {known}.', name=name, known=known
         )

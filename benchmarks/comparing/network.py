@@ -19,7 +19,7 @@ from benchmarks.analysis.paths import (
 )
 from benchmarks.comparing.row import BRIEF, CellFigure, cell_figure
 from benchmarks.comparing.table import OPTIONS, PROPERTIES, Fact, natural, rank
-from benchmarks.errors import UnitError
+from benchmarks.errors import InvalidError
 from benchmarks.models import Cell, Flag, Study
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.platforms import line_rate_bit_per_s
@@ -56,7 +56,7 @@ class Path:
         line_rate = None
         if rate is not None and cell.case.better == "higher":
             # A metric that is no throughput has no line to be compared with.
-            with suppress(UnitError):
+            with suppress(InvalidError):
                 line_rate = units.convert(rate, "bit/s", cell.case.unit)
         return cls(
             cell=cell,

@@ -28,8 +28,7 @@ from django.db.models import QuerySet
 from benchmarks.datasets import packing
 from benchmarks.datasets.selecting import Wanted, pieces_of
 from benchmarks.datasets.tables import TABLES, Column, Table
-from benchmarks.errors import BenchmarksError
-from benchmarks.sentences import Sentence
+from benchmarks.errors import StorageFullError, UnavailableError
 from benchmarks.viewer import Viewer
 
 FORMS: Final = {
@@ -45,27 +44,6 @@ _MOMENT: Final = '\'YYYY-MM-DD"T"HH24:MI:SS.US"Z"\''
 _CSV: Final = "FORMAT csv"
 # JSON has neither of these signs in it: so nothing is ever quoted or doubled.
 _LINES: Final = "FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02'"
-
-
-class NoRoomError(BenchmarksError):
-    """The disk on which files are made is nearly full."""
-
-    code = "no_room"
-    status = 507
-
-
-class UnwantedError(BenchmarksError):
-    """Nobody waits for a file any more."""
-
-    code = "unwanted"
-    status = 503
-
-
-class TookTooLongError(BenchmarksError):
-    """A file is larger than this installation makes at once."""
-
-    code = "took_too_long"
-    status = 503
 
 
 @dataclass(frozen=True)
@@ -89,7 +67,7 @@ def write_table(
     """Write the rows of a table that a viewer may see into a file without a name.
 
     ``is_unwanted`` says between two pieces whether whoever asked is gone. Raises
-    UnwantedError then, NoRoomError and TookTooLongError.
+    UnavailableError then, StorageFullError and UnavailableError.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     target = _Target(folder, is_unwanted)
@@ -121,22 +99,20 @@ class _Target:
     def check(self) -> None:
         """Raise where the next piece may not be written any more."""
         if self.is_unwanted():
-            raise UnwantedError(
-                Sentence("The client that asked for this has disconnected.")
+            raise UnavailableError(
+                "unwanted", "The client that asked for this has disconnected."
             )
         if time.monotonic() > self.end:
-            raise TookTooLongError(
-                Sentence(
-                    "This is more than is handed out at once. Ask for one study, or "
-                    "for a span of days with since and until."
-                )
+            raise UnavailableError(
+                "took_too_long",
+                "This is more than is handed out at once. Ask for one study, or "
+                "for a span of days with since and until.",
             )
         if shutil.disk_usage(self.folder).free < KEPT_FREE_BYTES:
-            raise NoRoomError(
-                Sentence(
-                    "The server's disk has no room for this file. Ask for less, or "
-                    "tell whoever runs this installation."
-                )
+            raise StorageFullError(
+                "no_room",
+                "The server's disk has no room for this file. Ask for less, or "
+                "tell whoever runs this installation.",
             )
 
     def done(self) -> DataFile:

@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from benchmarks import sight
-from benchmarks.errors import DeletionError
+from benchmarks.errors import InvalidError
 from benchmarks.evidence.pools import questions_of, renew_pools
 from benchmarks.labs.audit import log_action
 from benchmarks.labs.people import leave_all_labs
@@ -102,7 +102,7 @@ def delete_study(*, study: Study, who: str, reason: str) -> Loss:
     reason = _stated(reason)
     locked = Study.objects.select_for_update().get(pk=study.pk)
     if locked.deleted_at:
-        raise DeletionError(Sentence("The study was deleted before."))
+        raise InvalidError("deletion", "The study was deleted before.")
     loss = loss_of_study(locked)
     asked = questions_of(locked)
     _remove(locked.runs.all())
@@ -137,7 +137,7 @@ def delete_account(*, person: User, who: str) -> list[Lab]:
     """Delete an account; return the labs it was a member of.
 
     What it uploaded and published stays, and so does its name in the audit log and
-    under its versions. The last keeper of a lab cannot go (PlaceError).
+    under its versions. The last keeper of a lab cannot go (InvalidError).
     """
     name = person.get_username()
     labs = leave_all_labs(person)
@@ -159,7 +159,7 @@ def versions_with(runs: Iterable[Run]) -> QuerySet[Version]:
 
 def _stated(reason: str) -> str:
     if not reason.strip():
-        raise DeletionError(Sentence("Give a reason: the audit log keeps it."))
+        raise InvalidError("deletion", "Give a reason: the audit log keeps it.")
     return reason.strip()
 
 

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from django.db import connection, models
 
-from benchmarks.errors import BenchmarksError
 from benchmarks.health import readiness
 from benchmarks.models import RunMean, RunOutput, Sample
 
@@ -35,7 +34,7 @@ FORGET: Final = f"""
 """
 
 
-class DistributionError(BenchmarksError):
+class DistributionError(Exception):
     """Why a database cannot be distributed, and what to do about it."""
 
 

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils.text import slugify
 
 from benchmarks import sight
-from benchmarks.errors import LabExistsError, NotAllowedError, PlaceError
+from benchmarks.errors import ConflictError, ForbiddenError, InvalidError, shorten
 from benchmarks.labs.audit import log_action
 from benchmarks.labs.people import new_invitation
 from benchmarks.models import Agent, AuditEntry, Lab, Membership
@@ -29,11 +29,11 @@ def may_make_labs(person: User) -> bool:
 def make_lab(*, person: User, name: str, slug: str = "") -> Lab:
     """Make a lab whose first admin is its maker.
 
-    Raises NotAllowedError, LabExistsError, and PlaceError for a name that is none.
+    Raises ForbiddenError, ConflictError, and InvalidError for a name that is none.
     """
     if not may_make_labs(person):
-        raise NotAllowedError(
-            Sentence("You may not create labs here: ask whoever runs this server.")
+        raise ForbiddenError(
+            "not_allowed", "You may not create labs here: ask whoever runs this server."
         )
     lab = new_lab(name=name, slug=slug)
     Membership.objects.create(lab=lab, user=person, role=Membership.Role.ADMIN)
@@ -54,11 +54,10 @@ def make_lab_by_agent(
     it may do this only where everybody may.
     """
     if settings.LABS_MADE_BY != "everybody":
-        raise NotAllowedError(
-            Sentence(
-                "An agent may not create labs here: a person creates them in the "
-                "browser, or whoever runs this server with `manage.py create_lab`."
-            )
+        raise ForbiddenError(
+            "not_allowed",
+            "An agent may not create labs here: a person creates them in the "
+            "browser, or whoever runs this server with `manage.py create_lab`.",
         )
     lab = new_lab(name=name, slug=slug)
     who = f"{agent.lab.slug}/{agent.name}"
@@ -74,10 +73,14 @@ def new_lab(*, name: str, slug: str = "") -> Lab:
     name = clean_text(collapse(name), what=Sentence("name"))
     slug = slug or slugify(name)[:SLUG_LENGTH].strip("-")
     if not name or not slug:
-        raise PlaceError(
-            Sentence("Give the lab a name, and a short one for addresses.")
+        raise InvalidError(
+            "place", "Give the lab a name, and a short one for addresses."
         )
     lab, is_new = Lab.objects.get_or_create(slug=slug, defaults={"name": name})
     if not is_new:
-        raise LabExistsError(slug)
+        raise ConflictError(
+            "lab_exists",
+            'The short name "{slug}" is taken. Choose another one.',
+            slug=shorten(slug),
+        ).at("slug")
     return lab

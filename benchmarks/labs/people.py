@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from benchmarks import sight
-from benchmarks.errors import InvitationError, NotFoundError, PlaceError
+from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.labs.audit import log_action
 from benchmarks.labs.tokens import digest, fits, new_prefix, new_secret
 from benchmarks.models import Agent, AuditEntry, Invitation, Lab, Membership
@@ -79,7 +79,7 @@ def end_sessions(*, person: User, password: str = "") -> None:
 def change_role(*, lab: Lab, by: User, member: User, role: str) -> Membership:
     """Give a member another role; nobody gives or takes more than they have.
 
-    Raises PlaceError where the rules or the last keeper of the lab stand in the way.
+    Raises InvalidError where the rules or the last keeper of the lab stand in the way.
     """
     place = _locked_place(lab, member)
     _check_authority(lab=lab, by=by, roles=(place.role, role))
@@ -120,16 +120,15 @@ def _check_authority(*, lab: Lab, by: User, roles: tuple[str, ...]) -> None:
     mine = Membership.objects.filter(lab=lab, user=by).values_list("role", flat=True)
     own = mine.first() or ""
     if own not in Membership.KEEPERS:
-        raise PlaceError(
-            Sentence("Only maintainers and admins change who belongs to a lab.")
+        raise InvalidError(
+            "place", "Only maintainers and admins change who belongs to a lab."
         )
     if any(RANKS[role] > RANKS[own] for role in roles):
-        raise PlaceError(
-            Sentence(
-                "You are {own} of this lab: only an admin makes admins or "
-                "changes them. Ask one of the lab's admins.",
-                own=own,
-            )
+        raise InvalidError(
+            "place",
+            "You are {own} of this lab: only an admin makes admins or "
+            "changes them. Ask one of the lab's admins.",
+            own=own,
         )
 
 
@@ -148,23 +147,21 @@ def _check_that_others_keep(lab: Lab, place: Membership, *, becomes: str) -> Non
     admin, keepers = Membership.Role.ADMIN, Membership.KEEPERS
     name = place.user.get_username()
     if place.role == admin != becomes and not others.filter(role=admin).exists():
-        raise PlaceError(
-            Sentence(
-                "{name} is the last admin of {lab}. Make somebody else an admin first.",
-                name=name,
-                lab=str(lab),
-            )
+        raise InvalidError(
+            "place",
+            "{name} is the last admin of {lab}. Make somebody else an admin first.",
+            name=name,
+            lab=str(lab),
         )
     # A lab may be without admins: then its last maintainer stays.
     loses = place.role in keepers and becomes not in keepers
     if loses and not others.filter(role__in=keepers).exists():
-        raise PlaceError(
-            Sentence(
-                "{name} is the last who may change {lab}. Make somebody else a "
-                "maintainer or an admin first.",
-                name=name,
-                lab=str(lab),
-            )
+        raise InvalidError(
+            "place",
+            "{name} is the last who may change {lab}. Make somebody else a "
+            "maintainer or an admin first.",
+            name=name,
+            lab=str(lab),
         )
 
 
@@ -175,8 +172,8 @@ def invite_person(
     """Make an invitation and return it with the link's secret, shown only this once."""
     name = clean_text(collapse(name), what=Sentence("name"))
     if not name:
-        raise PlaceError(
-            Sentence("Enter whom you invite: a name or an e-mail address.")
+        raise InvalidError(
+            "place", "Enter whom you invite: a name or an e-mail address."
         )
     _check_authority(lab=lab, by=by, roles=(role,))
     return new_invitation(lab=lab, by=by, name=name, role=role)
@@ -203,7 +200,7 @@ def new_invitation(
 
 
 def find_invitation(shown: str) -> Invitation:
-    """Return the open invitation behind a link, or raise InvitationError."""
+    """Return the open invitation behind a link, or raise InvalidError."""
     # The secret may hold further underscores; a prefix is hexadecimal.
     prefix, _, secret = shown.partition("_")
     invitations = Invitation.objects.select_related("lab")
@@ -213,7 +210,7 @@ def find_invitation(shown: str) -> Invitation:
     # Compared in any case: an unknown prefix must not be answered sooner.
     matches = fits(secret, invitation.digest if invitation else digest(""))
     if invitation is None or not matches or not invitation.is_open():
-        raise InvitationError(INVITATION_IS_OVER)
+        raise InvalidError("invitation", INVITATION_IS_OVER)
     return invitation
 
 
@@ -221,22 +218,21 @@ def find_invitation(shown: str) -> Invitation:
 def accept_invitation(*, invitation: Invitation, person: User) -> Membership:
     """Give a person the place; the link is of no use afterwards.
 
-    Raises InvitationError for one that is over, and for whoever belongs to the lab.
+    Raises InvalidError for one that is over, and for whoever belongs to the lab.
     """
     locked = Invitation.objects.select_for_update().get(pk=invitation.pk)
     if not locked.is_open():
-        raise InvitationError(INVITATION_IS_OVER)
+        raise InvalidError("invitation", INVITATION_IS_OVER)
     place, created = Membership.objects.get_or_create(
         lab=locked.lab, user=person, defaults={"role": locked.role}
     )
     if not created:
-        raise InvitationError(
-            Sentence(
-                "You belong to {lab} already, as {role}. The invitation is "
-                "still good for somebody else.",
-                lab=str(locked.lab),
-                role=place.role,
-            )
+        raise InvalidError(
+            "invitation",
+            "You belong to {lab} already, as {role}. The invitation is "
+            "still good for somebody else.",
+            lab=str(locked.lab),
+            role=place.role,
         )
     sight.look_again()
     locked.accepted_at = timezone.now()

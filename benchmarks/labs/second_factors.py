@@ -20,12 +20,11 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils.crypto import constant_time_compare
 
-from benchmarks.errors import PlaceError
+from benchmarks.errors import InvalidError
 from benchmarks.labs.audit import log_action
 from benchmarks.labs.sign_ins import log_of_person
 from benchmarks.models import AuditEntry, Lab, Membership
 from benchmarks.sealing import unseal
-from benchmarks.sentences import Sentence
 
 Type = Authenticator.Type
 PERIOD_S: Final = 30
@@ -160,10 +159,10 @@ def demand_factors(*, lab: Lab, by: User, demand: bool) -> None:
     """Let a lab demand a second factor of its members, or no longer."""
     places = Membership.objects.filter(lab=lab, user=by)
     if not places.filter(role=Membership.Role.ADMIN).exists():
-        raise PlaceError(Sentence("Only admins say how a lab's members sign in."))
+        raise InvalidError("place", "Only admins say how a lab's members sign in.")
     if demand and not has_factor(by):
-        raise PlaceError(
-            Sentence("Set up a second factor of your own first: you would be asked.")
+        raise InvalidError(
+            "place", "Set up a second factor of your own first: you would be asked."
         )
     if (
         Lab.objects.filter(pk=lab.pk)

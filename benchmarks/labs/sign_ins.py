@@ -10,10 +10,9 @@ from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from benchmarks.errors import PlaceError
+from benchmarks.errors import InvalidError
 from benchmarks.labs.audit import log_action
 from benchmarks.models import AuditEntry, Lab, Membership
-from benchmarks.sentences import Sentence
 
 
 def person_of_address(email: str) -> User | None:
@@ -34,7 +33,7 @@ def verified_address(person: User) -> str:
 def keep_address(person: User, email: str) -> None:
     """Keep an address that somebody was found to have, in place of those before."""
     if (owner := person_of_address(email)) and owner != person:
-        raise PlaceError(Sentence("This address belongs to another account."))
+        raise InvalidError("place", "This address belongs to another account.")
     EmailAddress.objects.filter(user=person).delete()
     EmailAddress.objects.create(
         user=person, email=email.casefold(), verified=True, primary=True
@@ -55,12 +54,11 @@ def place_new_person(person: User, lab_slug: str, provider: str) -> None:
         return
     lab = Lab.objects.filter(slug=lab_slug).first()
     if lab is None:
-        raise PlaceError(
-            Sentence(
-                "There is no lab {lab} for new people: tell whoever runs this "
-                "server (OIDC_LAB).",
-                lab=lab_slug,
-            )
+        raise InvalidError(
+            "place",
+            "There is no lab {lab} for new people: tell whoever runs this "
+            "server (OIDC_LAB).",
+            lab=lab_slug,
         )
     Membership.objects.create(lab=lab, user=person, role=Membership.Role.VIEWER)
     kind = AuditEntry.Kind.JOINED
@@ -81,12 +79,10 @@ def log_linked(person: User, provider: str) -> None:
 def unlink(person: User, provider: str) -> None:
     """End somebody's sign-in by a provider; a password has to be left."""
     if not person.has_usable_password():
-        raise PlaceError(
-            Sentence(
-                "You have no password: without {provider} you could not sign "
-                "in any more.",
-                provider=provider,
-            )
+        raise InvalidError(
+            "place",
+            "You have no password: without {provider} you could not sign in any more.",
+            provider=provider,
         )
     if SocialAccount.objects.filter(user=person).delete()[0]:
         log_of_person(person, AuditEntry.Kind.UNLINKED_SIGN_IN, provider)

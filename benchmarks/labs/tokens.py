@@ -9,10 +9,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from benchmarks.errors import TokenRefusedError, WrongTokenError
+from benchmarks.errors import InvalidError, UnauthenticatedError
 from benchmarks.labs.audit import log_action
 from benchmarks.models import Agent, AuditEntry, Lab, Token
-from benchmarks.sentences import Sentence
 
 PREFIX_BYTES = 5
 SECRET_BYTES = 32  # 256 bits
@@ -64,7 +63,7 @@ def issue_token(
 
 
 def authenticate(shown: str) -> Token:
-    """Return the valid token behind a shown secret, or raise WrongTokenError.
+    """Return the valid token behind a shown secret, or raise UnauthenticatedError.
 
     A wrong prefix, a wrong secret, an expired and a revoked token get one and the
     same answer, so that nothing can be learnt by trying.
@@ -79,7 +78,7 @@ def authenticate(shown: str) -> Token:
     # Compared in any case: an unknown prefix must not be answered sooner.
     matches = fits(secret, token.digest if token else digest(""))
     if brand != "vl" or token is None or not matches or not token.is_valid():
-        raise WrongTokenError
+        raise UnauthenticatedError
     note_use(token.pk, token.last_used_at)
     return token
 
@@ -105,19 +104,18 @@ def hand_out_token(
 ) -> tuple[Token, str]:
     """Make a token for an agent of that name, new or known, and note who did.
 
-    Raises TokenRefusedError for a token without a scope, or for a person's own agent.
+    Raises InvalidError for a token without a scope, or for a person's own agent.
     """
     if not scopes & SCOPES:
-        raise TokenRefusedError(
-            Sentence("Choose what the token may do: upload, read, or both.")
+        raise InvalidError(
+            "token_refused", "Choose what the token may do: upload, read, or both."
         )
     if agent.startswith(Agent.PERSONAL):
-        raise TokenRefusedError(
-            Sentence(
-                'Names that begin with "{beginning}" belong to people who upload'
-                " in the browser. Choose another name for the agent.",
-                beginning=Agent.PERSONAL,
-            )
+        raise InvalidError(
+            "token_refused",
+            'Names that begin with "{beginning}" belong to people who upload'
+            " in the browser. Choose another name for the agent.",
+            beginning=Agent.PERSONAL,
         )
     known, _ = Agent.objects.get_or_create(lab=lab, name=agent)
     token, secret = issue_token(

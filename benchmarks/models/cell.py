@@ -8,7 +8,7 @@ from django.utils import timezone
 from benchmarks import tools
 from benchmarks.analysis.baselines import efficiency
 from benchmarks.analysis.near import MeasuredCase
-from benchmarks.errors import ValueRefusedError, ZeroReadingError
+from benchmarks.errors import InvalidError
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models.lab import Lab
 from benchmarks.models.sentence import SentenceField
@@ -163,7 +163,7 @@ def ratio_of_means(
         return None, Sentence("One side has no runs.")
     try:
         return efficiency(mean, baseline_mean, better), ""
-    except (ZeroReadingError, ValueRefusedError) as error:
+    except InvalidError as error:
         return None, error.sentence
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, cast, get_args
 
 from benchmarks import tools, units
-from benchmarks.errors import BenchmarksError, DeclarationError
+from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.fingerprints import display_parameters
 from benchmarks.parsing.contract import (
     Better,
@@ -103,7 +103,7 @@ def checked_slug(slug: str) -> str:
 
 
 def declared(document: Mapping[str, Any]) -> Declaration:
-    """What a document declares in its one spelling, or a DeclarationError with a field.
+    """What a document declares in its one spelling, or an InvalidError with a field.
 
     The shape of the document is checked already: texts are texts, flags are flags.
     """
@@ -143,7 +143,7 @@ def stored_declaration(row: Mapping[str, Any]) -> Declaration:
 def refuse_changes(
     old: Declaration, new: Declaration, measured: Collection[str]
 ) -> None:
-    """Raise DeclarationError if a metric that has results would mean another thing.
+    """Raise InvalidError if a metric that has results would mean another thing.
 
     ``measured`` are the names of the metrics that have results.
     """
@@ -327,7 +327,5 @@ def _refuse_known(field: str, name: str) -> None:
             )
 
 
-def _refused(field: str, sentence: str) -> DeclarationError:
-    error = DeclarationError(sentence)
-    error.field = field
-    return error
+def _refused(field: str, sentence: str) -> InvalidError:
+    return InvalidError("declaration", sentence).at(field)

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from benchmarks.errors import DeclarationError, OwnToolExistsError
+from benchmarks.errors import InvalidError, exists_otherwise
 from benchmarks.labs.audit import log_action
 from benchmarks.models import (
     Agent,
@@ -44,8 +44,8 @@ def declare_tool(
 ) -> tuple[OwnTool, bool]:
     """Store a tool of a lab; declaring the same again changes nothing.
 
-    Raises OwnToolExistsError when the slug is taken by one that differs, and
-    DeclarationError when its slug or title is another tool's name.
+    Raises ConflictError when the slug is taken by one that differs, and
+    InvalidError when its slug or title is another tool's name.
     """
     # Two that declare at once wait here for each other.
     Lab.objects.select_for_update(no_key=True).get(pk=lab.pk)
@@ -70,7 +70,7 @@ def change_tool(
 ) -> tuple[OwnToolVersion, bool]:
     """Store a new version; what the newest says already is that one.
 
-    Raises DeclarationError where a metric that has results would become another.
+    Raises InvalidError where a metric that has results would become another.
     """
     tool = locked(tool)
     own = declared_tools(tool.lab.slug)
@@ -101,15 +101,14 @@ def retire_tool(*, tool: OwnTool, by: Author, is_retired: bool = True) -> OwnToo
 
 @transaction.atomic
 def delete_tool(*, tool: OwnTool, by: Author) -> None:
-    """Delete a tool that was never measured with; raises DeclarationError otherwise."""
+    """Delete a tool that was never measured with; raises InvalidError otherwise."""
     tool = locked(tool)
     if has_results(tool):
-        raise DeclarationError(
-            Sentence(
-                "There are runs of {tool}, and their meaning is declared here: it"
-                " can be retired, not deleted.",
-                tool=tool.slug,
-            )
+        raise InvalidError(
+            "declaration",
+            "There are runs of {tool}, and their meaning is declared here: it"
+            " can be retired, not deleted.",
+            tool=tool.slug,
         )
     # What a metric was called whose runs are gone.
     Case.objects.filter(tool=tool.name).delete()
@@ -186,16 +185,22 @@ def _name(by: Author) -> str:
 def _refuse_other(slug: str, old: Declaration, new: Declaration) -> None:
     before, after = old.stored, new.stored
     if differing := [name for name in after if before[name] != after[name]]:
-        raise OwnToolExistsError(slug, differing)
-
-
-def _taken(field: str, word: str, slug: str) -> DeclarationError:
-    error = DeclarationError(
-        Sentence(
-            '"{word}" is a name of your tool {slug} already. Choose another.',
-            word=word,
-            slug=slug,
+        raise exists_otherwise(
+            "own_tool_exists",
+            Sentence("tool"),
+            slug,
+            differing,
+            Sentence(
+                "Send what changed as a new version:"
+                " POST /api/v1/own-tools/<id>/versions/."
+            ),
         )
-    )
-    error.field = field
-    return error
+
+
+def _taken(field: str, word: str, slug: str) -> InvalidError:
+    return InvalidError(
+        "declaration",
+        '"{word}" is a name of your tool {slug} already. Choose another.',
+        word=word,
+        slug=slug,
+    ).at(field)

@@ -13,7 +13,7 @@ from typing import Any
 from django.core.signals import request_started
 
 from benchmarks import tools
-from benchmarks.errors import UnknownToolError
+from benchmarks.errors import UnknownNameError
 from benchmarks.models import Cell, OwnTool, OwnToolVersion, Study
 from benchmarks.own_tools.declaration import (
     BETWEEN,
@@ -77,7 +77,7 @@ def find_tool(name: str) -> Tool | None:
     """Return the same, or None for one that is gone."""
     try:
         return known_tool(name)
-    except UnknownToolError:
+    except UnknownNameError:
         return None
 
 
@@ -85,7 +85,7 @@ def find_declared(name: str) -> DeclaredTool | None:
     """Return what a lab declared of a tool of this stored name."""
     try:
         return _own(name) if is_own(name) else None
-    except UnknownToolError:
+    except UnknownNameError:
         return None
 
 
@@ -99,7 +99,7 @@ def _own(name: str) -> DeclaredTool:
         _remembered[lab] = (monotonic(), known)
     if declared := known.get(name):
         return declared
-    raise UnknownToolError(name, known)
+    raise UnknownNameError("tool", name, known)
 
 
 def declared_tools(lab: str) -> dict[str, DeclaredTool]:
@@ -164,7 +164,7 @@ def tool_named(
         return found.tool, found
     try:
         return tools.get(name), None
-    except UnknownToolError:
+    except UnknownNameError:
         known = [every for tool in tools.TOOLS.values() for every in tool.names]
         mine = [each for tool in own for each in tool.names]
-        raise UnknownToolError(name, [*mine, *known]) from None
+        raise UnknownNameError("tool", name, [*mine, *known]) from None

@@ -16,8 +16,7 @@ from tarfile import TarError, TarFile, TarInfo
 from typing import IO, Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from benchmarks.errors import BenchmarksError, shorten
-from benchmarks.sentences import Sentence
+from benchmarks.errors import BenchmarksError, InvalidError, TooLargeError, shorten
 
 MIB: Final = 1024 * 1024
 MAX_MEMBERS: Final = 200
@@ -56,19 +55,6 @@ _DAMAGE: Final = (
 )
 
 
-class FileRefusedError(BenchmarksError):
-    """A file that cannot be taken, whatever it says."""
-
-    code = "file_refused"
-
-
-class FileTooLargeError(FileRefusedError):
-    """A file, or what a zip would unpack to, is more than is taken at once."""
-
-    code = "too_large"
-    status = 413
-
-
 @dataclass(frozen=True)
 class Member:
     """A file, alone or the ``index``-th of an archive; without bytes if it was refused.
@@ -80,7 +66,7 @@ class Member:
     index: int
     name: str
     data: bytes = b""
-    refusal: FileRefusedError | None = None
+    refusal: BenchmarksError | None = None
     modified: datetime | None = None
 
 
@@ -105,7 +91,7 @@ def members(
             yield Member(0, shorten(name, SHOWN_NAME), _read(file, limit_bytes))
             return
         archive, infos = _opened(file)
-    except FileRefusedError as error:
+    except (InvalidError, TooLargeError) as error:
         yield Member(0, shorten(name, SHOWN_NAME), refusal=error)
         return
     for index, info in enumerate(infos):
@@ -119,7 +105,7 @@ def members(
         try:
             data = _unpacked(archive, info, limit_bytes)
             yield Member(index, shown, data, modified=modified)
-        except FileRefusedError as error:
+        except (InvalidError, TooLargeError) as error:
             yield Member(index, shown, refusal=error)
 
 
@@ -132,11 +118,10 @@ class _Bounded:
     def read(self, size: int = -1) -> bytes:
         # Asked before it is read: a header may claim to be as long as a memory.
         if size < 0 or self.stream.tell() + size > self.most:
-            raise FileTooLargeError(
-                Sentence(
-                    "The archive unpacks to more than {most} MiB. Split it.",
-                    most=MAX_TOTAL_BYTES // MIB,
-                )
+            raise TooLargeError(
+                "too_large",
+                "The archive unpacks to more than {most} MiB. Split it.",
+                most=MAX_TOTAL_BYTES // MIB,
             )
         return self.stream.read(size)
 
@@ -170,15 +155,14 @@ def _of_tar(
             if len(infos) > MAX_ENTRIES:
                 raise _too_many(len(infos))
     except _DAMAGE:
-        raise FileRefusedError(
-            Sentence(
-                "This tar cannot be opened: it is damaged or packed in "
-                "another way. Make it again, or upload its files as they are."
-            )
+        raise InvalidError(
+            "file_refused",
+            "This tar cannot be opened: it is damaged or packed in "
+            "another way. Make it again, or upload its files as they are.",
         ) from None
     infos = [info for info in infos if not info.isdir() and not _hides(info.name)]
     if not infos:
-        raise FileRefusedError(Sentence("The archive holds no file."))
+        raise InvalidError("file_refused", "The archive holds no file.")
     if len(infos) > MAX_MEMBERS:
         raise _too_many(len(infos))
     for index, info in enumerate(infos):
@@ -191,27 +175,28 @@ def _of_tar(
             with suppress(OverflowError, OSError, ValueError):
                 modified = datetime.fromtimestamp(info.mtime, UTC)
             yield Member(index, shown, data, modified=modified)
-        except FileRefusedError as error:
+        except (InvalidError, TooLargeError) as error:
             yield Member(index, shown, refusal=error)
 
 
 def _of_tar_file(archive: TarFile, info: TarInfo, limit_bytes: int) -> bytes:
     if not info.isreg() or info.sparse is not None:
-        raise FileRefusedError(
-            Sentence(
-                "This is a link or a device, not a file. Put the file itself there."
-            )
+        raise InvalidError(
+            "file_refused",
+            "This is a link or a device, not a file. Put the file itself there.",
         )
     try:
         file = archive.extractfile(info)
         data = _read(file, limit_bytes) if file else b""
     except _DAMAGE:
-        raise FileRefusedError(
-            Sentence("This file of the archive is damaged. Make the archive again.")
+        raise InvalidError(
+            "file_refused",
+            "This file of the archive is damaged. Make the archive again.",
         ) from None
     if data.startswith((*_BEGINS_ZIP, _BEGINS_GZIP)):
-        raise FileRefusedError(
-            Sentence("An archive within an archive is not opened. Upload it by itself.")
+        raise InvalidError(
+            "file_refused",
+            "An archive within an archive is not opened. Upload it by itself.",
         )
     return data
 
@@ -220,12 +205,11 @@ def _read(file: IO[bytes], limit_bytes: int) -> bytes:
     # One byte more than allowed shows that a file is too large; the rest is not read.
     data = file.read(limit_bytes + 1)
     if len(data) > limit_bytes:
-        raise FileTooLargeError(
-            Sentence(
-                "A file may have {size:g} MiB. Upload only the part of "
-                "it that holds the results.",
-                size=limit_bytes / MIB,
-            )
+        raise TooLargeError(
+            "too_large",
+            "A file may have {size:g} MiB. Upload only the part of "
+            "it that holds the results.",
+            size=limit_bytes / MIB,
         )
     return data
 
@@ -244,8 +228,8 @@ def _opened(file: IO[bytes]) -> tuple[ZipFile, list[ZipInfo]]:
     try:
         archive = ZipFile(file)
     except _DAMAGE:
-        raise FileRefusedError(
-            Sentence("The zip is damaged: it cannot be opened. Make it again.")
+        raise InvalidError(
+            "file_refused", "The zip is damaged: it cannot be opened. Make it again."
         ) from None
     infos = [
         info
@@ -253,13 +237,12 @@ def _opened(file: IO[bytes]) -> tuple[ZipFile, list[ZipInfo]]:
         if not info.is_dir() and not _hides(info.filename)
     ]
     if not infos:
-        raise FileRefusedError(Sentence("The zip holds no file."))
+        raise InvalidError("file_refused", "The zip holds no file.")
     if any(info.filename in _OFFICE for info in infos):
-        raise FileRefusedError(
-            Sentence(
-                "This is an office document, not a text. Upload what the tool printed; "
-                "save a table as CSV."
-            )
+        raise InvalidError(
+            "file_refused",
+            "This is an office document, not a text. Upload what the tool printed; "
+            "save a table as CSV.",
         )
     if len(infos) > MAX_MEMBERS:
         raise _too_many(len(infos))
@@ -267,31 +250,28 @@ def _opened(file: IO[bytes]) -> tuple[ZipFile, list[ZipInfo]]:
     # zipfile reads no further than the claim, and the checksum is wrong.
     total, packed = sum(info.file_size for info in infos), file.seek(0, 2)
     if total > MAX_TOTAL_BYTES:
-        raise FileTooLargeError(
-            Sentence(
-                "The zip unpacks to {total:,.0f} MiB; {most} are the most. Split it.",
-                total=total / MIB,
-                most=MAX_TOTAL_BYTES // MIB,
-            )
+        raise TooLargeError(
+            "too_large",
+            "The zip unpacks to {total:,.0f} MiB; {most} are the most. Split it.",
+            total=total / MIB,
+            most=MAX_TOTAL_BYTES // MIB,
         )
     if total > RATIO_COUNTS_FROM_BYTES and total > MAX_RATIO * packed:
-        raise FileTooLargeError(
-            Sentence(
-                "The zip unpacks to more than {most} times its size. Send "
-                "its files as they are.",
-                most=MAX_RATIO,
-            )
+        raise TooLargeError(
+            "too_large",
+            "The zip unpacks to more than {most} times its size. Send "
+            "its files as they are.",
+            most=MAX_RATIO,
         )
     return archive, infos
 
 
-def _too_many(count: int) -> FileTooLargeError:
-    return FileTooLargeError(
-        Sentence(
-            "The archive holds {n:,} files; {most} are the most. Split it.",
-            n=count,
-            most=MAX_MEMBERS,
-        )
+def _too_many(count: int) -> TooLargeError:
+    return TooLargeError(
+        "too_large",
+        "The archive holds {n:,} files; {most} are the most. Split it.",
+        n=count,
+        most=MAX_MEMBERS,
     )
 
 
@@ -304,25 +284,23 @@ def _hides(name: str) -> bool:
 
 def _unpacked(archive: ZipFile, info: ZipInfo, limit_bytes: int) -> bytes:
     if info.flag_bits & _ENCRYPTED:
-        raise FileRefusedError(
-            Sentence("This file is encrypted. Zip it without a password.")
+        raise InvalidError(
+            "file_refused", "This file is encrypted. Zip it without a password."
         )
     if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-        raise FileRefusedError(
-            Sentence(
-                "This file is packed in a way that is not read here. Make an "
-                "ordinary zip."
-            )
+        raise InvalidError(
+            "file_refused",
+            "This file is packed in a way that is not read here. Make an ordinary zip.",
         )
     try:
         with archive.open(info) as file:
             data = _read(file, limit_bytes)
     except _DAMAGE:
-        raise FileRefusedError(
-            Sentence("This file of the zip is damaged. Make the zip again.")
+        raise InvalidError(
+            "file_refused", "This file of the zip is damaged. Make the zip again."
         ) from None
     if data.startswith((*_BEGINS_ZIP, _BEGINS_GZIP)):
-        raise FileRefusedError(
-            Sentence("A zip within a zip is not opened. Upload it by itself.")
+        raise InvalidError(
+            "file_refused", "A zip within a zip is not opened. Upload it by itself."
         )
     return data

@@ -10,7 +10,7 @@ from sys import float_info
 from typing import Final, Literal, get_args
 
 from benchmarks import units
-from benchmarks.errors import UnknownMetricError, ValueRefusedError
+from benchmarks.errors import InvalidError, UnknownNameError
 from benchmarks.parsing.drafts import Parser
 from benchmarks.parsing.options import Options
 from benchmarks.parsing.work import NO_CLASS, Work
@@ -209,8 +209,17 @@ class Tool:
         """The metric of that name, whatever its case; refuses an unknown one."""
         if metric := self._by_name.get(folded(name)):
             return metric
-        raise UnknownMetricError(
-            name, self.title, [metric.name for metric in self.metrics]
+        known = [metric.name for metric in self.metrics]
+        raise UnknownNameError(
+            Sentence("metric of {tool} called", tool=self.title),
+            name,
+            known,
+            code="unknown_metric",
+            remedy=Sentence(
+                "The metrics of {tool} are: {names}.",
+                tool=self.title,
+                names=", ".join(known),
+            ),
         )
 
     def work_of(self, metric: str, parameters: Mapping[str, str]) -> str:
@@ -287,12 +296,11 @@ def _refuse_impossible(metric: Metric, number: float) -> None:
         raise _refusal(metric, number, Sentence("it is too large to be computed with"))
 
 
-def _refusal(metric: Metric, value: str | float, why: str) -> ValueRefusedError:
-    return ValueRefusedError(
-        Sentence(
-            '"{metric}" cannot be {value}: {why}.',
-            metric=metric.name,
-            value=value,
-            why=why,
-        )
+def _refusal(metric: Metric, value: str | float, why: str) -> InvalidError:
+    return InvalidError(
+        "value_refused",
+        '"{metric}" cannot be {value}: {why}.',
+        metric=metric.name,
+        value=value,
+        why=why,
     )

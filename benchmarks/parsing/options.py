@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.errors import ParameterError, shorten
-from benchmarks.sentences import Sentence
+from benchmarks.errors import InvalidError, shorten
 
 # Parameters that hold a whole command line's options.
 LINES: Final = frozenset({"args", "arguments", "options", "command line"})
@@ -48,14 +47,13 @@ class Options:
         keys: dict[str, str] = {}
         for name, key, value in given:
             if name in spelled:
-                raise ParameterError(
-                    Sentence(
-                        'The parameters "{one}" and "{other}" are the same one '
-                        '("{key}"). Send it once.',
-                        one=shorten(keys[name]),
-                        other=shorten(key),
-                        key=name,
-                    )
+                raise InvalidError(
+                    "parameter",
+                    'The parameters "{one}" and "{other}" are the same one '
+                    '("{key}"). Send it once.',
+                    one=shorten(keys[name]),
+                    other=shorten(key),
+                    key=name,
                 )
             spelled[name], keys[name] = self._value(name, value), key
         return spelled

@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from benchmarks.analysis.planning import (
     Design,
-    PlanError,
     Planned,
     PlannedSystem,
     PlannedWork,
@@ -17,7 +16,7 @@ from benchmarks.analysis.planning import (
     checked_options,
     expand,
 )
-from benchmarks.errors import BenchmarksError, UnknownSystemError
+from benchmarks.errors import ConflictError, InvalidError, UnknownNameError
 from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, Study, System
 from benchmarks.sentences import Sentence
 from benchmarks.studies.saving import register_system
@@ -25,13 +24,6 @@ from benchmarks.text import clean_text
 
 SEED_BITS = 32
 STOPPED = Sentence("Skipped: the plan was stopped.")
-
-
-class PlanOverError(BenchmarksError):
-    """A plan that has ended already."""
-
-    code = "plan_over"
-    status = 409
 
 
 @transaction.atomic
@@ -48,7 +40,7 @@ def create_plan(
 
     ``design`` has ``systems`` (each an id or a description, with its slots), ``tools``,
     ``scenarios``, ``repetitions``, ``warm_up`` and ``order``; ``limits`` are the plan's
-    own fields. Raises PlanError if nobody could follow it.
+    own fields. Raises InvalidError if nobody could follow it.
     """
     # Kept with the plan, so that its order can be had again.
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
@@ -57,20 +49,18 @@ def create_plan(
     planned = read_design(kept, seed)
     most = limits.get("most_repetitions")
     if (limits.get("width_percent") is None) != (most is None):
-        raise PlanError(
-            Sentence(
-                "A target width and a maximum belong together: send "
-                '"width_percent" and "most_repetitions", or none of them.'
-            )
+        raise InvalidError(
+            "plan",
+            "A target width and a maximum belong together: send "
+            '"width_percent" and "most_repetitions", or none of them.',
         )
     if most is not None and most < planned.repetitions:
-        raise PlanError(
-            Sentence(
-                '"most_repetitions" ({most}) is less than the {repetitions} '
-                "repetitions that are planned anyway.",
-                most=most,
-                repetitions=planned.repetitions,
-            )
+        raise InvalidError(
+            "plan",
+            '"most_repetitions" ({most}) is less than the {repetitions} '
+            "repetitions that are planned anyway.",
+            most=most,
+            repetitions=planned.repetitions,
         )
     steps = expand(planned)
     plan = Plan.objects.create(
@@ -101,12 +91,11 @@ def _columns(
         if isinstance(described, dict):
             described = register_system(lab=study.lab, description=described)[0].pk
         elif not System.objects.filter(lab=study.lab_id, pk=described).exists():
-            raise UnknownSystemError(described)
+            raise UnknownNameError("system", described)
         if described in columns:
-            raise PlanError(
-                Sentence(
-                    "A system is in the plan twice. Name it once, with all its slots."
-                )
+            raise InvalidError(
+                "plan",
+                "A system is in the plan twice. Name it once, with all its slots.",
             )
         columns[described] = column.get("slots", 1)
     return [{"system": pk, "slots": slots} for pk, slots in columns.items()]
@@ -120,16 +109,16 @@ def read_design(design: Mapping[str, Any], seed: int) -> Design:
         load = _work(stated["load"]) if "load" in stated else None
         mix = tuple(map(_work, stated.get("tools", ())))
         if kind not in ("single", "combined") and vms < 2:
-            raise PlanError(
-                Sentence('The scenario "{kind}" needs "vms", at least 2.', kind=kind)
+            raise InvalidError(
+                "plan", 'The scenario "{kind}" needs "vms", at least 2.', kind=kind
             )
         if (kind == "under load") != (load is not None):
-            raise PlanError(
-                Sentence('"load" belongs to the scenario "under load", which needs it.')
+            raise InvalidError(
+                "plan", '"load" belongs to the scenario "under load", which needs it.'
             )
         if (kind == "combined") != (len(mix) > 1):
-            raise PlanError(
-                Sentence('The scenario "combined" needs at least 2 "tools" of its own.')
+            raise InvalidError(
+                "plan", 'The scenario "combined" needs at least 2 "tools" of its own.'
             )
         # A combination has a guest for each of its tools, whatever "vms" says.
         guests = len(mix) or (1 if kind == "single" else vms)
@@ -190,8 +179,8 @@ def stop_plan(*, plan: Plan) -> Plan:
     """End a plan: what waits is not done, what runs may go on to its end."""
     locked = Plan.objects.select_for_update().get(pk=plan.pk)
     if locked.status != Plan.Status.OPEN:
-        raise PlanOverError(
-            Sentence('The plan "{title}" has ended already.', title=locked.title)
+        raise ConflictError(
+            "plan_over", 'The plan "{title}" has ended already.', title=locked.title
         )
     leave_undone(locked, STOPPED)
     locked.status, locked.finished_at = Plan.Status.STOPPED, timezone.now()

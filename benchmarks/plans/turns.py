@@ -9,8 +9,13 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from benchmarks.analysis.planning import PlanError, fits_budget
-from benchmarks.errors import BenchmarksError, NotFoundError, UnknownSystemError
+from benchmarks.analysis.planning import fits_budget
+from benchmarks.errors import (
+    ConflictError,
+    InvalidError,
+    NotFoundError,
+    UnknownNameError,
+)
 from benchmarks.models import Agent, Lab, Plan, PlanPart, PlanSlot, PlanStep, System
 from benchmarks.plans.progress import (
     break_attempt,
@@ -29,13 +34,6 @@ LOOK_AGAIN_S = 1.5
 STUCK = "This plan could not go on by itself: the page of its study says why."
 
 Part, Step = PlanPart.Status, PlanStep.Status
-
-
-class SlotsTakenError(BenchmarksError):
-    """All slots of a system, or the one that was asked for, have other guests."""
-
-    code = "slots_taken"
-    status = 409
 
 
 @dataclass(frozen=True)
@@ -69,15 +67,14 @@ def join_plan(
     # Without an instance on both sides nothing tells two guests of one name apart.
     is_other = slot.instance and instance and slot.instance != instance
     if is_other and slot.seen_at and slot.seen_at > now - PRESENT_FOR:
-        raise SlotsTakenError(
-            Sentence(
-                'Another guest follows this plan as "{name}" at this moment. '
-                "Give this one a name of its own (--as NAME), or wait "
-                "{wait:.0f} s if that was this guest before it "
-                "restarted.",
-                name=slot.name,
-                wait=PRESENT_FOR.total_seconds(),
-            )
+        raise ConflictError(
+            "slots_taken",
+            'Another guest follows this plan as "{name}" at this moment. '
+            "Give this one a name of its own (--as NAME), or wait "
+            "{wait:.0f} s if that was this guest before it "
+            "restarted.",
+            name=slot.name,
+            wait=PRESENT_FOR.total_seconds(),
         )
     slot.name, slot.agent, slot.seen_at, slot.instance = name, agent, now, instance
     slot.joined_at = slot.joined_at or now
@@ -108,32 +105,30 @@ def _slot_of(plan: Plan, system: int | dict[str, Any], name: str) -> PlanSlot:
     else:
         system_id = system
         if not System.objects.filter(lab=plan.lab, pk=system_id).exists():
-            raise UnknownSystemError(system_id)
+            raise UnknownNameError("system", system_id)
     if system_id:
         which = Sentence("system {system}", system=system_id)
     slots = list(plan.slots.filter(system=system_id).order_by("number"))
     if not slots:
         systems = System.objects.filter(pk__in=plan.slots.values("system"))
         known = "; ".join(f"{one.pk} ({one.label})" for one in systems.order_by("pk"))
-        raise PlanError(
-            Sentence(
-                "This plan does not measure {which}. It measures: {known}. Say "
-                "which one this guest is with --system.",
-                which=which,
-                known=known,
-            )
+        raise InvalidError(
+            "plan",
+            "This plan does not measure {which}. It measures: {known}. Say "
+            "which one this guest is with --system.",
+            which=which,
+            known=known,
         )
     free = [slot for slot in slots if slot.name == name] or [
         slot for slot in slots if not slot.name
     ]
     if not free:
-        raise SlotsTakenError(
-            Sentence(
-                "All {n} slots of this system are taken, by {taken}. Give "
-                "this guest one of these names to take its place.",
-                n=len(slots),
-                taken=", ".join(slot.name for slot in slots),
-            )
+        raise ConflictError(
+            "slots_taken",
+            "All {n} slots of this system are taken, by {taken}. Give "
+            "this guest one of these names to take its place.",
+            n=len(slots),
+            taken=", ".join(slot.name for slot in slots),
         )
     return free[0]
 

@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 
 from benchmarks import units
 from benchmarks.analysis.energy import WORK_TIMES
-from benchmarks.errors import UnitError
+from benchmarks.errors import InvalidError
 from benchmarks.platforms import EMULATED_LAYER, is_emulation
 from benchmarks.sentences import Sentence
 
@@ -345,7 +345,7 @@ def grouped(run: RunFact, least: int = 1) -> Iterator[Readings]:
             value = sample.value
             try:
                 value = units.convert(value, sample.unit, base) if base else value
-            except UnitError:
+            except InvalidError:
                 continue  # no number in the base unit, so nothing to compare
             values[metric] = value
         yield Readings(values, samples, next(iter(samples.values())).parameters)

@@ -28,7 +28,7 @@ from benchmarks.analysis.server_time import (
     moment,
     way_of,
 )
-from benchmarks.errors import KeyReusedError, MeterExistsError, UnknownHostError
+from benchmarks.errors import UnknownNameError, exists_otherwise, key_reused
 from benchmarks.labs.quotas import admit_uploads
 from benchmarks.models import Agent, DueEnergy, Host, Meter, PowerChunk, Run
 from benchmarks.power.meters import (
@@ -38,6 +38,7 @@ from benchmarks.power.meters import (
     sum_of_all,
     took_s,
 )
+from benchmarks.sentences import Sentence
 from benchmarks.simultaneous import despite_others
 from benchmarks.viewer import Viewer
 
@@ -95,7 +96,7 @@ class ServerTrace:
 def keep_power(*, agent: Agent, document: dict[str, Any]) -> Kept:
     """Keep a piece of a power log and note what it changes. The same twice is one.
 
-    Raises KeyReusedError, UnknownHostError or MeterExistsError; nothing is stored then.
+    Raises ConflictError, UnknownNameError or ConflictError; nothing is stored then.
     """
     admit_uploads(agent.lab_id, runs=1, size=len(orjson.dumps(document)))
     return despite_others(partial(_keep, agent, document))
@@ -107,7 +108,7 @@ def _keep(agent: Agent, document: dict[str, Any]) -> Kept:
     known = PowerChunk.objects.filter(agent=agent, key=key).first()
     if known is not None:
         if known.digest != digest and not _says_the_same(known, document):
-            raise KeyReusedError(str(key))
+            raise key_reused(key)
         return Kept(known, repeated=True)
     chunk = PowerChunk.objects.create(
         lab=agent.lab,
@@ -144,14 +145,20 @@ def _meter(agent: Agent, slug: str, stated: dict[str, Any]) -> Meter:
     host = Host.objects.filter(lab=agent.lab, slug=slug).first()
     if host is None:
         slugs = Host.objects.filter(lab=agent.lab).values_list("slug", flat=True)
-        raise UnknownHostError(slug, slugs)
+        raise UnknownNameError("host", slug, slugs)
     fields = {"kind": stated["kind"], "gain_error": stated.get("gain_error")}
     meter, _ = Meter.objects.get_or_create(
         lab=agent.lab, host=host, name=stated["name"], defaults=fields
     )
     differing = [name for name in fields if getattr(meter, name) != fields[name]]
     if differing:
-        raise MeterExistsError(meter.name, differing)
+        raise exists_otherwise(
+            "meter_exists",
+            Sentence("power meter"),
+            meter.name,
+            differing,
+            Sentence("Another meter at this machine needs another name."),
+        )
     return meter
 
 

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import F, Model
 from django.utils import timezone
 
-from benchmarks.errors import VersionError
+from benchmarks.errors import InvalidError
 from benchmarks.models import Job, PublishingJob, Study, UnfinishedWork, Version
 from benchmarks.sentences import Sentence
 from benchmarks.studies.data_versions import study_version
@@ -83,18 +83,19 @@ def request_version(
     """Note that a study is to be published as it is now; return whether that is new.
 
     One that is being published is not asked for again: its progress is shown. Raises
-    VersionError where runs still wait, or the question about licences is not answered.
+    InvalidError where runs still wait, or the question about licences is not answered.
     """
     note = clean_text(
         licence_note.strip(), what=Sentence("answer about the licence"), multiline=True
     )
     if licence not in Version.Licence.values:
-        raise VersionError(
-            Sentence("Say whether a licence of these hypervisors restricts publishing.")
+        raise InvalidError(
+            "version",
+            "Say whether a licence of these hypervisors restricts publishing.",
         )
     if licence == Version.Licence.PERMITTED and not note:
-        raise VersionError(
-            Sentence("Say who permitted it and when: the answer is kept.")
+        raise InvalidError(
+            "version", "Say who permitted it and when: the answer is kept."
         )
     check_settled(study)
     job, is_new = PublishingJob.objects.get_or_create(
@@ -184,23 +185,21 @@ def _revive() -> None:
 
 
 def check_settled(study: Study) -> None:
-    """Raise VersionError where a study has no results, or some still to come."""
+    """Raise InvalidError where a study has no results, or some still to come."""
     tally = tally_of(study)
     if not tally.cells:
-        raise VersionError(Sentence("The study has no results yet to be cited."))
+        raise InvalidError("version", "The study has no results yet to be cited.")
     if tally.stuck:
-        raise VersionError(
-            Sentence(
-                "The check of this study failed: its verdicts are out of date. "
-                "Try the check again on the page of the study, then publish it."
-            )
+        raise InvalidError(
+            "version",
+            "The check of this study failed: its verdicts are out of date. "
+            "Try the check again on the page of the study, then publish it.",
         )
     if tally.waiting or tally.unchecked:
-        raise VersionError(
-            Sentence(
-                "Runs of this study are still being processed. "
-                "Publish it when they are done."
-            )
+        raise InvalidError(
+            "version",
+            "Runs of this study are still being processed. "
+            "Publish it when they are done.",
         )
 
 

@@ -13,7 +13,7 @@ from django.db.models import Count, Exists, F, Min, OuterRef, Prefetch, Q, Query
 from django.utils import timezone
 
 from benchmarks.analysis.verdicts import RULE_SET
-from benchmarks.errors import NotFoundError, ReviewError
+from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.evidence.changes import Changes, changes
 from benchmarks.evidence.reading import Question, evidence_origins
 from benchmarks.evidence.records import Record, question_record, study_records
@@ -94,7 +94,7 @@ def publish_review(
 ) -> tuple[Review, bool]:
     """Freeze what is public or signed of some questions; return whether that is new.
 
-    The numbers are those of now. Raises ReviewError without a title, authors, or
+    The numbers are those of now. Raises InvalidError without a title, authors, or
     anything that was measured.
     """
     stated = {
@@ -106,13 +106,12 @@ def publish_review(
     studies = reviewable_studies(viewer)
     found = evidence_origins(viewer, questions, studies)
     if missing := sorted(set(questions) - found.keys(), key=_order):
-        raise ReviewError(
-            Sentence(
-                "Nothing that is public or signed was measured of {hypervisor}, "
-                "{work}: leave it out.",
-                hypervisor=missing[0].hypervisor,
-                work=missing[0].work,
-            )
+        raise InvalidError(
+            "review",
+            "Nothing that is public or signed was measured of {hypervisor}, "
+            "{work}: leave it out.",
+            hypervisor=missing[0].hypervisor,
+            work=missing[0].work,
         )
     ids = {each.study.pk for parts in found.values() for each in parts}
     versions = latest_versions(viewer, ids)
@@ -158,23 +157,25 @@ def publish_review(
 
 def _check(stated: Mapping[str, str], questions: Collection[Question]) -> None:
     if not stated["title"]:
-        raise ReviewError(Sentence("Give the review a title."))
+        raise InvalidError("review", "Give the review a title.")
     if not stated["authors"]:
-        raise ReviewError(Sentence("Name its authors: it will be cited."))
+        raise InvalidError("review", "Name its authors: it will be cited.")
     for name, most in (("title", MOST_TITLE), ("authors", MOST_AUTHORS)):
         if len(stated[name]) > most:
-            raise ReviewError(
-                Sentence("The {field} has more than {n} letters.", field=name, n=most)
+            raise InvalidError(
+                "review", "The {field} has more than {n} letters.", field=name, n=most
             )
     if not questions:
-        raise ReviewError(Sentence("Choose at least one hypervisor and class of work."))
+        raise InvalidError(
+            "review", "Choose at least one hypervisor and class of work."
+        )
     if unknown := sorted({it.work for it in questions} - WORK_CLASSES.keys()):
-        raise ReviewError(
-            Sentence("There is no class of work called {name}.", name=unknown[0][:100])
+        raise InvalidError(
+            "review", "There is no class of work called {name}.", name=unknown[0][:100]
         )
     if len(questions) > MOST_QUESTIONS:
-        raise ReviewError(
-            Sentence("A review has at most {n} questions.", n=MOST_QUESTIONS)
+        raise InvalidError(
+            "review", "A review has at most {n} questions.", n=MOST_QUESTIONS
         )
 
 
@@ -268,13 +269,13 @@ def withdraw_review(*, review: Review, who: str, reason: str) -> Review:
     """Withdraw a review with a reason; its page and its files stay where they are."""
     reason = clean_text(reason.strip(), what=Sentence("reason"), multiline=True)
     if not reason:
-        raise ReviewError(
-            Sentence("Give a reason: whoever follows the link will see it.")
+        raise InvalidError(
+            "review", "Give a reason: whoever follows the link will see it."
         )
     locked = Review.objects.select_for_update().get(pk=review.pk)
     if locked.withdrawn_at:
-        raise ReviewError(
-            Sentence("The review was withdrawn before; the reason stays.")
+        raise InvalidError(
+            "review", "The review was withdrawn before; the reason stays."
         )
     locked.withdrawn_at, locked.withdrawn_by = timezone.now(), who
     locked.withdrawn_reason = reason

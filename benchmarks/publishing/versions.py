@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.db.models import Max, Prefetch, QuerySet
 from django.utils import timezone
 
-from benchmarks.errors import NotFoundError, VersionError
+from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.evidence.replicated import reproduced_by
 from benchmarks.labs.audit import log_action
 from benchmarks.models import (
@@ -41,7 +41,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
 
     ``write`` makes the files, once the version has its number and address; only then
     is it stored, whole, in one short transaction, so that uploads into the study do
-    not wait for a typesetter. Raises VersionError where the study has runs that
+    not wait for a typesetter. Raises InvalidError where the study has runs that
     wait, or is not what it was when somebody asked for this.
     """
     # Here to spare the work, and again below: uploads go on while files are written.
@@ -73,7 +73,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
         # Until the transaction ends: no other maker stores this version.
         locked = PublishingJob.objects.select_for_update().get(pk=job.pk)
         if not locked.is_unfinished or locked.attempts != job.attempts:
-            raise VersionError(Sentence("Another worker has taken it over."))
+            raise InvalidError("version", "Another worker has taken it over.")
         # A run that is stored refers to this row and waits for the commit.
         Study.objects.select_for_update().get(pk=job.study_id)
         _check_unchanged(job)
@@ -109,13 +109,13 @@ def withdraw_version(*, version: Version, who: str, reason: str) -> Version:
     """Withdraw a version with a reason; its page and its files stay where they are."""
     reason = _cleaned(reason, Sentence("reason"))
     if not reason:
-        raise VersionError(
-            Sentence("Give a reason: whoever follows the link will see it.")
+        raise InvalidError(
+            "version", "Give a reason: whoever follows the link will see it."
         )
     locked = Version.objects.select_for_update().get(pk=version.pk)
     if locked.withdrawn_at:
-        raise VersionError(
-            Sentence("The version was withdrawn before; the reason stays.")
+        raise InvalidError(
+            "version", "The version was withdrawn before; the reason stays."
         )
     locked.withdrawn_at, locked.withdrawn_by = timezone.now(), who
     locked.withdrawn_reason = reason
@@ -147,8 +147,8 @@ def checked_doi(text: str) -> str:
             text = text[len(before) :].strip()
     # What ends a link, a BibTeX field or a tag stands in no DOI that is used.
     if not DOI.fullmatch(text) or set(text) & set('<>"{}\\^`|'):
-        raise VersionError(
-            Sentence("A DOI looks like 10.5281/zenodo.1234567; this does not.")
+        raise InvalidError(
+            "version", "A DOI looks like 10.5281/zenodo.1234567; this does not."
         )
     return text.lower()
 
@@ -165,7 +165,7 @@ def set_doi(
     locked = Version.objects.select_for_update().get(pk=version.pk)
     others = Version.objects.filter(doi=doi).exclude(pk=version.pk)
     if doi and others.exists():
-        raise VersionError(Sentence("Another version has this DOI."))
+        raise InvalidError("version", "Another version has this DOI.")
     if locked.doi != doi:
         locked.doi = doi
         locked.save(update_fields=["doi"])
@@ -179,28 +179,27 @@ def sign_version(*, version: Version, lab: Lab, person: User, note: str) -> Sign
     """Stand for another lab's version, with a note what was looked at or repeated."""
     note = _cleaned(note, Sentence("note"))
     if not note:
-        raise VersionError(Sentence("Describe what you reviewed or repeated."))
+        raise InvalidError("version", "Describe what you reviewed or repeated.")
     locked = Version.objects.select_for_update().get(pk=version.pk)
     if lab.pk == locked.lab_id:
-        raise VersionError(
-            Sentence("A lab cannot sign its own version: another one must.")
+        raise InvalidError(
+            "version", "A lab cannot sign its own version: another one must."
         )
     # A signature says that others looked: whoever belongs to both labs is no other.
     if locked.lab.memberships.filter(user=person).exists():
-        raise VersionError(
-            Sentence(
-                "You belong to {lab}, which published it: somebody of another lab "
-                "must sign.",
-                lab=locked.lab.name,
-            )
+        raise InvalidError(
+            "version",
+            "You belong to {lab}, which published it: somebody of another lab "
+            "must sign.",
+            lab=locked.lab.name,
         )
     if locked.withdrawn_at:
-        raise VersionError(
-            Sentence("The version is withdrawn: there is nothing to sign.")
+        raise InvalidError(
+            "version", "The version is withdrawn: there is nothing to sign."
         )
     if locked.signatures.filter(lab=lab).exists():
-        raise VersionError(
-            Sentence("{lab} has signed this version already.", lab=lab.name)
+        raise InvalidError(
+            "version", "{lab} has signed this version already.", lab=lab.name
         )
     # Both labs look into their own logs.
     for place in (lab, locked.lab):
@@ -225,8 +224,8 @@ def _cleaned(text: str, what: str) -> str:
 
 def _check_unchanged(job: PublishingJob) -> None:
     if study_version(job.study) != job.data_version:
-        raise VersionError(
-            Sentence("The study has changed. Look at it and publish it again.")
+        raise InvalidError(
+            "version", "The study has changed. Look at it and publish it again."
         )
 
 

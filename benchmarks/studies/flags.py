@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Model, Q, QuerySet
 
-from benchmarks.errors import DecisionError, NotFoundError
+from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.models import Decision, DueCheck, Efficiency, Flag, Study
 from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text
@@ -104,11 +104,11 @@ def decide_flag(
 ) -> Flag:
     """Confirm, dismiss or reopen a flag; every decision is kept with its note.
 
-    Raises DecisionError without a note: whoever reads it later must know why.
+    Raises InvalidError without a note: whoever reads it later must know why.
     """
     if not note.strip():
-        raise DecisionError(
-            Sentence("Give the reason in a note: others must be able to follow it.")
+        raise InvalidError(
+            "decision", "Give the reason in a note: others must be able to follow it."
         )
     note = clean_text(note.strip(), what=Sentence("note"), multiline=True)
     # Locked, so that the decision noted last is the one that holds.

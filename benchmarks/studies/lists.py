@@ -28,7 +28,7 @@ from benchmarks.comparing.table import (
     natural,
     rank,
 )
-from benchmarks.errors import AmbiguousStudyError, NotFoundError
+from benchmarks.errors import MalformedError, NotFoundError
 from benchmarks.models import (
     Case,
     Cell,
@@ -44,7 +44,7 @@ from benchmarks.models import (
 )
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.platforms import NATIVE
-from benchmarks.sentences import Sentence
+from benchmarks.sentences import Sentence, either
 from benchmarks.studies.rollups import counted_studies, numbers_of, run_tallies
 from benchmarks.viewer import Viewer
 
@@ -129,7 +129,7 @@ def find_study(viewer: Viewer, name: str, **annotations: Any) -> Study:
 
     A lab's own study goes before another lab's of the same slug. Raises
     NotFoundError, also for what the viewer may not know of, or
-    AmbiguousStudyError when only the lab's name can tell.
+    MalformedError when only the lab's name can tell.
     """
     lab, _, slug = name.rpartition("/")
     wanted = Q(slug=slug) & (Q(lab__slug=lab) if lab else Q())
@@ -143,7 +143,13 @@ def find_study(viewer: Viewer, name: str, **annotations: Any) -> Study:
     if not studies:
         raise NotFoundError(Sentence("study"), name)
     if len(studies) > 1:
-        raise AmbiguousStudyError(slug, [study.lab.slug for study in studies])
+        labs = sorted(study.lab.slug for study in studies)
+        raise MalformedError(
+            "ambiguous_study",
+            'Several labs have a study "{slug}". Say {choices}.',
+            slug=slug,
+            choices=either([f'"{lab}/{slug}"' for lab in labs]),
+        )
     return studies[0]
 
 

@@ -9,13 +9,10 @@ from django.utils import timezone
 
 from benchmarks import sight
 from benchmarks.errors import (
-    HostExistsError,
-    SharingError,
-    StudyExistsError,
-    UncheckedStudyError,
-    UnknownHostError,
-    UnknownLabError,
-    UnknownSystemError,
+    ConflictError,
+    InvalidError,
+    UnknownNameError,
+    exists_otherwise,
 )
 from benchmarks.evidence.pools import questions_of, renew_pools
 from benchmarks.fingerprints import (
@@ -55,7 +52,7 @@ MEASURED_BY = {"visibility", "institution", "author"}
 def save_study(*, lab: Lab, slug: str, **fields: Any) -> tuple[Study, bool]:
     """Create a study; saying the same again changes nothing.
 
-    Raises StudyExistsError when the slug is taken by one that differs.
+    Raises ConflictError when the slug is taken by one that differs.
     """
     named = fields.pop("shared_with", None)
     study, created = Study.objects.get_or_create(lab=lab, slug=slug, defaults=fields)
@@ -66,7 +63,15 @@ def save_study(*, lab: Lab, slug: str, **fields: Any) -> tuple[Study, bool]:
         known = study.shared_with.values_list("slug", flat=True)
         differing += ["shared_with"] if set(known) != set(named) else []
     if differing:
-        raise StudyExistsError(slug, differing)
+        raise exists_otherwise(
+            "study_exists",
+            Sentence("study"),
+            slug,
+            differing,
+            Sentence(
+                "Change it with PATCH /api/v1/studies/<slug>/, or choose another slug."
+            ),
+        )
     if created:
         _share(study, named)
         sight.look_again()
@@ -81,7 +86,7 @@ def update_study(*, study: Study, who: str = "", **changes: Any) -> Study:
     ``who`` changes it: the audit log keeps who let others see it. One that is shown to
     others or hidden is checked before anybody sees it so. ``shared_with`` are slugs of
     labs; ``archived`` puts it into the archive, or takes it out. Raises
-    UnknownLabError, UnknownSystemError and SharingError.
+    UnknownNameError and InvalidError.
     """
     named = changes.pop("shared_with", None)
     _resolve(study, changes)
@@ -126,7 +131,7 @@ def _resolve(study: Study, changes: dict[str, Any]) -> None:
         systems = System.objects.filter(lab_id=study.lab_id, pk=system_id)
         changes["reference_system"] = systems.first()
         if system_id is not None and changes["reference_system"] is None:
-            raise UnknownSystemError(system_id)
+            raise UnknownNameError("system", system_id)
 
 
 def _show_anew(study: Study) -> None:
@@ -146,7 +151,13 @@ def _show_anew(study: Study) -> None:
     except Exception as error:
         logger.exception("The check of study %s failed", study.pk)
         if not study.is_private:
-            raise UncheckedStudyError(study.slug) from error
+            raise ConflictError(
+                "study_unchecked",
+                'The check of study "{slug}" fails, so it stays private: unchecked '
+                "numbers are not shown to others. The page of the study says what "
+                "failed once the check was tried again.",
+                slug=study.slug,
+            ) from error
         # What must not be seen is hidden whatever its rules say of it.
         DueCheck.objects.create(study=study)
 
@@ -163,19 +174,18 @@ def _share(study: Study, named: Iterable[str] | None) -> None:
     if named is None and is_shared:
         wanted = set(study.shared_with.values_list("slug", flat=True))
     if wanted and not is_shared:
-        raise SharingError(
-            Sentence(
-                "Labs are named only for what is shared: send the visibility "
-                '"shared" with them.'
-            )
-        )
+        raise InvalidError(
+            "sharing",
+            "Labs are named only for what is shared: send the visibility "
+            '"shared" with them.',
+        ).at("shared_with")
     if is_shared and not wanted - {study.lab.slug}:
-        raise SharingError(
-            Sentence("Name the labs it is shared with, or keep it private.")
-        )
+        raise InvalidError(
+            "sharing", "Name the labs it is shared with, or keep it private."
+        ).at("shared_with")
     labs = {lab.slug: lab for lab in Lab.objects.filter(slug__in=wanted)}
     for slug in sorted(wanted - labs.keys()):
-        raise UnknownLabError(slug)
+        raise UnknownNameError("lab", slug)
     study.shared_with.set(lab for lab in labs.values() if lab.pk != study.lab_id)
 
 
@@ -185,13 +195,19 @@ def register_host(
 ) -> tuple[Host, bool]:
     """Store a machine; saying the same again changes nothing.
 
-    Raises HostExistsError when the slug is taken by a machine with other facts.
+    Raises ConflictError when the slug is taken by a machine with other facts.
     """
     stated = {"title": title, "facts": facts or {}}
     host, created = Host.objects.get_or_create(lab=lab, slug=slug, defaults=stated)
     differing = [name for name, value in stated.items() if getattr(host, name) != value]
     if differing:
-        raise HostExistsError(slug, differing)
+        raise exists_otherwise(
+            "host_exists",
+            Sentence("host"),
+            slug,
+            differing,
+            Sentence("A changed machine is another host: give it another slug."),
+        )
     return host, created
 
 
@@ -236,7 +252,7 @@ def describe_system(
     """Return an unsaved system in canonical words, with its fingerprint."""
     host = hosts.get(description["host"])
     if host is None:
-        raise UnknownHostError(description["host"], sorted(hosts))
+        raise UnknownNameError("host", description["host"], sorted(hosts))
     stated = SystemDescription(**description)
     platform = canonical_platform(
         stated.hypervisor, stated.hypervisor_version, stated.virtualization

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from benchmarks.analysis.sessions import is_named
-from benchmarks.errors import SessionError, TextError, shorten
+from benchmarks.errors import InvalidError, shorten
 from benchmarks.labs.audit import log_action
 from benchmarks.models import AuditEntry, DueCheck, Run, Session, Study
 from benchmarks.sentences import Sentence
@@ -36,7 +36,7 @@ def correct_sessions(
 
     It is made if there is none; a session that is given whole just gets the name. What
     is left of the sessions that lose runs stays together, too. Without a name the runs
-    go back to where their uploader or their start puts them. Raises SessionError.
+    go back to where their uploader or their start puts them. Raises InvalidError.
     """
     # As its check does: the two wait for each other.
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
@@ -90,18 +90,17 @@ def _give_back(wanted: Wanted) -> None:
 def _clean(text: str, what: str) -> str:
     text = text.strip()
     if len(text) > MOST_LETTERS:
-        raise SessionError(
-            Sentence(
-                "The {what} has {n} letters; take at most {most}.",
-                what=what,
-                n=len(text),
-                most=MOST_LETTERS,
-            )
+        raise InvalidError(
+            "session",
+            "The {what} has {n} letters; take at most {most}.",
+            what=what,
+            n=len(text),
+            most=MOST_LETTERS,
         )
     try:
         return clean_text(text, what=what)
-    except TextError as error:
-        raise SessionError(error.sentence) from None
+    except InvalidError as error:
+        raise InvalidError("session", error.sentence) from None
 
 
 def _wanted(study: Study, runs: Collection[int], sessions: Collection[int]) -> Wanted:
@@ -109,26 +108,24 @@ def _wanted(study: Study, runs: Collection[int], sessions: Collection[int]) -> W
     own = Run.objects.filter(study=study).order_by("pk")
     wanted: Wanted = dict(own.filter(pk__in=runs).values_list("pk", "sitting_id"))
     if missing := sorted(set(runs) - wanted.keys()):
-        raise SessionError(
-            Sentence(
-                "The study {study} has no run {run}. Nothing was changed.",
-                study=study.slug,
-                run=missing[0],
-            )
+        raise InvalidError(
+            "session",
+            "The study {study} has no run {run}. Nothing was changed.",
+            study=study.slug,
+            run=missing[0],
         )
     known = set(study.sessions.filter(pk__in=sessions).values_list("pk", flat=True))
     if missing := sorted(set(sessions) - known):
-        raise SessionError(
-            Sentence(
-                "The study {study} has no session {session}. Nothing was changed.",
-                study=study.slug,
-                session=missing[0],
-            )
+        raise InvalidError(
+            "session",
+            "The study {study} has no session {session}. Nothing was changed.",
+            study=study.slug,
+            session=missing[0],
         )
     wanted |= dict(own.filter(sitting__in=known).values_list("pk", "sitting_id"))
     if not wanted:
-        raise SessionError(
-            Sentence("Name the runs, or a session that holds some: none are named.")
+        raise InvalidError(
+            "session", "Name the runs, or a session that holds some: none are named."
         )
     return wanted
 
@@ -139,11 +136,10 @@ def _target(study: Study, name: str, wanted: Wanted) -> Session:
     if session is not None:
         return session
     if not is_named(name):
-        raise SessionError(
-            Sentence(
-                'Agents call their own starts "{name}": choose another name.',
-                name=shorten(name),
-            )
+        raise InvalidError(
+            "session",
+            'Agents call their own starts "{name}": choose another name.',
+            name=shorten(name),
         )
     only = set(wanted.values())
     if len(only) == 1 and (pk := only.pop()):

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from benchmarks.errors import CommentError, NotFoundError
+from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.models import (
     Agent,
     Cell,
@@ -129,8 +129,8 @@ def earlier_texts(
 def write_comment(*, author: Author, about: Thing, text: str) -> Comment:
     """Store a comment on a thing that its author was found to see."""
     if not author.may_write:
-        raise CommentError(
-            Sentence("Comments are written by members of a lab. You belong to none.")
+        raise InvalidError(
+            "comment", "Comments are written by members of a lab. You belong to none."
         )
     return Comment.objects.create(
         **about.keys,
@@ -148,9 +148,9 @@ def edit_comment(*, comment: Comment, author: Author, text: str) -> Comment:
     text = _clean(text)
     locked = Comment.objects.select_for_update().get(pk=comment.pk)
     if locked.removed_at:
-        raise CommentError(Sentence("This comment was removed. Write another one."))
+        raise InvalidError("comment", "This comment was removed. Write another one.")
     if not author.wrote(locked):
-        raise CommentError(Sentence("Only its author edits a comment."))
+        raise InvalidError("comment", "Only its author edits a comment.")
     if locked.text == text:
         return locked
     _keep_text(locked, author)
@@ -164,8 +164,8 @@ def remove_comment(*, comment: Comment, author: Author) -> Comment:
     """Take a text away, and leave word that one was there; removing twice is once."""
     locked = Comment.objects.select_for_update().get(pk=comment.pk)
     if not author.may_remove(locked):
-        raise CommentError(
-            Sentence("Its author removes a comment, or an admin of the study's lab.")
+        raise InvalidError(
+            "comment", "Its author removes a comment, or an admin of the study's lab."
         )
     if locked.removed_at:
         return locked
@@ -189,9 +189,9 @@ def _keep_text(comment: Comment, author: Author) -> None:
 def _clean(text: str) -> str:
     text = text.replace("\r\n", "\n").strip()
     if not text:
-        raise CommentError(Sentence("A comment needs a text."))
+        raise InvalidError("comment", "A comment needs a text.")
     if len(text) > MOST_LETTERS:
-        raise CommentError(
-            Sentence("A comment has at most {n} characters.", n=MOST_LETTERS)
+        raise InvalidError(
+            "comment", "A comment has at most {n} characters.", n=MOST_LETTERS
         )
     return clean_text(text, what=Sentence("comment"), multiline=True)

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
-from benchmarks.errors import PlaceError
+from benchmarks.errors import InvalidError
 from benchmarks.labs.second_factors import lab_that_waits_for
 from benchmarks.labs.sign_ins import verified_address
 from benchmarks.models import Digest, Event, Follow, Letter, Membership, Study
@@ -59,8 +59,8 @@ def end_digest(person_id: int) -> bool:
 def follow(person: User, study: Study) -> None:
     """Tell somebody of a study that they were found to see."""
     if Follow.objects.filter(person=person).count() >= MOST_FOLLOWED:
-        raise PlaceError(
-            Sentence("You follow {n} studies. End one first.", n=MOST_FOLLOWED)
+        raise InvalidError(
+            "place", "You follow {n} studies. End one first.", n=MOST_FOLLOWED
         )
     Follow.objects.get_or_create(person=person, study=study)
 

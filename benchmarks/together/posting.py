@@ -19,8 +19,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
 
-from benchmarks.errors import WebhookError
-from benchmarks.sentences import Sentence
+from benchmarks.errors import InvalidError
 
 DEADLINE_S: Final = 10.0
 MOST_READ: Final = 64 * 1024
@@ -58,11 +57,10 @@ def is_public(address: Address) -> bool:
 
 
 def checked_url(url: str) -> SplitResult:
-    """Return the parts of an address that may be posted to, or raise WebhookError."""
-    problem = WebhookError(
-        Sentence(
-            "Send an address such as https://example.org/hook, without a password."
-        )
+    """Return the parts of an address that may be posted to, or raise InvalidError."""
+    problem = InvalidError(
+        "webhook",
+        "Send an address such as https://example.org/hook, without a password.",
     )
     if len(url) > MOST_LETTERS or not url.isascii() or not url.isprintable():
         raise problem
@@ -84,8 +82,8 @@ def _require_public(addresses: list[Address]) -> None:
     if settings.WEBHOOK_PRIVATE_ADDRESSES:
         return
     if not all(is_public(address) for address in addresses):
-        raise WebhookError(
-            Sentence("The address leads into a private network: it is not asked.")
+        raise InvalidError(
+            "webhook", "The address leads into a private network: it is not asked."
         )
 
 
@@ -95,7 +93,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
     status, problem = None, ""
     try:
         status = _posted(checked_url(url), body, headers)
-    except WebhookError as error:
+    except InvalidError as error:
         problem = str(error)
     except TimeoutError:
         problem = f"No answer within {DEADLINE_S:.0f} s."

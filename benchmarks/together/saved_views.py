@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from benchmarks.errors import NotFoundError, SavedViewError
+from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.models import Lab, Membership, SavedView
 from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text, collapse
@@ -66,8 +66,8 @@ def save_view(
         view.save()
         return view
     if there.count() >= MOST:
-        raise SavedViewError(
-            Sentence("There are {n} views already. Delete one first.", n=MOST)
+        raise InvalidError(
+            "saved_view", "There are {n} views already. Delete one first.", n=MOST
         )
     return SavedView.objects.create(
         lab=lab, person=person, who=who, name=name, address=address
@@ -88,7 +88,7 @@ def change_view(
         others = SavedView.objects.exclude(pk=view.pk).filter(name=view.name)
         place = Q(lab=view.lab_id) if view.lab_id else Q(lab=None, person=view.person)
         if others.filter(place).exists():
-            raise SavedViewError(Sentence("There is another view of this name."))
+            raise InvalidError("saved_view", "There is another view of this name.")
     if address is not None:
         view.address = _checked_address(address)
     view.person = person if view.lab_id else view.person
@@ -101,17 +101,16 @@ def change_view(
 def _checked_name(name: str) -> str:
     name = clean_text(collapse(name), what=Sentence("name"))
     if not name or len(name) > 100:
-        raise SavedViewError(Sentence("A view needs a name of 1 to 100 characters."))
+        raise InvalidError("saved_view", "A view needs a name of 1 to 100 characters.")
     return name
 
 
 def _checked_address(address: str) -> str:
     if not can_be_saved(address):
-        raise SavedViewError(
-            Sentence(
-                "Save the address of a study, a comparison or evidence, from its first "
-                "slash on: /compare/?work=cpu-integer"
-            )
+        raise InvalidError(
+            "saved_view",
+            "Save the address of a study, a comparison or evidence, from its first "
+            "slash on: /compare/?work=cpu-integer",
         )
     return address
 

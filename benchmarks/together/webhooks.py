@@ -22,7 +22,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from benchmarks.errors import NotFoundError, WebhookError
+from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.labs.audit import log_action
 from benchmarks.models import AuditEntry, Delivery, Event, Lab, Study, Webhook
 from benchmarks.sentences import Sentence
@@ -56,8 +56,8 @@ def make_webhook(
         # Of two who make the last one at once one waits here.
         Lab.objects.select_for_update(no_key=True).get(pk=lab.pk)
         if Webhook.objects.filter(lab=lab).count() >= MOST:
-            raise WebhookError(
-                Sentence("There are {n} webhooks already. Delete one first.", n=MOST)
+            raise InvalidError(
+                "webhook", "There are {n} webhooks already. Delete one first.", n=MOST
             )
         webhook = Webhook.objects.create(
             lab=lab,
@@ -82,7 +82,7 @@ def make_webhook(
 
 def _checked(url: str, kinds: Collection[str]) -> SplitResult:
     if not kinds:
-        raise WebhookError(Sentence("Choose its events."))
+        raise InvalidError("webhook", "Choose its events.")
     return checked_url(url)
 
 

@@ -41,7 +41,7 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import Final
 
-from benchmarks.errors import UnknownToolError
+from benchmarks.errors import UnknownNameError
 from benchmarks.parsing.contract import Metric, Tool, folded
 
 __all__ = ["TOOLS", "Metric", "Tool", "get", "register"]
@@ -62,7 +62,7 @@ def get(name: str) -> Tool:
     if tool := _BY_NAME.get(folded(name)):
         return tool
     known = (known for tool in TOOLS.values() for known in tool.names)
-    raise UnknownToolError(name, known)
+    raise UnknownNameError("tool", name, known)
 
 
 # Whatever stands in this folder is a tool: an error in one of its files is not hidden.

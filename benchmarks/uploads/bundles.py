@@ -31,10 +31,9 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils.module_loading import import_string
 
-from benchmarks.errors import BenchmarksError
+from benchmarks.errors import InvalidError
 from benchmarks.labs.audit import log_action
 from benchmarks.models import Agent, AuditEntry, Lab, Token
-from benchmarks.sentences import Sentence
 
 FORMAT: Final = 1
 FIRST_LINE: Final = re.compile(
@@ -43,12 +42,6 @@ FIRST_LINE: Final = re.compile(
 KINDS: Final = (b"host", b"run", b"power")
 # To zlib, 16 more than the largest window means: gzip's head and checksum.
 GZIP: Final = 16 + zlib.MAX_WBITS
-
-
-class BundleRefusedError(BenchmarksError):
-    """A bundle, or a document in it, is not taken; nothing of it was stored."""
-
-    code = "bundle_refused"
 
 
 @dataclass(frozen=True)
@@ -83,7 +76,7 @@ def import_bundle(
 ) -> Imported:
     """Check a bundle and store what it holds; ``lab`` is whose tokens count.
 
-    Without a lab (`manage.py`) those of all do. Raises BundleRefusedError, and what
+    Without a lab (`manage.py`) those of all do. Raises InvalidError, and what
     uploads are refused with besides (quotas).
     """
     prefix, signature, signed = _opened(packed)
@@ -114,44 +107,41 @@ def _opened(packed: bytes) -> tuple[str, str, bytes]:
         # What begins as gzip does was one.
         raise _damaged() if packed.startswith(b"\x1f\x8b") else _no_bundle() from None
     if len(content) > most:
-        raise BundleRefusedError(
-            Sentence(
-                "The bundle unpacks to more than {most} bytes. The agent writes smaller"
-                " ones: write it again.",
-                most=f"{most:,}",
-            )
+        raise InvalidError(
+            "bundle_refused",
+            "The bundle unpacks to more than {most} bytes. The agent writes smaller"
+            " ones: write it again.",
+            most=f"{most:,}",
         )
     first, _, signed = content.partition(b"\n")
     found = FIRST_LINE.fullmatch(first)
     if found is None:
         raise _no_bundle()
     if int(found[1]) != FORMAT or found[2] is None:
-        raise BundleRefusedError(
-            Sentence(
-                "The bundle is of the kind {kind}, and this portal reads {known}:"
-                " update the older of the two, portal or agent.",
-                kind=found[1].decode(),
-                known=str(FORMAT),
-            )
+        raise InvalidError(
+            "bundle_refused",
+            "The bundle is of the kind {kind}, and this portal reads {known}:"
+            " update the older of the two, portal or agent.",
+            kind=found[1].decode(),
+            known=str(FORMAT),
         )
     if not reader.eof or reader.unused_data:
         raise _damaged()
     return found[2].decode("ascii", "replace"), found[3].decode(), signed
 
 
-def _no_bundle() -> BundleRefusedError:
-    return BundleRefusedError(
-        Sentence(
-            "This is not a bundle. Choose a file that the agent wrote (bundle write), "
-            "as"
-            " it is: packed, and ending in .virtlab."
-        )
+def _no_bundle() -> InvalidError:
+    return InvalidError(
+        "bundle_refused",
+        "This is not a bundle. Choose a file that the agent wrote (bundle write), "
+        "as"
+        " it is: packed, and ending in .virtlab.",
     )
 
 
-def _damaged() -> BundleRefusedError:
-    return BundleRefusedError(
-        Sentence("The bundle is cut off or damaged. Copy it once more.")
+def _damaged() -> InvalidError:
+    return InvalidError(
+        "bundle_refused", "The bundle is cut off or damaged. Copy it once more."
     )
 
 
@@ -164,37 +154,33 @@ def _signer(lab: Lab | None, prefix: str, signature: str, signed: bytes) -> Toke
     fits = hmac.compare_digest(hmac.new(key, signed, sha256).hexdigest(), signature)
     name = f"vl_{prefix}_..."
     if token is None:
-        raise BundleRefusedError(
-            Sentence(
-                "The bundle is signed by {token}, which is not a token of this lab. "
-                "Import"
-                " it where that token was made.",
-                token=name,
-            )
+        raise InvalidError(
+            "bundle_refused",
+            "The bundle is signed by {token}, which is not a token of this lab. "
+            "Import"
+            " it where that token was made.",
+            token=name,
         )
     if not fits:
-        raise BundleRefusedError(
-            Sentence(
-                "The signature of {token} does not fit: the bundle was changed after it"
-                " was written, or somebody else wrote it.",
-                token=name,
-            )
+        raise InvalidError(
+            "bundle_refused",
+            "The signature of {token} does not fit: the bundle was changed after it"
+            " was written, or somebody else wrote it.",
+            token=name,
         )
     if not token.is_valid():
-        raise BundleRefusedError(
-            Sentence(
-                "The token {token}, which signed the bundle, is revoked or has expired."
-                " Enrol the agent with a new one, and write the bundle again.",
-                token=name,
-            )
+        raise InvalidError(
+            "bundle_refused",
+            "The token {token}, which signed the bundle, is revoked or has expired."
+            " Enrol the agent with a new one, and write the bundle again.",
+            token=name,
         )
     if not token.can_upload:
-        raise BundleRefusedError(
-            Sentence(
-                "The token {token}, which signed the bundle, may read but not upload."
-                " Enrol the agent with one that may, and write the bundle again.",
-                token=name,
-            )
+        raise InvalidError(
+            "bundle_refused",
+            "The token {token}, which signed the bundle, may read but not upload."
+            " Enrol the agent with one that may, and write the bundle again.",
+            token=name,
         )
     return token
 
@@ -209,19 +195,18 @@ def _documents(signed: bytes) -> tuple[datetime, list[Document]]:
     except (ValueError, KeyError, TypeError):
         is_whole = False
     if not is_whole:
-        raise BundleRefusedError(
-            Sentence("The head of the bundle does not say what is in it.")
+        raise InvalidError(
+            "bundle_refused", "The head of the bundle does not say what is in it."
         )
     documents = []
     for number, line in enumerate(lines, start=3):
         kind, _, raw = line.partition(b" ")
         if kind not in KINDS:
-            raise BundleRefusedError(
-                Sentence(
-                    "Line {number} of the bundle is of a kind that this portal does not"
-                    " know: update it.",
-                    number=str(number),
-                )
+            raise InvalidError(
+                "bundle_refused",
+                "Line {number} of the bundle is of a kind that this portal does not"
+                " know: update it.",
+                number=str(number),
             )
         documents.append(Document(number, kind.decode(), raw))
     return made_at, documents

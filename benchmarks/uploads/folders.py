@@ -19,8 +19,8 @@ from django.conf import settings
 from benchmarks.errors import (
     BatchRefusedError,
     BenchmarksError,
-    UnknownStudyError,
-    UnknownSystemError,
+    InvalidError,
+    UnknownNameError,
 )
 from benchmarks.labs.quotas import admit_lab_previews
 from benchmarks.models import Agent, Lab, Study, System
@@ -31,7 +31,6 @@ from benchmarks.parsing.archives import Member, members
 from benchmarks.parsing.decoding import decode
 from benchmarks.parsing.folders import Guess, folder_of, named, with_files
 from benchmarks.parsing.starts import placed, prints_clock
-from benchmarks.sentences import Sentence
 from benchmarks.studies.saving import register_system
 from benchmarks.uploads.intake import Submission, submit_runs
 from benchmarks.uploads.results import FILE_DATE, ZONE
@@ -43,16 +42,6 @@ LARGEST_TOLD_BYTES: Final = 64 * 1024
 TOP: Final = "."
 """What files outside of any folder of a system are called together."""
 NEEDED: Final = ("host", "hypervisor")
-
-
-class FoldersRefusedError(BenchmarksError):
-    """An archive whose folders cannot be systems as they are."""
-
-    code = "folders_refused"
-
-    def __init__(self, sentence: Sentence, named: str = "systems") -> None:
-        super().__init__(sentence)
-        self.field = named
 
 
 @dataclass(frozen=True)
@@ -143,8 +132,8 @@ class Found:
 def look(lab: Lab, name: str, archive: IO[bytes], asked: Asked) -> Found:
     """Return what an archive's folders and files are; store nothing.
 
-    Raises what refuses the archive as a whole, UnknownSystemError for an id of no
-    system of the lab, FoldersRefusedError for a folder that it does not have, and
+    Raises what refuses the archive as a whole, UnknownNameError for an id of no
+    system of the lab, InvalidError for a folder that it does not have, and
     TooFastError.
     """
     own = declared_tools(lab.slug)
@@ -159,23 +148,20 @@ def look(lab: Lab, name: str, archive: IO[bytes], asked: Asked) -> Found:
             texts[file.folder].append(decode(member.data))
     count = Counter(file.folder for file in files if file.state == "read")
     if not count:
-        raise FoldersRefusedError(
-            Sentence(
-                "No benchmark output was recognised in any of {n} files. Name the "
-                "tool, or see the reason for each file on the upload page.",
-                n=len(files),
-            ),
-            "archive",
-        )
+        raise InvalidError(
+            "folders_refused",
+            "No benchmark output was recognised in any of {n} files. Name the "
+            "tool, or see the reason for each file on the upload page.",
+            n=len(files),
+        ).at("archive")
     for folder in asked.systems:
         if folder not in count:
-            raise FoldersRefusedError(
-                Sentence(
-                    'The archive has no folder "{name}" with results. It has: {known}.',
-                    name=folder,
-                    known=", ".join(sorted(count)),
-                )
-            )
+            raise InvalidError(
+                "folders_refused",
+                'The archive has no folder "{name}" with results. It has: {known}.',
+                name=folder,
+                known=", ".join(sorted(count)),
+            ).at("systems")
     folders = [
         _folder(lab, asked, each, count[each], _guess(name, each, texts[each]))
         for each in sorted(count)
@@ -187,25 +173,24 @@ def store(agent: Agent, name: str, archive: IO[bytes], asked: Asked) -> Found:
     """Store every file that was read as runs of its folder's system; say what became
     of each. The same archive again finds the runs that are there.
 
-    Raises what `look` raises, UnknownStudyError, and FoldersRefusedError where a folder
+    Raises what `look` raises, UnknownNameError, and InvalidError where a folder
     does not say what its system is; nothing is stored then.
     """
     lab = agent.lab
     studies = Study.objects.filter(lab=lab, deleted_at=None)
     slugs = set(studies.values_list("slug", flat=True))
     if asked.study not in slugs:
-        raise UnknownStudyError(asked.study, sorted(slugs))
+        raise UnknownNameError("study", asked.study, sorted(slugs))
     found = look(lab, name, archive, asked)
     for folder in found.folders:
         if folder.missing:
-            raise FoldersRefusedError(
-                Sentence(
-                    'The folder "{name}" does not say which system it is: add its '
-                    "{missing}.",
-                    name=folder.name,
-                    missing=" and its ".join(folder.missing),
-                )
-            )
+            raise InvalidError(
+                "folders_refused",
+                'The folder "{name}" does not say which system it is: add its '
+                "{missing}.",
+                name=folder.name,
+                missing=" and its ".join(folder.missing),
+            ).at("systems")
     systems = {each.name: _registered(lab, each.system) for each in found.folders}
     files = {file.index: file for file in found.files}
     wanted = {index for index, file in files.items() if file.state == "read"}
@@ -313,7 +298,7 @@ def _folder(lab: Lab, asked: Asked, name: str, files: int, guess: Guess) -> Foun
     own = asked.systems.get(name, {})
     if isinstance(own, int):
         if not System.objects.filter(lab=lab, pk=own).exists():
-            raise UnknownSystemError(own)
+            raise UnknownNameError("system", own)
         return FoundFolder(name, files, own)
     known = {
         part: value

@@ -19,11 +19,11 @@ from benchmarks import tasks
 from benchmarks.errors import (
     BatchRefusedError,
     BenchmarksError,
-    KeyReusedError,
-    RetiredToolError,
-    StudyArchivedError,
-    UnknownStudyError,
-    UnknownSystemError,
+    ConflictError,
+    InvalidError,
+    UnknownNameError,
+    key_reused,
+    shorten,
 )
 from benchmarks.labs.quotas import admit_uploads
 from benchmarks.models import Agent, CoRun, Host, Lab, Run, Session, Study, System
@@ -135,9 +135,14 @@ class Resolver:
         document = upload.document
         study = self.studies.get(document["study"])
         if study is None:
-            raise UnknownStudyError(document["study"])
+            raise UnknownNameError("study", document["study"])
         if study.archived_at is not None:
-            raise StudyArchivedError(document["study"])
+            raise ConflictError(
+                "study_archived",
+                'The study "{study}" is archived: nothing is added to it. Take it out '
+                "of the archive first, in its settings.",
+                study=shorten(document["study"]),
+            )
         # Raw output is read after it was kept, for it must not get lost: here only the
         # names beside it are looked at, and its tool may still be unknown ("").
         tool = self._tool(document["tool"]) if "tool" in document else None
@@ -163,7 +168,7 @@ class Resolver:
     def _system(self, described: Any) -> System:
         if not isinstance(described, dict):
             if described not in self.systems:
-                raise UnknownSystemError(described)
+                raise UnknownNameError("system", described)
             return self.systems[described]
         # Runs of a batch are of a few systems.
         words = orjson.dumps(described)
@@ -177,7 +182,13 @@ class Resolver:
         if name not in self.tools:
             tool, own = tool_named(self.own_tools, name)
             if own and own.is_retired:
-                raise RetiredToolError(name)
+                raise InvalidError(
+                    "tool_retired",
+                    'Your lab has retired the tool "{name}": its results stay, new '
+                    "ones are not taken. Reactivate it on its page, or declare "
+                    "another.",
+                    name=name,
+                )
             self.tools[name] = tool
         return self.tools[name]
 
@@ -231,7 +242,7 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
             digests[upload.key] = upload.digest
             fresh[index] = upload
         elif digests[upload.key] != upload.digest:
-            problems[index] = KeyReusedError(str(upload.key))
+            problems[index] = key_reused(upload.key)
     resolver = Resolver.of(agent.lab, [upload.document for upload in fresh.values()])
     drafts: list[RunDraft] = []
     for index, upload in fresh.items():

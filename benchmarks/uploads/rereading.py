@@ -44,7 +44,7 @@ def begin_reread(
     """Note that uploads shall be read again: all, a study's, or those of a tool.
 
     A study that is being read again is not begun with once more. Raises
-    UnknownToolError. The steps are done by whoever calls `proceed`.
+    UnknownNameError. The steps are done by whoever calls `proceed`.
     """
     if study and (begun := study.rereads.filter(tool=tool, finished_at=None).first()):
         return begun

@@ -5,19 +5,9 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from benchmarks.errors import BenchmarksError, TextError
+from benchmarks.errors import InvalidError
 from benchmarks.text import clean_text, collapse
 from dashboard import wording
-
-
-class NotChosenError(BenchmarksError):
-    """Something of the form is missing or makes no sense."""
-
-    code = "not_chosen"
-
-    def __init__(self, text: str, field: str = "") -> None:
-        super().__init__(text)
-        self.field = field
 
 
 class LineField(forms.CharField):
@@ -27,7 +17,7 @@ class LineField(forms.CharField):
         text = collapse(super().clean(value))
         try:
             return clean_text(text)
-        except TextError as error:
+        except InvalidError as error:
             raise forms.ValidationError(wording.said(error.sentence)) from None
 
 
@@ -53,5 +43,5 @@ def cleaned(form: forms.Form) -> dict[str, Any]:
     """Return a form's values, or raise what is wrong with the first of them."""
     for field, errors in form.errors.get_json_data().items():
         text = f"{form[field].label}: {errors[0]['message']}"
-        raise NotChosenError(text, field)
+        raise InvalidError("not_chosen", text).at(field)
     return form.cleaned_data

@@ -4,7 +4,7 @@ from benchmarks import errors
 
 
 def test_it_names_the_closest_known_tools():
-    error = errors.UnknownToolError("linpak", ["linpack", "netperf"])
+    error = errors.UnknownNameError("tool", "linpak", ["linpack", "netperf"])
 
     assert str(error) == (
         'There is no tool "linpak". Did you mean linpack? '
@@ -13,21 +13,15 @@ def test_it_names_the_closest_known_tools():
     )
 
 
-def test_it_names_every_metric_of_the_tool():
-    error = errors.UnknownMetricError("thruput", "netperf", ["throughput", "rate"])
-
-    assert str(error) == (
-        'There is no metric of netperf called "thruput". Did you mean throughput? '
-        "The metrics of netperf are: throughput, rate."
-    )
-
-
 @pytest.mark.parametrize(
     ("error", "remedy"),
     [
-        (errors.UnknownHostError("x"), "Register the host first: POST /api/v1/hosts/."),
-        (errors.UnknownStudyError("x"), "POST /api/v1/studies/."),
-        (errors.UnknownSystemError("x"), "POST /api/v1/systems/."),
+        (
+            errors.UnknownNameError("host", "x"),
+            "Register the host first: POST /api/v1/hosts/.",
+        ),
+        (errors.UnknownNameError("study", "x"), "POST /api/v1/studies/."),
+        (errors.UnknownNameError("system", "x"), "POST /api/v1/systems/."),
     ],
 )
 def test_it_says_how_to_make_an_unknown_thing_known(error, remedy):
@@ -35,12 +29,12 @@ def test_it_says_how_to_make_an_unknown_thing_known(error, remedy):
 
 
 def test_it_is_a_conflict_only_to_use_a_key_again():
-    assert errors.KeyReusedError("k").status == 409
-    assert errors.UnknownToolError("k").status == 422
+    assert errors.key_reused("k").status == 409
+    assert errors.UnknownNameError("tool", "k").status == 422
 
 
 def test_it_quotes_what_a_stranger_sent_without_showing_it_raw():
-    sentence = str(errors.UnknownToolError("a\x00\u202eb" + "c" * 5000))
+    sentence = str(errors.UnknownNameError("tool", "a\x00\u202eb" + "c" * 5000))
 
     assert sentence.isprintable()
     assert len(sentence) < 200

@@ -1,6 +1,6 @@
 import pytest
 
-from benchmarks.errors import TextError
+from benchmarks.errors import InvalidError
 from benchmarks.platforms import (
     HYPERVISORS,
     PLATFORMS,
@@ -162,7 +162,7 @@ def test_the_canonical_names_are_their_own_canonical_names():
 
 
 def test_it_refuses_a_name_that_hides_something():
-    with pytest.raises(TextError, match="The hypervisor holds"):
+    with pytest.raises(InvalidError, match="The hypervisor holds"):
         canonical_hypervisor("Xen\u202e")
 
 

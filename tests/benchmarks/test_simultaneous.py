@@ -3,7 +3,7 @@
 import pytest
 from django.db import IntegrityError
 
-from benchmarks.errors import KeyReusedError
+from benchmarks.errors import ConflictError, key_reused
 from benchmarks.simultaneous import TRIES, despite_others
 
 pytestmark = pytest.mark.django_db
@@ -40,9 +40,9 @@ def test_it_gives_up_when_somebody_always_is():
 
 
 def test_it_tries_nothing_again_that_is_wrong_by_itself():
-    store = Store(1, KeyReusedError("one"))
+    store = Store(1, key_reused("one"))
 
-    with pytest.raises(KeyReusedError):
+    with pytest.raises(ConflictError):
         despite_others(store)
 
     assert store.calls == 1

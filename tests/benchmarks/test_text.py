@@ -1,6 +1,6 @@
 import pytest
 
-from benchmarks.errors import TextError
+from benchmarks.errors import InvalidError
 from benchmarks.text import clean_text, collapse
 
 
@@ -11,12 +11,12 @@ from benchmarks.text import clean_text, collapse
     + ["\ud800", "\udfff"],
 )
 def test_it_refuses_what_cannot_be_seen(character):
-    with pytest.raises(TextError, match=f"U\\+{ord(character):04X}"):
+    with pytest.raises(InvalidError, match=f"U\\+{ord(character):04X}"):
         clean_text(f"a{character}b")
 
 
 def test_it_says_which_field_and_where():
-    with pytest.raises(TextError) as refused:
+    with pytest.raises(InvalidError) as refused:
         clean_text("ab\u202ec", what="note")
 
     assert str(refused.value) == (
@@ -32,7 +32,7 @@ def test_it_returns_every_other_text_unchanged(text):
 
 def test_it_takes_line_ends_and_tabs_only_in_texts_of_several_lines():
     assert clean_text("a\r\n\tb", multiline=True) == "a\r\n\tb"
-    with pytest.raises(TextError, match="U\\+0000"):
+    with pytest.raises(InvalidError, match="U\\+0000"):
         clean_text("a\nb\x00", multiline=True)
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import units
-from benchmarks.errors import UnitError
+from benchmarks.errors import InvalidError
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.units import (
     ALIASES,
@@ -90,12 +90,12 @@ def test_every_alias_is_a_unit_and_hides_none(alias):
 @pytest.mark.parametrize("symbol", AMBIGUOUS)
 def test_it_refuses_a_spelling_with_two_meanings(symbol):
     assert symbol not in UNITS.keys() | ALIASES.keys()
-    with pytest.raises(UnitError, match="has several meanings: write "):
+    with pytest.raises(InvalidError, match="has several meanings: write "):
         unit(symbol)
 
 
 def test_it_says_what_to_write_instead_of_an_ambiguous_unit():
-    with pytest.raises(UnitError) as refused:
+    with pytest.raises(InvalidError) as refused:
         unit("KB")
 
     assert str(refused.value) == (
@@ -104,7 +104,7 @@ def test_it_says_what_to_write_instead_of_an_ambiguous_unit():
 
 
 def test_it_names_the_closest_units_to_an_unknown_one():
-    with pytest.raises(UnitError) as refused:
+    with pytest.raises(InvalidError) as refused:
         unit("mib/s")
 
     assert 'The unit "mib/s" is unknown. Did you mean MiB/s' in str(refused.value)
@@ -112,7 +112,7 @@ def test_it_names_the_closest_units_to_an_unknown_one():
 
 def test_case_matters():
     assert unit("mW").factor * 1000 == unit("W").factor
-    with pytest.raises(UnitError):
+    with pytest.raises(InvalidError):
         unit("S")
 
 
@@ -127,7 +127,7 @@ def test_case_matters():
     ],
 )
 def test_it_refuses_another_dimension(from_, to, sentence):
-    with pytest.raises(UnitError) as refused:
+    with pytest.raises(InvalidError) as refused:
         convert(1, from_, to)
 
     assert str(refused.value) == sentence
@@ -135,12 +135,14 @@ def test_it_refuses_another_dimension(from_, to, sentence):
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_it_converts_only_finite_numbers(value):
-    with pytest.raises(UnitError, match="is not a finite number"):
+    with pytest.raises(InvalidError, match="is not a finite number"):
         convert(value, "s", "ms")
 
 
 def test_it_refuses_a_number_that_outgrows_its_type():
-    with pytest.raises(UnitError, match="1e\\+308 h is too large to be written in ns"):
+    with pytest.raises(
+        InvalidError, match="1e\\+308 h is too large to be written in ns"
+    ):
         convert(1e308, "h", "ns")
 
 
@@ -155,7 +157,7 @@ def test_the_table_cannot_be_changed():
 def test_finding_is_asking_without_being_refused(symbol):
     try:
         assert units.find(symbol) == unit(symbol)
-    except UnitError:
+    except InvalidError:
         assert units.find(symbol) is None
 
 

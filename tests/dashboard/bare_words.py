@@ -26,6 +26,7 @@ FOR_PROGRAMMERS = {
     "KeyError",
     "OAuth2Error",
     "TypeError",
+    "UnknownNameError",
     "ValueError",
 }
 PLACE = re.compile(r"\{[^{}]*\}")
@@ -47,6 +48,9 @@ def bare_words(*folders: Path) -> Iterator[str]:
                     "stand there as one text, or be marked with template() where it "
                     "stands."
                 )
+            elif name in KINDS:
+                if any(isinstance(text, ast.JoinedStr) for text in node.args[1:2]):
+                    yield f"{path}, line {node.lineno}: an error takes a template."
             elif name not in MAKERS and any(map(_is_bare, _taken(node, name))):
                 yield f"{path}, line {node.lineno}: people must read a Sentence."
 
@@ -61,6 +65,18 @@ def _is_marked(node: ast.AST) -> bool:
 
 def _has_words(text: str) -> bool:
     return bool(WORD.search(PLACE.sub(" ", text)))
+
+
+# Their first argument is a code, the second the template of a sentence.
+KINDS = {
+    "ConflictError",
+    "ForbiddenError",
+    "InvalidError",
+    "MalformedError",
+    "StorageFullError",
+    "TooLargeError",
+    "UnavailableError",
+}
 
 
 def _taken(call: ast.Call, name: str) -> list[ast.expr]:

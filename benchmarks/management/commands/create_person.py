@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmarks.errors import PlaceError
+from benchmarks.errors import InvalidError
 from benchmarks.labs.people import place_person
 from benchmarks.labs.sign_ins import keep_address
 from benchmarks.management.commands.create_token import find_lab
@@ -53,7 +53,7 @@ class Command(BaseCommand):
         if email:
             try:
                 keep_address(User.objects.get(username=name), email)
-            except PlaceError as error:
+            except InvalidError as error:
                 raise CommandError(str(error)) from None
         self.stderr.write(f"{name} is {role} of {lab}.")
         if password:

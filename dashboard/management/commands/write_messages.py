@@ -33,6 +33,13 @@ KEYWORDS = {
     "template": None,
     "counted": (1, 2),
     "rule": (2,),
+    "ConflictError": (2,),
+    "ForbiddenError": (2,),
+    "InvalidError": (2,),
+    "MalformedError": (2,),
+    "StorageFullError": (2,),
+    "TooLargeError": (2,),
+    "UnavailableError": (2,),
 }
 HEAD = "# Every text of Virtlab, for its translators. `make docs` writes it."
 OF_BABEL = re.compile(r'^"(POT-Creation-Date|Generated-By):.*\n', re.MULTILINE)

@@ -15,13 +15,13 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.errors import BenchmarksError
+from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.models import Host, Study, System
 from benchmarks.parsing.machines import LIMIT, MachineFacts, read_machine
 from benchmarks.studies.saving import register_host, update_host
 from benchmarks.text import clean_text, collapse
 from dashboard import wording
-from dashboard.kit.forms import LineField, NotChosenError, ShortNameField
+from dashboard.kit.forms import LineField, ShortNameField
 from dashboard.kit.viewers import viewer_of
 from dashboard.pages.labs.places import LabPlace, kept_lab_or_404, lab_or_404
 
@@ -72,7 +72,9 @@ def new_host(request: HttpRequest, lab: str) -> HttpResponse:
             title = form.cleaned_data["title"]
             slug = form.cleaned_data["slug"] or slugify(title)[:100].strip("-")
             if not slug:
-                raise NotChosenError(_("Give the machine a name."), "title")
+                raise InvalidError("not_chosen", _("Give the machine a name.")).at(
+                    "title"
+                )
             host, is_new = register_host(
                 lab=place.lab, slug=slug, title=title, facts=stated
             )
@@ -179,14 +181,18 @@ def facts_sent(sent: QueryDict) -> Facts:
         if not value:
             continue
         if not name:
-            raise NotChosenError(
-                _("Say what “%(value)s” is: it has no name.") % {"value": value[:60]}
+            raise InvalidError(
+                "not_chosen",
+                _("Say what “%(value)s” is: it has no name.") % {"value": value[:60]},
             )
         if len(name) > 100 or len(value) > LONGEST:
-            raise NotChosenError(_("“%(name)s” is too long.") % {"name": name[:60]})
+            raise InvalidError(
+                "not_chosen", _("“%(name)s” is too long.") % {"name": name[:60]}
+            )
         if name in facts:
-            raise NotChosenError(
-                _("“%(name)s” is there twice. Keep one of the two.") % {"name": name}
+            raise InvalidError(
+                "not_chosen",
+                _("“%(name)s” is there twice. Keep one of the two.") % {"name": name},
             )
         facts[name] = int(value) if _WHOLE.fullmatch(value) else value
     return facts

@@ -10,8 +10,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.planning import NUMBERS, ORDERS, PROGRAMS, TEXTS
+from benchmarks.errors import InvalidError
 from benchmarks.models import Study, System
-from dashboard.kit.forms import LineField, NotChosenError, cleaned
+from dashboard.kit.forms import LineField, cleaned
 from dashboard.wording.plans import ORDERS as ORDER_WORDS
 
 LOAD_UNLESS_TOLD = "virtlab-linpack"
@@ -85,7 +86,7 @@ def asked_plan(study: Study, chosen: QueryDict) -> dict[str, Any]:
     known = {str(system.pk): system.pk for system in systems_of(study)}
     systems = [known[pk] for pk in chosen.getlist("system") if pk in known]
     if not systems:
-        raise NotChosenError(_("Choose at least one system."), "system")
+        raise InvalidError("not_chosen", _("Choose at least one system.")).at("system")
     design["systems"] = [
         {"system": pk, "slots": _number(chosen.get(f"slots-{pk}"), 1)} for pk in systems
     ]
@@ -122,7 +123,9 @@ def _scenarios(chosen: QueryDict, works: list[dict[str, Any]]) -> list[dict[str,
     if chosen.get("combined"):
         scenarios.append({"kind": "combined", "tools": works})
     if not scenarios:
-        raise NotChosenError(_("Choose at least one scenario."), "single")
+        raise InvalidError("not_chosen", _("Choose at least one scenario.")).at(
+            "single"
+        )
     return scenarios
 
 

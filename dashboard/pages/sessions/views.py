@@ -7,8 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.errors import SessionError
-from benchmarks.sentences import Sentence
+from benchmarks.errors import InvalidError
 from benchmarks.studies.session_corrections import correct_sessions
 from dashboard import wording
 from dashboard.kit.addresses import STUDY, id_in
@@ -49,7 +48,7 @@ def correct(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     page = reverse("dashboard:sessions", args=[study.lab.slug, study.slug])
     try:
         if is_put and not name:
-            raise SessionError(Sentence("Give the session a name."))
+            raise InvalidError("session", "Give the session a name.")
         session = correct_sessions(
             study=study,
             name=name,
@@ -59,7 +58,7 @@ def correct(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
             note=sent.get("note", ""),
             person=person,
         )
-    except SessionError as error:
+    except InvalidError as error:
         messages.error(request, wording.said(error.sentence))
         opened = sent.get("opened", "")
         is_known = opened == "none" or id_in(opened)

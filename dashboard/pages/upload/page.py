@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from benchmarks.comparing.table import Fact
+from benchmarks.errors import InvalidError
 from benchmarks.models import Cell, Host, Lab, Membership, Study, System
 from benchmarks.parsing.archives import MAX_TOTAL_BYTES
 from benchmarks.parsing.folders import Guess
@@ -25,7 +26,7 @@ from benchmarks.studies.saving import register_host
 from benchmarks.uploads.folders import Times
 from dashboard import wording
 from dashboard.kit.addresses import id_in
-from dashboard.kit.forms import LineField, NotChosenError, cleaned
+from dashboard.kit.forms import LineField, cleaned
 from dashboard.pages.upload.files import LOCALES, readers
 from dashboard.wording import Text
 
@@ -263,11 +264,11 @@ def known_host(study: str, hosts: Sequence[Host], systems: SystemChoices) -> str
 def target(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
     """Return the part of an upload that says where it belongs.
 
-    Raises NotChosenError with what is missing, and Http404 for a study or system
+    Raises InvalidError with what is missing, and Http404 for a study or system
     that this lab does not have.
     """
     if not chosen.get("study") or not chosen.get("system"):
-        raise NotChosenError(_("Choose the study and the system first."))
+        raise InvalidError("not_chosen", _("Choose the study and the system first."))
     stated = cleaned(CircumstancesForm(chosen))
     return {
         "study": _of_lab(Study, lab, slug=chosen["study"]).slug,
@@ -335,12 +336,14 @@ def description(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
     A host that is not listed is registered by its name.
     """
     if not chosen.get("host"):
-        raise NotChosenError(_("Choose the machine that the system ran on."))
+        raise InvalidError(
+            "not_chosen", _("Choose the machine that the system ran on.")
+        )
     if chosen["host"] == NOT_LISTED:
         title = cleaned(NewHostForm(chosen))["new_host"]
         slug = slugify(title)[:100].strip("-")
         if not slug:
-            raise NotChosenError(_("Give the machine a name."))
+            raise InvalidError("not_chosen", _("Give the machine a name."))
         host, _is_new = register_host(lab=lab, slug=slug, title=title)
     else:
         host = _of_lab(Host, lab, slug=chosen["host"])

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
-from benchmarks.errors import BenchmarksError, NotFoundError, VersionError
+from benchmarks.errors import BenchmarksError, InvalidError, NotFoundError
 from benchmarks.evidence.replicated import reproduced_by
 from benchmarks.models import Lab, Membership, PublishingJob, Study, Version
 from benchmarks.publishing.jobs import check_settled, request_version
@@ -51,7 +51,7 @@ def publish(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
         return redirect("dashboard:publishing", begun.pk)
     try:
         check_settled(study)
-    except VersionError as error:
+    except InvalidError as error:
         # Said before the form is filled in, not after.
         return _form(request, study, problem=wording.said(error.sentence))
     return _form(request, study)

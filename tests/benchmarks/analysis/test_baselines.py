@@ -16,11 +16,7 @@ from benchmarks.analysis.baselines import (
     differences,
     efficiency,
 )
-from benchmarks.errors import (
-    UndirectedMetricError,
-    ValueRefusedError,
-    ZeroReadingError,
-)
+from benchmarks.errors import InvalidError
 
 MAY = datetime(2010, 5, 1, tzinfo=UTC)
 GIB = 2**30
@@ -376,7 +372,7 @@ def test_the_unit_does_not_matter(value, baseline, better, power):
 
 
 def test_it_refuses_a_metric_without_direction():
-    with pytest.raises(UndirectedMetricError) as refused:
+    with pytest.raises(InvalidError) as refused:
         efficiency(1, 1, "neither")
 
     assert str(refused.value) == (
@@ -389,7 +385,7 @@ def test_it_refuses_a_metric_without_direction():
     ("value", "baseline", "side"), [(0, 1, "value"), (1, 0, "baseline")]
 )
 def test_it_says_which_side_reads_zero(value, baseline, side):
-    with pytest.raises(ZeroReadingError) as refused:
+    with pytest.raises(InvalidError) as refused:
         efficiency(value, baseline, "lower")
 
     assert str(refused.value) == f"The {side} is 0: no ratio can be formed."
@@ -397,13 +393,13 @@ def test_it_says_which_side_reads_zero(value, baseline, side):
 
 @pytest.mark.parametrize("number", [-1.0, math.nan, math.inf])
 def test_it_refuses_what_no_reading_can_be(number):
-    with pytest.raises(ValueRefusedError, match=r"The baseline is .+: no ratio"):
+    with pytest.raises(InvalidError, match=r"The baseline is .+: no ratio"):
         efficiency(1.0, number, "higher")
 
 
 @pytest.mark.parametrize("better", ["higher", "lower"])
 def test_it_refuses_a_ratio_that_does_not_fit(better):
-    with pytest.raises(ValueRefusedError, match="too far apart for a ratio"):
+    with pytest.raises(InvalidError, match="too far apart for a ratio"):
         efficiency(1e-300, 1e300, better)
 
 

@@ -11,7 +11,6 @@ from benchmarks.analysis.planning import (
     MOST_STEPS,
     PROGRAMS,
     Design,
-    PlanError,
     PlannedSystem,
     PlannedWork,
     Scenario,
@@ -22,7 +21,7 @@ from benchmarks.analysis.planning import (
     shared_part,
     spread_us,
 )
-from benchmarks.errors import UnknownToolError
+from benchmarks.errors import InvalidError, UnknownNameError
 
 A, B = PlannedSystem(1), PlannedSystem(2)
 HACKBENCH = PlannedWork("hackbench")
@@ -146,12 +145,12 @@ def test_a_further_round_has_the_chosen_treatments_only():
     ],
 )
 def test_a_plan_nobody_could_follow_is_refused(changes, sentence):
-    with pytest.raises(PlanError, match=sentence):
+    with pytest.raises(InvalidError, match=sentence):
         expand(design(**changes))
 
 
 def test_an_unknown_tool_is_refused_with_the_closest():
-    with pytest.raises(UnknownToolError, match="Did you mean hackbench"):
+    with pytest.raises(UnknownNameError, match="Did you mean hackbench"):
         expand(design(tools=(PlannedWork("hackbrench"),)))
 
 
@@ -231,10 +230,10 @@ def test_it_takes_what_the_runners_take():
     ],
 )
 def test_it_refuses_everything_else_in_words(name, value):
-    with pytest.raises(PlanError, match=name):
+    with pytest.raises(InvalidError, match=name):
         checked_options({name: value})
 
 
 def test_it_asks_whether_another_option_was_meant():
-    with pytest.raises(PlanError, match="Did you mean seconds"):
+    with pytest.raises(InvalidError, match="Did you mean seconds"):
         checked_options({"second": 3})

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth import get_user_model
 
-from benchmarks.errors import BatchRefusedError, DeletionError, PlaceError
+from benchmarks.errors import BatchRefusedError, InvalidError
 from benchmarks.keeping.deletion import (
     delete_account,
     delete_study,
@@ -78,9 +78,9 @@ def test_the_audit_log_keeps_who_and_why(measured, lab):
 
 
 def test_nothing_is_deleted_without_a_reason(measured, study, lab):
-    with pytest.raises(DeletionError):
+    with pytest.raises(InvalidError):
         delete_uploads(lab=lab, runs=Run.objects.all(), who="carol", reason=" ")
-    with pytest.raises(DeletionError):
+    with pytest.raises(InvalidError):
         delete_study(study=study, who="carol", reason="")
 
     assert Run.objects.count() == 3
@@ -138,7 +138,7 @@ def test_a_tombstone_takes_no_uploads(published, study, agent, run_document):
 def test_a_study_is_deleted_once(published, study):
     delete_study(study=study, who="carol", reason="first")
 
-    with pytest.raises(DeletionError):
+    with pytest.raises(InvalidError):
         delete_study(study=study, who="carol", reason="second")
 
 
@@ -160,7 +160,7 @@ def test_an_account_goes_and_what_it_did_stays(person, lab, published):
 
 
 def test_the_last_keeper_of_a_lab_stays(person):
-    with pytest.raises(PlaceError):
+    with pytest.raises(InvalidError):
         delete_account(person=person, who="manage.py")
 
     assert Membership.objects.filter(user=person).exists()

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth import get_user_model
 
-from benchmarks.errors import LabExistsError, NotAllowedError, PlaceError
+from benchmarks.errors import ConflictError, ForbiddenError, InvalidError
 from benchmarks.labs.making import make_lab, make_lab_by_agent, may_make_labs
 from benchmarks.labs.people import accept_invitation, find_invitation
 from benchmarks.models import AuditEntry, Lab, Membership
@@ -26,7 +26,7 @@ def test_an_admin_makes_a_lab_and_is_its_admin(admin):
 
 
 def test_a_maintainer_makes_none(person):
-    with pytest.raises(NotAllowedError):
+    with pytest.raises(ForbiddenError):
         make_lab(person=person, name="X")
 
     assert Lab.objects.count() == 1
@@ -45,14 +45,14 @@ def test_the_installation_says_who_makes_labs(
 
 
 def test_a_short_name_is_taken_once(admin, lab):
-    with pytest.raises(LabExistsError):
+    with pytest.raises(ConflictError):
         make_lab(person=admin, name="Another", slug=lab.slug)
 
     assert Lab.objects.get().name == "Alpha lab"
 
 
 def test_a_name_without_letters_needs_a_short_one(admin):
-    with pytest.raises(PlaceError):
+    with pytest.raises(InvalidError):
         make_lab(person=admin, name="!!!")
 
     assert make_lab(person=admin, name="研究室", slug="lab-3").slug == "lab-3"
@@ -61,7 +61,7 @@ def test_a_name_without_letters_needs_a_short_one(admin):
 def test_an_agent_makes_a_lab_where_everybody_may_and_invites_its_admin(
     settings, agent, person
 ):
-    with pytest.raises(NotAllowedError):
+    with pytest.raises(ForbiddenError):
         make_lab_by_agent(agent=agent, name="Rack", admin="Carol")
     settings.LABS_MADE_BY = "everybody"
 

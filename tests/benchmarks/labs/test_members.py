@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth import get_user_model
 
-from benchmarks.errors import PlaceError
+from benchmarks.errors import InvalidError
 from benchmarks.labs.people import change_role, place_person, remove_member
 from benchmarks.models import AuditEntry, Membership
 
@@ -46,7 +46,7 @@ def test_a_maintainer_neither_makes_nor_unmakes_admins(
     member("anna", ROLES.ADMIN)
     dora = member("dora", has)
 
-    with pytest.raises(PlaceError, match="only an admin"):
+    with pytest.raises(InvalidError, match="only an admin"):
         change_role(lab=lab, by=person, member=dora, role=becomes)
 
     assert role_of(dora) == has
@@ -56,9 +56,9 @@ def test_a_maintainer_neither_makes_nor_unmakes_admins(
 def test_a_viewer_changes_nobody_but_may_leave(lab, person, member):
     dora, emil = member("dora", ROLES.VIEWER), member("emil", ROLES.VIEWER)
 
-    with pytest.raises(PlaceError, match="Only maintainers and admins"):
+    with pytest.raises(InvalidError, match="Only maintainers and admins"):
         remove_member(lab=lab, by=dora, member=emil)
-    with pytest.raises(PlaceError, match="Only maintainers and admins"):
+    with pytest.raises(InvalidError, match="Only maintainers and admins"):
         change_role(lab=lab, by=dora, member=emil, role=ROLES.VIEWER)
     remove_member(lab=lab, by=dora, member=dora)
 
@@ -70,18 +70,18 @@ def test_a_viewer_changes_nobody_but_may_leave(lab, person, member):
 def test_the_last_admin_stays_admin(lab, person, member, role):
     anna = member("anna", ROLES.ADMIN)
 
-    with pytest.raises(PlaceError, match="anna is the last admin of Alpha lab"):
+    with pytest.raises(InvalidError, match="anna is the last admin of Alpha lab"):
         change_role(lab=lab, by=anna, member=anna, role=role)
-    with pytest.raises(PlaceError, match="Make somebody else an admin first"):
+    with pytest.raises(InvalidError, match="Make somebody else an admin first"):
         remove_member(lab=lab, by=anna, member=anna)
 
 
 def test_the_last_maintainer_of_a_lab_without_admins_stays(lab, person, member):
     member("dora", ROLES.VIEWER)
 
-    with pytest.raises(PlaceError, match="carol is the last who may change"):
+    with pytest.raises(InvalidError, match="carol is the last who may change"):
         change_role(lab=lab, by=person, member=person, role=ROLES.VIEWER)
-    with pytest.raises(PlaceError, match="carol is the last who may change"):
+    with pytest.raises(InvalidError, match="carol is the last who may change"):
         remove_member(lab=lab, by=person, member=person)
 
 

@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from benchmarks.errors import WrongTokenError
+from benchmarks.errors import UnauthenticatedError
 from benchmarks.labs.tokens import authenticate
 from benchmarks.management.commands.sweep import SWEEPER, stop_signals
 from benchmarks.models import (
@@ -74,7 +74,7 @@ def test_it_revokes_a_token(token):
 
     assert "is revoked" in printed("revoke_token", prefix)
 
-    with pytest.raises(WrongTokenError):
+    with pytest.raises(UnauthenticatedError):
         authenticate(token)
     with pytest.raises(CommandError, match="no token"):
         printed("revoke_token", "0000000000")

@@ -1,6 +1,6 @@
 import pytest
 
-from benchmarks.errors import BenchmarksError, DeclarationError
+from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.own_tools.declaration import (
     checked_slug,
     declared,
@@ -104,7 +104,7 @@ def test_no_tool_is_called_like_one_that_everybody_has(name):
 
 def test_no_slug_hides_a_name_of_a_known_tool():
     for tool in TOOLS.values():
-        with pytest.raises(DeclarationError):
+        with pytest.raises(InvalidError):
             checked_slug(tool.slug)
 
 
@@ -112,7 +112,7 @@ def test_no_slug_hides_a_name_of_a_known_tool():
     "slug", ["", "Boot", "boot time", "a:b", "-a", "a--b", "x" * 51]
 )
 def test_a_slug_fits_an_address_and_never_names_a_lab(slug):
-    with pytest.raises(DeclarationError, match="slug"):
+    with pytest.raises(InvalidError, match="slug"):
         checked_slug(slug)
 
 
@@ -142,7 +142,7 @@ def refusal(old, new, measured):
     """Return why a declaration cannot take another's place; "" where it can."""
     try:
         refuse_changes(old, new, measured)
-    except DeclarationError as error:
+    except InvalidError as error:
         return str(error)
     return ""
 

@@ -1,6 +1,6 @@
 import pytest
 
-from benchmarks.errors import DeclarationError, OwnToolExistsError
+from benchmarks.errors import ConflictError, InvalidError
 from benchmarks.labs.pages import lab_audit_log
 from benchmarks.models import Case, OwnTool
 from benchmarks.own_tools.declaration import declared
@@ -47,7 +47,7 @@ def test_declaring_the_same_again_changes_nothing(tool, lab):
 
 
 def test_another_declaration_of_one_slug_is_asked_for_as_a_version(tool, lab):
-    with pytest.raises(OwnToolExistsError, match="new version"):
+    with pytest.raises(ConflictError, match="new version"):
         declare(lab, title="Another")
 
 
@@ -62,7 +62,7 @@ def test_two_labs_may_have_one_slug_and_mean_different_things(
 
 @pytest.mark.parametrize("slug", ["stopwatch", "boot-stopwatch"])
 def test_a_lab_has_no_two_tools_of_one_title(tool, lab, slug):
-    with pytest.raises(DeclarationError, match="already") as caught:
+    with pytest.raises(InvalidError, match="already") as caught:
         declare(lab, slug=slug)
 
     assert caught.value.field == "title"
@@ -87,7 +87,7 @@ def test_saying_the_same_is_no_new_version(tool, person):
 
 
 def test_what_results_mean_cannot_change(measured, person):
-    with pytest.raises(DeclarationError, match="Declare a new metric"):
+    with pytest.raises(InvalidError, match="Declare a new metric"):
         changed(measured, person, metrics=[metric(unit="ms")])
 
     assert measured.versions.count() == 1
@@ -129,7 +129,7 @@ def test_a_tool_without_results_can_be_deleted(tool, person, lab):
 
 
 def test_a_tool_with_results_stays(measured, person):
-    with pytest.raises(DeclarationError, match="retired, not deleted"):
+    with pytest.raises(InvalidError, match="retired, not deleted"):
         delete_tool(tool=measured, by=person)
 
     assert OwnTool.objects.get() == measured

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks import tools
-from benchmarks.errors import ParameterError
+from benchmarks.errors import InvalidError
 from benchmarks.fingerprints import canonical_parameters
 
 FOUR = {"threads": "4"}
@@ -63,7 +63,7 @@ def test_what_a_tool_does_not_say_is_not_guessed(tool, parameters):
 
 
 def test_one_parameter_in_two_spellings_is_refused():
-    with pytest.raises(ParameterError, match=r'"-t" and "threads" are the same one'):
+    with pytest.raises(InvalidError, match=r'"-t" and "threads" are the same one'):
         read("wrk", {"-t": 4, "threads": 4})
 
 

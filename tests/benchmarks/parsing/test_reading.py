@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.errors import ParseError, UnknownToolError
+from benchmarks.errors import ParseError, UnknownNameError
 from benchmarks.parsing import reading
 from tests.data.rebuild import DATA
 
@@ -135,7 +135,7 @@ def test_a_named_tool_refuses_another_ones_output():
 
 
 def test_it_refuses_an_unknown_tool():
-    with pytest.raises(UnknownToolError, match="Did you mean netperf"):
+    with pytest.raises(UnknownNameError, match="Did you mean netperf"):
         reading.read(NETPERF, tool="netperv")
 
 

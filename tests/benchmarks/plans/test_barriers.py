@@ -2,12 +2,10 @@
 
 import pytest
 
-from benchmarks.analysis.planning import PlanError
-from benchmarks.errors import NotFoundError
+from benchmarks.errors import ConflictError, InvalidError, NotFoundError
 from benchmarks.models import Plan, PlanPart, PlanStep, System, UnfinishedWork
 from benchmarks.plans import progress, turns
 from benchmarks.plans.progress import proceed_plans
-from benchmarks.plans.turns import SlotsTakenError
 from tests.benchmarks.plans.planning import Guest, Hour, parallel, planned
 
 
@@ -125,7 +123,7 @@ def test_a_guest_has_the_same_slot_whenever_it_asks(study, system, guests):
 def test_there_are_no_more_slots_than_planned(study, system, guests):
     plan = planned(study, system, **parallel(2))
 
-    with pytest.raises(SlotsTakenError, match="taken, by vm-a, vm-b"):
+    with pytest.raises(ConflictError, match="taken, by vm-a, vm-b"):
         guests(plan, 3)
 
 
@@ -141,7 +139,7 @@ def test_a_clone_with_the_same_name_is_refused_while_the_first_is_there(
     }
     first = turns.join_plan(**same, instance="a")
 
-    with pytest.raises(SlotsTakenError, match="--as NAME"):
+    with pytest.raises(ConflictError, match="--as NAME"):
         turns.join_plan(**same, instance="b")
 
     assert turns.join_plan(**same, instance="a").pk == first.pk
@@ -155,7 +153,7 @@ def test_a_guest_of_another_system_is_told_which_are_measured(
     plan = planned(study, system)
     described = {"host": host.slug, "hypervisor": "Xen"}
 
-    with pytest.raises(PlanError, match=rf"measures: {system.pk} \(KVM\)"):
+    with pytest.raises(InvalidError, match=rf"measures: {system.pk} \(KVM\)"):
         Guest(plan, agent, described, "vm-a", hour)
 
 

@@ -2,10 +2,9 @@
 
 import pytest
 
-from benchmarks.analysis.planning import PlanError
-from benchmarks.errors import UnknownSystemError
+from benchmarks.errors import ConflictError, InvalidError, UnknownNameError
 from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, System
-from benchmarks.plans.planning import PlanOverError, create_plan, stop_plan
+from benchmarks.plans.planning import create_plan, stop_plan
 from tests.benchmarks.plans.planning import parallel, planned
 
 
@@ -50,7 +49,7 @@ def test_a_system_may_be_described(study, host):
 def test_a_system_of_another_lab_is_unknown(study, system, other_lab):
     System.objects.update(lab=other_lab)
 
-    with pytest.raises(UnknownSystemError):
+    with pytest.raises(UnknownNameError):
         planned(study, system)
 
 
@@ -68,7 +67,7 @@ def test_a_system_of_another_lab_is_unknown(study, system, other_lab):
 def test_a_plan_nobody_could_follow_leaves_nothing(
     study, system, design, limits, sentence
 ):
-    with pytest.raises(PlanError, match=sentence):
+    with pytest.raises(InvalidError, match=sentence):
         planned(study, system, limits=limits, **design)
 
     assert not Plan.objects.exists()
@@ -76,7 +75,7 @@ def test_a_plan_nobody_could_follow_leaves_nothing(
 
 
 def test_a_system_is_named_once(study, system):
-    with pytest.raises(PlanError, match="is in the plan twice"):
+    with pytest.raises(InvalidError, match="is in the plan twice"):
         planned(study, system, systems=[{"system": system.pk}] * 2)
 
 
@@ -87,5 +86,5 @@ def test_stopping_leaves_what_waits_undone(study, system):
 
     assert stopped.status == Plan.Status.STOPPED
     assert {step.status for step in plan.steps.all()} == {PlanStep.Status.NOT_DONE}
-    with pytest.raises(PlanOverError):
+    with pytest.raises(ConflictError):
         stop_plan(plan=plan)

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from benchmarks.errors import KeyReusedError, MeterExistsError, UnknownHostError
+from benchmarks.errors import ConflictError, UnknownNameError
 from benchmarks.models import (
     DueEnergy,
     Flag,
@@ -93,7 +93,7 @@ def test_a_file_that_is_sent_again_is_the_same_piece(agent, host):
     keep_power(agent=agent, document=sent)
 
     assert keep_power(agent=agent, document=again).repeated
-    with pytest.raises(KeyReusedError):
+    with pytest.raises(ConflictError):
         keep_power(agent=agent, document={**again, "samples": sent["samples"][:9]})
 
 
@@ -183,7 +183,7 @@ def test_the_same_piece_twice_is_one(agent, upload, host):
 
     assert (first.repeated, second.repeated) == (False, True)
     assert PowerChunk.objects.count() == 1
-    with pytest.raises(KeyReusedError):
+    with pytest.raises(ConflictError):
         keep_power(agent=agent, document={**document, "number": 2})
 
 
@@ -386,12 +386,12 @@ def test_a_log_by_a_wall_clock_is_set_right_too(upload, work):
 def test_another_machines_power_is_not_counted(upload, work, lab):
     work()
 
-    with pytest.raises(UnknownHostError, match="Register the host first"):
+    with pytest.raises(UnknownNameError, match="Register the host first"):
         upload(piece(power(range(200)), host="beta"))
 
 
 def test_a_meter_keeps_its_accuracy(upload):
     upload(piece(power(range(200))))
 
-    with pytest.raises(MeterExistsError, match="another gain_error"):
+    with pytest.raises(ConflictError, match="another gain_error"):
         upload(piece(power(range(200)), meter={**WALL, "gain_error": 0.03}))

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from benchmarks.errors import NotFoundError, ReviewError
+from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.evidence.reading import Question
 from benchmarks.health import health
 from benchmarks.keeping.deletion import delete_study
@@ -147,7 +147,7 @@ def test_what_is_private_is_in_no_review(measured, study, lab):
     own = Viewer(frozenset({lab.pk}))
 
     assert reviewable_questions(own) == []
-    with pytest.raises(ReviewError, match="Nothing that is public or signed"):
+    with pytest.raises(InvalidError, match="Nothing that is public or signed"):
         publishing.reviewed(lab, questions=[XEN], viewer=own)
 
 
@@ -202,20 +202,20 @@ def test_asked_for_twice_it_is_one(review, lab):
 def test_what_cannot_be_published_is_refused_with_a_reason(
     measured, lab, change, reason
 ):
-    with pytest.raises(ReviewError, match=reason):
+    with pytest.raises(InvalidError, match=reason):
         publishing.reviewed(lab, **change)
     assert not Review.objects.exists()
 
 
 def test_it_is_withdrawn_once_with_a_reason(review):
-    with pytest.raises(ReviewError, match="Give a reason"):
+    with pytest.raises(InvalidError, match="Give a reason"):
         withdraw_review(review=review, who="carol", reason=" ")
 
     withdraw_review(review=review, who="carol", reason="A slip.")
 
     assert find_review(ANYONE, review.pk).withdrawn_reason == "A slip."
     assert find_review_file(ANYONE, review.pk, "review.csv").content
-    with pytest.raises(ReviewError, match="before"):
+    with pytest.raises(InvalidError, match="before"):
         withdraw_review(review=review, who="carol", reason="Again.")
     told = AuditEntry.objects.filter(kind=AuditEntry.Kind.WITHDREW_PUBLISHED).get()
     assert (told.who, told.lab) == ("carol", review.lab)

@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.db import ProgrammingError, transaction
 from django.db.models import ProtectedError
 
-from benchmarks.errors import VersionError
+from benchmarks.errors import InvalidError
 from benchmarks.models import AuditEntry, Study, Version, VersionFile
 from benchmarks.own_tools.declaration import declared
 from benchmarks.own_tools.declaring import change_tool
@@ -87,14 +87,14 @@ def test_its_study_cannot_be_deleted(measured, publish):
 
 
 def test_a_study_without_results_is_not_published(study, publish):
-    with pytest.raises(VersionError, match="no results"):
+    with pytest.raises(InvalidError, match="no results"):
         publish(study)
 
 
 def test_runs_that_wait_are_waited_for(measured, publish, agent, run_document):
     intake.submit_runs(agent=agent, documents=[run_document()])
 
-    with pytest.raises(VersionError, match="still being processed"):
+    with pytest.raises(InvalidError, match="still being processed"):
         publish(measured)
 
 
@@ -104,7 +104,7 @@ def test_one_that_changes_meanwhile_is_not_published(measured, publish):
             Study.objects.update(note="another")
         return {"csv": b""}
 
-    with pytest.raises(VersionError, match="study has changed"):
+    with pytest.raises(InvalidError, match="study has changed"):
         publish(measured, write=write)
     assert not Version.objects.exists()
 
@@ -116,7 +116,7 @@ def test_one_that_changed_before_anybody_began_is_not_published_unseen(
     with transaction.atomic():
         Study.objects.update(note="another")
 
-    with pytest.raises(VersionError, match="study has changed"):
+    with pytest.raises(InvalidError, match="study has changed"):
         publish_version(job=take_publishing_job(job.pk), write=publishing.two_forms)
 
 
@@ -136,7 +136,7 @@ def test_who_was_taken_for_dead_and_is_not_stores_nothing(measured, person, sett
     quick = take_publishing_job(slow.pk)
     publish_version(job=quick, write=publishing.two_forms)
 
-    with pytest.raises(VersionError, match="Another worker"):
+    with pytest.raises(InvalidError, match="Another worker"):
         publish_version(job=slow, write=publishing.two_forms)
     assert Version.objects.count() == 1
 
@@ -152,7 +152,7 @@ def test_who_was_taken_for_dead_and_is_not_stores_nothing(measured, person, sett
 def test_the_question_about_licences_must_be_answered(
     measured, publish, licence, note, refusal
 ):
-    with pytest.raises(VersionError, match=refusal):
+    with pytest.raises(InvalidError, match=refusal):
         publish(measured, licence=licence, licence_note=note)
 
 
@@ -167,12 +167,12 @@ def test_the_answer_about_licences_is_kept(measured, publish):
 
 def test_it_is_withdrawn_once_with_a_reason_and_stays(measured, publish):
     version = publish(measured)
-    with pytest.raises(VersionError, match="Give a reason"):
+    with pytest.raises(InvalidError, match="Give a reason"):
         withdraw_version(version=version, who="carol", reason=" ")
 
     withdraw_version(version=version, who="carol", reason="Wrong disk.")
 
-    with pytest.raises(VersionError, match="withdrawn before"):
+    with pytest.raises(InvalidError, match="withdrawn before"):
         withdraw_version(version=version, who="carol", reason="Another reason.")
     stored = Version.objects.get()
     assert (stored.withdrawn_by, stored.withdrawn_reason) == ("carol", "Wrong disk.")
@@ -212,7 +212,7 @@ def test_a_signature_that_means_nothing_is_refused(
 
     def refused(match, **changes):
         given = {"lab": other_lab, "person": reviewer, "note": "Read it.", **changes}
-        with pytest.raises(VersionError, match=match):
+        with pytest.raises(InvalidError, match=match):
             sign_version(version=version, **given)
 
     refused("its own", lab=lab)

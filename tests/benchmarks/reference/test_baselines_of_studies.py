@@ -8,7 +8,7 @@ import pytest
 from benchmarks import tools
 from benchmarks.analysis.baselines import CellConditions, choose_baseline, efficiency
 from benchmarks.analysis.summary import summarise
-from benchmarks.errors import ZeroReadingError
+from benchmarks.errors import InvalidError
 from benchmarks.fingerprints import (
     SystemDescription,
     canonical_parameters,
@@ -144,7 +144,7 @@ def test_an_idle_processor_has_no_efficiency(cells, choices):
     assert len(idle) == 6
     for facts, _, _ in idle:
         assert choices[facts.id].state == "paired"
-        with pytest.raises(ZeroReadingError, match="The value is 0"):
+        with pytest.raises(InvalidError, match="The value is 0"):
             efficiency(facts.mean, 1.0, "lower")
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from benchmarks.errors import DecisionError
+from benchmarks.errors import InvalidError
 from benchmarks.models import (
     Cell,
     CellSession,
@@ -132,7 +132,7 @@ def test_every_decision_is_kept(marked, person):
 
 
 def test_a_decision_needs_a_note(marked):
-    with pytest.raises(DecisionError, match="Give the reason"):
+    with pytest.raises(InvalidError, match="Give the reason"):
         decide_flag(flag=flags().get(), status="confirmed", note=" ", who="carol")
 
     assert not Decision.objects.exists()

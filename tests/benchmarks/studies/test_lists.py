@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.errors import AmbiguousStudyError, NotFoundError
+from benchmarks.errors import MalformedError, NotFoundError
 from benchmarks.models import Lab, Study
 from benchmarks.studies.lists import find_study, overview
 from benchmarks.viewer import ANYONE, Viewer
@@ -27,7 +27,7 @@ def test_ones_own_study_goes_before_anothers(study, other_lab):
     )
 
     assert find_study(Viewer(frozenset({other_lab.pk})), "study") == twin
-    with pytest.raises(AmbiguousStudyError, match="alpha-lab/study"):
+    with pytest.raises(MalformedError, match="alpha-lab/study"):
         find_study(ANYONE, "study")
 
 
@@ -40,7 +40,7 @@ def test_ones_own_study_is_found_among_many_of_its_name(study, lab):
         Study.objects.create(lab=each, slug="study", title="T", visibility="public")
 
     assert find_study(Viewer(frozenset({lab.pk})), "study") == study
-    with pytest.raises(AmbiguousStudyError):
+    with pytest.raises(MalformedError):
         find_study(ANYONE, "study")
 
 

@@ -2,11 +2,7 @@
 
 import pytest
 
-from benchmarks.errors import (
-    StudyExistsError,
-    UncheckedStudyError,
-    UnknownSystemError,
-)
+from benchmarks.errors import ConflictError, UnknownNameError
 from benchmarks.models import AuditEntry, DueCheck, Efficiency, Flag, Study, System
 from benchmarks.studies import saving
 from benchmarks.studies.checking import check_study
@@ -24,7 +20,7 @@ def test_saying_the_same_twice_is_one_study(lab):
 def test_another_title_under_the_same_slug_is_a_conflict(lab):
     save_study(lab=lab, slug="study", title="A study")
 
-    with pytest.raises(StudyExistsError, match="another title"):
+    with pytest.raises(ConflictError, match="another title"):
         save_study(lab=lab, slug="study", title="Another study")
 
 
@@ -41,7 +37,7 @@ def test_a_reference_system_of_another_lab_is_unknown(
     submit(run_document())
     System.objects.update(lab=other_lab)
 
-    with pytest.raises(UnknownSystemError):
+    with pytest.raises(UnknownNameError):
         update_study(study=study, reference_system=System.objects.get().pk)
 
 
@@ -107,7 +103,7 @@ def test_a_study_whose_check_fails_stays_private(private_study, monkeypatch):
 
     monkeypatch.setattr(saving, "check_study", fail)
 
-    with pytest.raises(UncheckedStudyError, match="stays private"):
+    with pytest.raises(ConflictError, match="stays private"):
         update_study(study=private_study, visibility="public")
     assert not Study.objects.get(pk=private_study.pk).is_public
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from benchmarks.errors import SessionError
+from benchmarks.errors import InvalidError
 from benchmarks.models import AuditEntry, CellSession, Run, Session
 from benchmarks.studies import checking
 from benchmarks.studies.session_corrections import correct_sessions
@@ -184,7 +184,7 @@ def test_it_is_audited(upload, correct, lab):
 def test_what_cannot_be_is_refused_in_a_sentence(upload, study, said, sentence):
     upload(at(3, 8))
 
-    with pytest.raises(SessionError, match=sentence):
+    with pytest.raises(InvalidError, match=sentence):
         correct_sessions(study=study, who="carol", **said)
     assert not AuditEntry.objects.exists()
 
@@ -192,12 +192,12 @@ def test_what_cannot_be_is_refused_in_a_sentence(upload, study, said, sentence):
 def test_a_new_session_is_not_called_as_agents_call_theirs(upload, study):
     runs = upload(at(3, 8))
 
-    with pytest.raises(SessionError, match="choose another name"):
+    with pytest.raises(InvalidError, match="choose another name"):
         correct_sessions(study=study, who="carol", name=AGENTS, runs=runs)
 
 
 def test_runs_of_another_study_are_unknown_here(upload, private_study):
     runs = upload(at(3, 8))
 
-    with pytest.raises(SessionError, match="secret-study has no run"):
+    with pytest.raises(InvalidError, match="secret-study has no run"):
         correct_sessions(study=private_study, who="carol", name="x", runs=runs)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.errors import HostExistsError, UnknownHostError
+from benchmarks.errors import ConflictError, UnknownNameError
 from benchmarks.models import System
 from benchmarks.studies.saving import register_host, register_system
 
@@ -17,7 +17,7 @@ def test_a_host_with_the_same_facts_is_the_same_host(lab):
 def test_a_host_with_other_facts_is_a_conflict(lab):
     register_host(lab=lab, slug="alpha", facts={"cores": 2})
 
-    with pytest.raises(HostExistsError, match="another facts"):
+    with pytest.raises(ConflictError, match="another facts"):
         register_host(lab=lab, slug="alpha", facts={"cores": 4})
 
 
@@ -61,7 +61,7 @@ def test_an_option_makes_another_system(lab, host):
 
 
 def test_a_host_of_another_lab_is_unknown(other_lab, host):
-    with pytest.raises(UnknownHostError, match="Register the host first"):
+    with pytest.raises(UnknownNameError, match="Register the host first"):
         register_system(
             lab=other_lab, description={"host": "alpha", "hypervisor": "Xen"}
         )

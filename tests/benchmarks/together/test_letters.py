@@ -166,7 +166,7 @@ def test_a_letter_that_cannot_be_written_stops_no_other(mailbox, person, lab):
 
     assert letters.send_due() == 1
 
-    assert "SealError" in Letter.objects.get(kind="invitation").problem
+    assert "InvalidError" in Letter.objects.get(kind="invitation").problem
 
 
 def test_a_server_that_is_away_is_tried_again_and_health_tells(

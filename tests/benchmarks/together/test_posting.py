@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from benchmarks.errors import WebhookError
+from benchmarks.errors import InvalidError
 from benchmarks.together import posting
 from benchmarks.together.posting import checked_url, is_public, post
 
@@ -118,7 +118,7 @@ def test_only_addresses_of_the_open_internet_are_public(address, is_open):
     ],
 )
 def test_other_addresses_are_refused_when_they_are_typed(url):
-    with pytest.raises(WebhookError):
+    with pytest.raises(InvalidError):
         checked_url(url)
 
 

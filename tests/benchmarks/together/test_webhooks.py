@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from benchmarks import tasks
-from benchmarks.errors import WebhookError
+from benchmarks.errors import InvalidError
 from benchmarks.models import AuditEntry, Delivery, Event, UnfinishedWork, Webhook
 from benchmarks.studies.saving import update_study
 from benchmarks.together import webhooks
@@ -176,14 +176,14 @@ def test_a_test_is_told_and_not_tried_again(make, posted):
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1/", "ftp://a.example/", ""])
 def test_no_address_of_ours_is_taken(make, url):
-    with pytest.raises(WebhookError):
+    with pytest.raises(InvalidError):
         make(url)
 
 
 def test_a_webhook_tells_something_and_there_are_not_too_many(make, monkeypatch):
-    with pytest.raises(WebhookError):
+    with pytest.raises(InvalidError):
         make(kinds=[])
     monkeypatch.setattr(webhooks, "MOST", 1)
     make()
-    with pytest.raises(WebhookError):
+    with pytest.raises(InvalidError):
         make()

@@ -3,7 +3,7 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 from benchmarks import tools
-from benchmarks.errors import UnknownMetricError, UnknownToolError
+from benchmarks.errors import UnknownNameError
 from benchmarks.reference.rows import read_rows, studies
 from benchmarks.tools import TOOLS, Metric, Tool
 from benchmarks.tools.libvirt_domstats import COUNTERS
@@ -69,14 +69,14 @@ def test_it_finds_a_tool_by_any_of_its_names(name, slug):
 
 
 def test_it_names_the_tools_that_may_have_been_meant():
-    with pytest.raises(UnknownToolError) as refused:
+    with pytest.raises(UnknownNameError) as refused:
         tools.get("netperv")
 
     assert 'There is no tool "netperv". Did you mean netperf' in str(refused.value)
 
 
 def test_it_names_the_metrics_that_a_tool_has():
-    with pytest.raises(UnknownMetricError) as refused:
+    with pytest.raises(UnknownNameError) as refused:
         tools.get("ramspeed").metric("bandwith")
 
     assert str(refused.value) == (

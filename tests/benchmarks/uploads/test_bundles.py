@@ -9,9 +9,10 @@ import pytest
 
 from agents import bundles
 from agents.spool import POWER, Spool
+from benchmarks.errors import InvalidError
 from benchmarks.labs.tokens import issue_token, revoke_token
 from benchmarks.models import Agent, AuditEntry, Host, PowerChunk, Run
-from benchmarks.uploads.bundles import BundleRefusedError, import_bundle
+from benchmarks.uploads.bundles import import_bundle
 from tests.power_logs import piece, power
 
 
@@ -39,7 +40,7 @@ def write(tmp_path, token, run_document):
 
 
 def refusal(packed, lab):
-    with pytest.raises(BundleRefusedError) as refused:
+    with pytest.raises(InvalidError) as refused:
         import_bundle(packed=packed, lab=lab)
     assert not Run.objects.exists()
     return str(refused.value)
@@ -171,7 +172,7 @@ def test_a_key_that_came_with_another_body_is_refused(write, lab, study, run_doc
     document = run_document()
     import_bundle(packed=write(document), lab=lab)
 
-    with pytest.raises(BundleRefusedError, match="already used"):
+    with pytest.raises(InvalidError, match="already used"):
         import_bundle(packed=write({**document, "note": "another"}), lab=lab)
 
 

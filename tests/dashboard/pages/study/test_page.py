@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from benchmarks.errors import VersionError
+from benchmarks.errors import InvalidError
 from benchmarks.models import DueCheck, OutboxItem, Run, Study, UnfinishedWork
 from benchmarks.publishing.jobs import check_settled
 from benchmarks.studies import checking
@@ -200,7 +200,7 @@ def test_a_study_whose_check_failed_is_not_published(pair, study):
         quarantined_at=timezone.now(),
     )
 
-    with pytest.raises(VersionError, match="its verdicts are out of date"):
+    with pytest.raises(InvalidError, match="its verdicts are out of date"):
         check_settled(study)
 
 
