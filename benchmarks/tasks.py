@@ -22,33 +22,14 @@ from benchmarks.together.webhooks import (
 from benchmarks.unattended.attempts import Kind, Unit, attempt
 from benchmarks.unattended.holding import held
 from benchmarks.uploads import processing
-from benchmarks.uploads.storing import is_bulk
+from benchmarks.wake import HINT_SENT, LINGER_S
 
 logger = logging.getLogger(__name__)
 
-# Set while a hint is on its way. The worker clears it before it looks: whatever was
-# committed until then it sees, and what comes later sends a hint of its own. So a
-# thousand uploads in a second need a few messages, and each finishes a whole batch.
-# One for what came alone, one for what came in bulk.
-HINT_SENT = ("virtlab:hint-sent", "virtlab:bulk-hint-sent")
-# A message may get lost while this key stays: then no other hint would be sent.
-HINT_IS_LOST_AFTER_S = 5
 # What comes together is processed together, for most of what processing costs is the
 # same for one run and for a hundred: a worker waits until nothing came for a moment,
 # but no longer than this where it comes all the time.
-LINGER_S = 0.3
 LINGER_AT_MOST_S = 2.0
-# So many runs at once are together already.
-TOGETHER = 50
-
-
-class _Hint:
-    """The last hint of a lane that this process sent: who it wakes looks after that."""
-
-    seen_until = 0.0
-
-
-_hints = (_Hint(), _Hint())
 
 
 @shared_task
@@ -90,33 +71,6 @@ def _linger() -> None:
     time.sleep(LINGER_S)
     while time.monotonic() < end and processing.is_still_coming(LINGER_S):
         time.sleep(LINGER_S)
-
-
-def wake(runs: int = 1) -> None:
-    """Hint at new work; without Redis the sweeper finds it some seconds later."""
-    begun = time.monotonic()
-    lingers, in_bulk = runs < TOGETHER, is_bulk(runs)
-    hint = _hints[in_bulk]
-    if lingers and begun < hint.seen_until:
-        return
-    try:
-        key = broker.connection()
-        if key.set(HINT_SENT[in_bulk], 1, nx=True, ex=HINT_IS_LOST_AFTER_S):
-            # Not tried again: the upload would wait, and the sweeper comes anyway.
-            task = drain_bulk if in_bulk else drain
-            task.apply_async((lingers,), retry=False)
-            if lingers:
-                hint.seen_until = begun + LINGER_S
-    except (OperationalError, RedisError, OSError) as error:
-        logger.warning("Redis took no hint (%s); the sweeper will do the work.", error)
-
-
-def is_worker_woken() -> bool:
-    """Return whether a hint is on its way, or a worker waits for what else comes."""
-    try:
-        return bool(broker.connection().exists(*HINT_SENT))
-    except (RedisError, OSError):
-        return False
 
 
 def send_forgotten_publishing_jobs() -> None:

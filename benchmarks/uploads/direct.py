@@ -16,7 +16,7 @@ import orjson
 from django.db import IntegrityError, connection, transaction
 from django.db.backends.signals import connection_created
 
-from benchmarks import sight, tasks, tools
+from benchmarks import sight, tools
 from benchmarks.errors import BenchmarksError, TooFastError
 from benchmarks.fingerprints import SystemDescription, system_fingerprint
 from benchmarks.labs import tokens
@@ -47,6 +47,7 @@ from benchmarks.uploads.storing import (
     rows_of,
     store_uploads,
 )
+from benchmarks.wake import wake
 
 CASES_REMEMBERED: Final = 50_000
 SYSTEMS_REMEMBERED: Final = 1024
@@ -213,7 +214,7 @@ def submit_directly(shown_token: str, upload: Upload) -> Submission | None:
     except IntegrityError:
         return None  # somebody stored, or took away, the same at this moment
     # It is stored: no hint and no counter that fails makes a failure of it.
-    transaction.on_commit(tasks.wake, robust=True)
+    transaction.on_commit(wake, robust=True)
     transaction.on_commit(ACCEPTED.inc, robust=True)
     return Submission(stored[run.key], upload.key, Run.Status.RECEIVED, False)
 

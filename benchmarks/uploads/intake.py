@@ -15,7 +15,6 @@ from uuid import UUID
 import orjson
 from django.db import transaction
 
-from benchmarks import tasks
 from benchmarks.errors import (
     BatchRefusedError,
     BenchmarksError,
@@ -41,6 +40,7 @@ from benchmarks.simultaneous import despite_others
 from benchmarks.studies.saving import describe_system, hosts_by_slug, store_systems
 from benchmarks.uploads.results import ReadSamples, read_samples, store_cases
 from benchmarks.uploads.storing import NewRun, StoredSamples, moment, store_uploads
+from benchmarks.wake import wake
 
 COPIED = ("tool_version", "load", "clock", "document", "table", "note")
 
@@ -273,7 +273,7 @@ def _tell_of(runs: int) -> None:
     """
 
     def hint() -> None:
-        tasks.wake(runs)
+        wake(runs)
 
     def count() -> None:
         ACCEPTED.inc(runs)

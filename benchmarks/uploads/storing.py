@@ -20,9 +20,8 @@ from benchmarks import sight
 from benchmarks.database import is_distributed
 from benchmarks.models import OutboxItem, Run, RunOutput, Sample
 from benchmarks.monitoring.tracing import current_id
+from benchmarks.wake import is_bulk
 
-# What one person or agent sends at once and waits for.
-FEW_RUNS: Final = 10
 ONLY_IF_ASKED: Final = 1_000_000_000
 """So often is a statement executed that nobody asked to prepare, before it is."""
 
@@ -223,11 +222,6 @@ def _sample_rows(
         samples = zip(*run.samples or StoredSamples(), strict=True)
         for sequence, sample in enumerate(samples, start=1):
             yield lab_id, run_id, sequence, *sample
-
-
-def is_bulk(runs: int) -> bool:
-    """Return whether so many runs at once wait behind those that come alone."""
-    return runs > FEW_RUNS
 
 
 def insert_samples(rows: Iterable[tuple[int, int, int, int, int, float]]) -> None:

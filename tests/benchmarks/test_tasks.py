@@ -7,10 +7,11 @@ import redis
 from django.core.management import call_command
 from kombu.exceptions import OperationalError
 
-from benchmarks import broker, tasks
+from benchmarks import broker, tasks, wake
 from benchmarks.models import PublishingJob, Run
 from benchmarks.publishing.jobs import UNTAKEN
 from benchmarks.studies import checking
+from benchmarks.uploads import intake
 from benchmarks.uploads.intake import submit_runs
 from tests import publishing
 
@@ -19,33 +20,31 @@ from tests import publishing
 def quiet_redis(valkey):
     """Begin without a hint under way."""
     valkey.flushdb()
-    for hint in tasks._hints:
-        hint.seen_until = 0.0
+    wake._seen_until[:] = [0.0, 0.0]
 
 
 @pytest.fixture
 def sent(monkeypatch):
     """The hints that were sent instead of being sent."""
     hints = []
-    for task in (tasks.drain, tasks.drain_bulk):
-        monkeypatch.setattr(
-            task, "apply_async", lambda *what, **how: hints.append(what)
-        )
+    monkeypatch.setattr(
+        wake.current_app, "send_task", lambda *what, **how: hints.append(what)
+    )
     return hints
 
 
 def test_many_uploads_need_one_hint_until_a_worker_looks(sent):
     for _ in range(5):
-        tasks.wake()
+        wake.wake()
 
     assert len(sent) == 1
 
 
 def test_what_comes_after_a_worker_looked_sends_a_hint_of_its_own(sent, db):
-    tasks.wake()
+    wake.wake()
     tasks.drain()
 
-    tasks.wake()
+    wake.wake()
 
     assert len(sent) == 2
 
@@ -69,23 +68,26 @@ def test_a_worker_waits_while_more_comes_but_not_for_ever(monkeypatch):
 
 
 def test_the_sweeper_sees_whether_a_worker_was_woken(sent, monkeypatch):
-    assert not tasks.is_worker_woken()
-    tasks.wake()
-    assert tasks.is_worker_woken()
+    assert not wake.is_worker_woken()
+    wake.wake()
+    assert wake.is_worker_woken()
 
     def refuse(*_, **__):
         raise redis.ConnectionError("Redis is away")
 
     monkeypatch.setattr(redis.Redis, "exists", refuse)
-    assert not tasks.is_worker_woken()
+    assert not wake.is_worker_woken()
 
 
 def test_many_runs_at_once_are_not_waited_with(sent, agent, submit, run_document):
-    tasks.wake(1)
-    broker.connection().delete(*tasks.HINT_SENT)
-    tasks.wake(tasks.TOGETHER)
+    wake.wake(1)
+    broker.connection().delete(*wake.HINT_SENT)
+    wake.wake(wake.TOGETHER)
 
-    assert sent == [((True,),), ((False,),)]
+    assert sent == [
+        ("benchmarks.tasks.drain", (True,)),
+        ("benchmarks.tasks.drain_bulk", (False,)),
+    ]
 
 
 def test_without_redis_an_upload_is_taken_all_the_same(
@@ -142,7 +144,7 @@ def test_an_upload_is_taken_whatever_becomes_of_its_hint(
     def break_down(runs):
         raise AttributeError("a broken connection of the message library")
 
-    monkeypatch.setattr(tasks, "wake", break_down)
+    monkeypatch.setattr(intake, "wake", break_down)
 
     with django_capture_on_commit_callbacks(execute=True):
         submit_runs(agent=agent, documents=[run_document()])

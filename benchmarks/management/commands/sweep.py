@@ -29,6 +29,7 @@ from benchmarks.studies.rollups import Renewal
 from benchmarks.together import events
 from benchmarks.unattended.holding import held, take
 from benchmarks.uploads import processing, rereading
+from benchmarks.wake import is_worker_woken
 
 logger = logging.getLogger(__name__)
 SWEEPER = "sweeper"
@@ -74,7 +75,7 @@ class Command(BaseCommand):
                     pause_s = options["every"]
                     if self._leads():
                         older_than_s = options["older_than"]
-                        if tasks.is_worker_woken():
+                        if is_worker_woken():
                             # Where much waits it takes its time; both would be slower.
                             older_than_s = max(older_than_s, WOKEN_S)
                         pause_s = self._look(older_than_s, options["every"])

@@ -12,7 +12,7 @@ from django.utils import timezone
 from benchmarks.models import Cell, Efficiency, OutboxItem, Run, RunOutput, Sample
 from benchmarks.uploads import processing
 from benchmarks.uploads.intake import submit_runs
-from benchmarks.uploads.storing import FEW_RUNS
+from benchmarks.wake import FEW_RUNS
 
 
 @pytest.fixture
