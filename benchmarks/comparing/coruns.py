@@ -71,7 +71,6 @@ class SlotValue:
 
     @property
     def value(self) -> float | None:
-        """The mean; None where no single figure describes the runs."""
         return self.figure.value
 
 
@@ -99,7 +98,6 @@ class CoRunSlots:
 
     @property
     def doubted(self) -> tuple[Sentence, ...]:
-        """The sides whose runs no single figure describes, in words."""
         named = [
             *((Sentence("VM {slot}", slot=it.slot), it) for it in self.slots),
             (ONE_ALONE, self.single),
@@ -145,16 +143,12 @@ class CoRunFigures:
 
 @dataclass(frozen=True)
 class ComparedCoRun:
-    """The slots of one case and what follows from them."""
-
     of: CoRunSlots
     figures: CoRunFigures
 
 
 @dataclass(frozen=True)
 class Curve:
-    """What each further VM added to one case on one system."""
-
     case: Case
     system: System
     consolidation: formulas.Consolidation
@@ -162,8 +156,6 @@ class Curve:
 
 @dataclass(frozen=True)
 class StudyCoRuns:
-    """Everything that ran together in a study, in the order of its pages."""
-
     coruns: tuple[ComparedCoRun, ...]
     curves: tuple[Curve, ...]
 
@@ -268,7 +260,6 @@ class MeasuredCells:
         return cls(dict(groups), singles, natives, dict(means))
 
     def slots_of(self, key: GroupKey) -> CoRunSlots:
-        """Return what was measured in a co-run and beside it."""
         cells = self.groups[key]
         names = sorted(filter(_is_vm, cells), key=int)
         first = cells[names[0]] if names else next(iter(cells.values()))
@@ -377,7 +368,6 @@ def _machine(cell: Cell) -> tuple[Any, ...]:
 
 
 def _is_vm(slot: str) -> bool:
-    """Whether a slot is one of the VMs: 1, 2, ... in plain digits."""
     return slot.isascii() and slot.isdigit()
 
 
@@ -387,7 +377,6 @@ def _mean(cell: Cell) -> float | None:
 
 
 def _missing(cell: Cell, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the slots that should be there; under load others do other work."""
     if cell.scenario in BESIDE_OTHER_WORK or not names:
         return ()
     # Some count their VMs from 0.
@@ -448,7 +437,6 @@ def _figures(
 
 
 def _doubts(sides: Sequence[Sentence]) -> list[str]:
-    """Say whose runs no single figure describes, in one sentence or none."""
     if not sides:
         return []
     side, *others = sides
@@ -470,7 +458,6 @@ def _doubts(sides: Sequence[Sentence]) -> list[str]:
 
 
 def _fairness(of: CoRunSlots, reasons: list[str]) -> formulas.Fairness | None:
-    """Return how fairly slots shared; of times, their reciprocals did."""
     rows, better = of.coruns, of.case.better
     if better == "neither":
         return None
@@ -492,7 +479,6 @@ def _target(
     times: Mapping[int, float],
     reasons: list[str],
 ) -> formulas.Target | None:
-    """Set a time of work for the CPU against what the cores allow."""
     case, vcpus = of.case, of.system.vcpus
     is_time = (case.component, case.better, case.unit) == ("CPU", "lower", "s")
     if not is_time or of.scenario != PARALLEL or not mean:
@@ -536,7 +522,6 @@ def _ratio(
 def _curves(
     coruns: Sequence[ComparedCoRun], measured: MeasuredCells
 ) -> Iterator[Curve]:
-    """Yield the curves that have two points; times have no sum."""
     curves: dict[tuple[int, int], list[CoRunSlots]] = defaultdict(list)
     for corun in coruns:
         slots = corun.of

@@ -115,8 +115,6 @@ class ComponentEffects:
 
 @dataclass(frozen=True)
 class StudyEffects:
-    """The answer for one scenario of a study."""
-
     study: Study
     scenario: str
     response: Response
@@ -237,7 +235,6 @@ def _whole(
 
 
 def responses_of(cells: Iterable[MeasuredRow], response: Response) -> Responses:
-    """Take the logarithms of one case's cells."""
     cells = list(cells)
     names = {name for cell in cells for name in cell.row.system.options}
     options = sorted(names, key=lambda name: rank(OPTIONS, name))

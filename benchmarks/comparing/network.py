@@ -47,7 +47,6 @@ class Path:
 
     @classmethod
     def of(cls, cell: Cell, flags: Iterable[Flag]) -> "Path":
-        """Return a cell whose case says from where to where."""
         named = cell.case.parameters
         ends = (named["from"], named["to"])
         hosts = (named.get("from_host", ""), named.get("to_host", ""))
@@ -74,12 +73,10 @@ class Path:
 
     @property
     def value(self) -> float | None:
-        """The mean; None where no single figure describes the runs."""
         return self.figure.value
 
     @cached_property
     def traits(self) -> Mapping[str, str]:
-        """What is stated of the sender and its circumstances."""
         system, scenario = self.cell.system, self.cell.scenario
         stated = {name: getattr(system, name) for name in TRAITS if name != "host"}
         stated["host"] = system.host.slug
@@ -90,7 +87,6 @@ class Path:
 
     @property
     def share(self) -> float | None:
-        """Which part of the line a path has, where both are known."""
         if self.value is None or not self.line_rate:
             return None
         return self.value / self.line_rate
@@ -98,8 +94,6 @@ class Path:
 
 @dataclass(frozen=True)
 class Matrix:
-    """All paths measured under one setting of the systems (``tuned yes``)."""
-
     setting: tuple[Fact, ...]
     paths: Mapping[Ends, Path]
 
@@ -113,7 +107,6 @@ class Matrix:
 
     @cached_property
     def asymmetries(self) -> tuple[Asymmetry, ...]:
-        """What differs by direction, of pairs that are a figure each."""
         readings = {}
         for ends, path in self.paths.items():
             cell, value = path.cell, path.value
@@ -199,7 +192,6 @@ def _metric(key: str, paths: Sequence[Path]) -> NetworkMetric:
     )
 
     def place(setting: Sequence[Fact]) -> list[Any]:
-        """``off`` and ``no`` before ``on`` and ``yes``, others in natural order."""
         values = [fact.value for fact in setting]
         return [(value not in {"", "no", "off"}, natural(value)) for value in values]
 

@@ -33,8 +33,6 @@ APART = (Efficiency.State.STALE, Efficiency.State.OTHER_SESSION)
 
 @dataclass(frozen=True)
 class Band:
-    """The pairs of one component and hypervisor of a study."""
-
     study: Study
     component: str
     hypervisor: str
@@ -76,7 +74,6 @@ class Share:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Both ends; None where there is no interval."""
         if self.low is None or self.high is None:
             return None
         return self.low, self.high
@@ -91,7 +88,6 @@ class ProfileRow:
 
     @property
     def stated(self) -> list[Share]:
-        """The shares that there are."""
         return [share for share in self.shares if share]
 
 
@@ -106,7 +102,6 @@ class Profile:
 
 
 def spectrum(cards: Iterable[StudyCard], *, limit: int = 12) -> list[Band]:
-    """Return the bands of these studies with the most pairs, by component."""
     bands = []
     for card in cards:
         for (component, platform, version), members in groupby(
@@ -132,7 +127,6 @@ def spectrum(cards: Iterable[StudyCard], *, limit: int = 12) -> list[Band]:
 
 
 def study_profile(viewer: Viewer, study: Study) -> Profile:
-    """Return a study's profile from the cells a viewer may see."""
     measured = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0)
     systems = System.objects.filter(pk__in=measured.values("system"))
     rows = comparison_rows(
@@ -144,7 +138,6 @@ def study_profile(viewer: Viewer, study: Study) -> Profile:
 
 
 def judged_profile(rows: Iterable[ComparisonRow], verdicts: Verdicts) -> Profile:
-    """Return the profile of a study's rows, which need not be judged in words."""
     errors = verdicts.judgements.intervals.standard_error
     alone = [row for row in rows if row.scenario == SCENARIO]
     noise = {
@@ -203,7 +196,6 @@ def _shares(
     log_variances: Mapping[int, float],
     doubted: Container[int],
 ) -> dict[int, Share]:
-    """Return the shares of one component by system."""
     # All rows are of one scenario and component: this is what is left of their place.
     cells = {(row.system.id, row.place): row for row in rows}
     systems = list(dict.fromkeys(row.system.id for row in rows))

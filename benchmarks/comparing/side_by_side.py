@@ -59,8 +59,6 @@ KEY: Final = re.compile(r"(\d{1,18})-(\d{1,18})", re.ASCII)
 
 
 class SideKey(NamedTuple):
-    """A system as one study measured it; in addresses "12-34"."""
-
     study: int
     system: int
 
@@ -80,8 +78,6 @@ class SideKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Side:
-    """A system as one study measured it: a column."""
-
     study: Study
     system: System
     results: int = 0
@@ -93,13 +89,11 @@ class Side:
 
     @property
     def platform(self) -> str:
-        """The hypervisor and its version."""
         system = self.system
         return f"{system.hypervisor} {system.hypervisor_version}".strip()
 
     @property
     def guest(self) -> str:
-        """The guest's operating system and bits; empty where neither is stated."""
         bits = self.system.guest_bits
         return " ".join(
             filter(None, (self.system.guest_os, f"{bits}-bit" if bits else ""))
@@ -107,7 +101,6 @@ class Side:
 
     @property
     def year(self) -> str:
-        """When its study was published; empty if nobody said."""
         year = self.study.published[:4]
         return year if year.isdigit() else ""
 
@@ -139,8 +132,6 @@ ALL_HOSTS: Final = "all"
 
 @dataclass(frozen=True)
 class HostFacet:
-    """A machine that guests were measured on, by how many studies and platforms."""
-
     host: Host
     name: str
     studies: int
@@ -150,8 +141,6 @@ class HostFacet:
 
 @dataclass(frozen=True)
 class Facets:
-    """What can be chosen: all machines, and what there is on the chosen one."""
-
     hosts: tuple[HostFacet, ...]
     works: tuple[str, ...]
     hypervisors: tuple[str, ...]
@@ -176,8 +165,6 @@ class SideCell:
 
 @dataclass(frozen=True)
 class SideRow:
-    """A benchmark with a cell for every column, None where it was not run."""
-
     case: ComparedCase
     unit: str
     better: str
@@ -217,7 +204,6 @@ class SideBySide:
 
     @property
     def answer(self) -> Answer | None:
-        """The answer for the class of work chosen, else the most telling one."""
         if self.choice.work:
             return self.answers.get(self.choice.work)
         return telling(self.answers)
@@ -237,7 +223,6 @@ def rows_at_once(sides: int) -> int:
 
 
 def find_side(viewer: Viewer, key: SideKey | None) -> Side:
-    """Return a system as a study measured it, or raise NotFoundError."""
     if key is not None:
         cells = Cell.objects.visible_to(viewer).filter(n__gt=0, study__deleted_at=None)
         cell = (
@@ -323,7 +308,6 @@ def side_by_side(viewer: Viewer, choice: Choice) -> SideBySide:
 
 
 def _effects(viewer: Viewer) -> list[Effects]:
-    """Return what each system of each study kept of native, class by class of work."""
     kept = EffectSummary.objects.visible_to(viewer).filter(study__deleted_at=None)
     names = (
         *("study_id", "system_id", "host_id", "work", "cells", "ratios"),
@@ -355,7 +339,6 @@ def _host_name(host: Host) -> str:
 
 
 def _hosts(sides: Iterable[Side]) -> tuple[HostFacet, ...]:
-    """Return the machines, that first which most studies measured most platforms on."""
     by_host: dict[Host, list[Side]] = defaultdict(list)
     for side in sides:
         by_host[side.system.host].append(side)
@@ -400,7 +383,6 @@ def _fits(side: Side, choice: Choice) -> bool:
 def _names(
     sides: Mapping[SideKey, Side], choice: Choice
 ) -> dict[tuple[int, int], tuple[str, str, str]]:
-    """Return hypervisor, platform and lab; over machines versions are put together."""
     is_one = choice.host != ALL_HOSTS
     return {
         key: (
@@ -417,7 +399,6 @@ def _names_of(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _ordered(sides: Iterable[Side]) -> list[Side]:
-    """Order columns: machine, guest, platform; guests of most platforms first."""
     members = list(sides)
     platforms: dict[tuple[int, str], set[str]] = defaultdict(set)
     for side in members:
@@ -504,7 +485,6 @@ def _cells(viewer: Viewer, columns: Sequence[Side]) -> Any:
 
 
 def _cases(viewer: Viewer, columns: Sequence[Side], choice: Choice) -> list[_CaseFacet]:
-    """Return what the columns ran, that first which several platforms did."""
     cells = _cells(viewer, columns)
     if choice.work:
         doing = Effect.objects.filter(
@@ -591,7 +571,6 @@ def _rows(
 def _told(
     log_ratio: float | None, low: float | None, high: float | None
 ) -> TableRatio | None:
-    """Return a ratio with its interval as the check of its study found them."""
     if log_ratio is None:
         return None
     ends = None if low is None or high is None else (exp(low), exp(high))

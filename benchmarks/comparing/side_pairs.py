@@ -42,7 +42,6 @@ class PairRow:
 
     @property
     def natives(self) -> tuple[float, float] | None:
-        """What both were compared with, where both have a native value."""
         if not self.one or not self.other:
             return None
         one, other = self.one.shown.baseline_value, self.other.shown.baseline_value
@@ -51,8 +50,6 @@ class PairRow:
 
 @dataclass(frozen=True)
 class PairGroup:
-    """The rows of one tool and component."""
-
     group: CaseGroup
     rows: tuple[PairRow, ...]
 
@@ -81,7 +78,6 @@ class SidePair:
 
     @property
     def shared(self) -> int:
-        """How many benchmarks both ran."""
         return sum(bool(row.one and row.other) for row in self.rows)
 
     @property
@@ -146,7 +142,6 @@ def _by_place(side: Side) -> dict[tuple[Any, ...], ComparisonRow]:
 
 
 def _effects(*sides: Side) -> dict[int, tuple[float, float | None]]:
-    """Return ln ratios to native and their variances, by the ids of cells."""
     measured = Q()
     for side in sides:
         measured |= Q(study=side.study, system=side.system)

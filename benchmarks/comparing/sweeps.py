@@ -65,22 +65,17 @@ class SweepPoint:
 
 @dataclass(frozen=True)
 class SweepLine:
-    """One system along the axis, lowest level first."""
-
     column: Column
     points: tuple[SweepPoint, ...]
 
     @property
     def parting(self) -> Parting | None:
-        """How it goes against its baseline, where the verdicts decide."""
         judged = [point.row.shown.judgement for point in self.points]
         return parting([judgement.verdict if judgement else "" for judgement in judged])
 
 
 @dataclass(frozen=True)
 class Family:
-    """A tool's metric over one parameter, all others and the circumstances equal."""
-
     key: str
     tool: str
     metric: str
@@ -108,8 +103,6 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A case as a level of one of its numeric parameters, and what makes a family."""
-
     case: Case
     axis: str
     level: Quantity
@@ -117,7 +110,6 @@ class Step:
 
     @classmethod
     def of(cls, case: Case) -> Iterator["Step"]:
-        """Yield a step for each parameter that is a number."""
         canonical = canonical_parameters(case.parameters)
         for axis in sorted(canonical.keys() - NOT_AXES):
             level = quantity_of(canonical[axis])
@@ -175,7 +167,6 @@ def study_sweeps(viewer: Viewer, study: Study) -> tuple[Family, ...]:
 
 
 def study_families(viewer: Viewer, study: Study) -> tuple[Family, ...]:
-    """Return the same families without their lines, in two queries."""
     cells = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0)
     rows = list(
         cells.order_by("pk").values_list("pk", "system", "case", *CIRCUMSTANCES)

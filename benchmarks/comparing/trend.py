@@ -12,7 +12,7 @@ import numpy as np
 from django.db import connection
 
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals, mean_intervals
-from benchmarks.analysis.shape import BAND, Shape, shape_of
+from benchmarks.analysis.shape import BAND, shape_of
 from benchmarks.analysis.speeds import MIN_RUNS
 from benchmarks.analysis.trend import ChangePoint, change_points
 from benchmarks.comparing.row import (
@@ -49,8 +49,6 @@ LATEST = f"""
 
 @dataclass(frozen=True)
 class TrendSubject:
-    """A case on a host in its circumstances, and how long its trend is."""
-
     case_id: int
     label: str
     tool: str
@@ -82,8 +80,6 @@ class DatedRun:
 
 @dataclass(frozen=True)
 class TrendPoint:
-    """Runs of one day, or of one version, with the interval of their mean."""
-
     version: str
     at: datetime | None
     n: int
@@ -93,7 +89,6 @@ class TrendPoint:
 
     @property
     def value(self) -> float | None:
-        """The mean; None where no single figure describes the runs."""
         return self.figure.value
 
 
@@ -111,7 +106,6 @@ class TrendSeries:
 
     @cached_property
     def changes(self) -> tuple[ChangePoint, ...] | None:
-        """The change points over time; None where the method allows none."""
         return change_points([run.mean for run in self.dated])
 
     @cached_property
@@ -146,8 +140,6 @@ class TrendSeries:
 
 @dataclass(frozen=True)
 class Trend:
-    """A subject's series, each as one line."""
-
     case: Case
     subject: TrendSubject
     series: tuple[TrendSeries, ...]
@@ -294,22 +286,17 @@ def _figure(runs: Sequence[DatedRun]) -> CellFigure:
             resolution=max(steps, default=None),
             is_ordered=all(run.started_at for run in runs),
         )
-        return _shape_figure(shape, means)
+        if shape.has_single_figure:
+            return CellFigure(sum(means) / len(means))
+        centres = tuple(mode.centre for mode in shape.modes)
+        return CellFigure(
+            None,
+            doubts=shape.doubts,
+            reason=no_single_figure(shape.sentence),
+            speeds=centres if len(centres) > 1 else (),
+            range=(min(means), max(means)),
+        )
     doubted = next((cell for cell in cells.values() if cell.shape_codes), None)
     if doubted is None or (len(means) == 1 and doubted.n >= MIN_RUNS):
         return CellFigure(sum(means) / len(means))
     return replace(cell_figure(doubted), speeds=(), range=(min(means), max(means)))
-
-
-def _shape_figure(shape: Shape, means: Sequence[float]) -> CellFigure:
-    """Return what is shown of runs of that shape."""
-    if shape.has_single_figure:
-        return CellFigure(sum(means) / len(means))
-    centres = tuple(mode.centre for mode in shape.modes)
-    return CellFigure(
-        None,
-        doubts=shape.doubts,
-        reason=no_single_figure(shape.sentence),
-        speeds=centres if len(centres) > 1 else (),
-        range=(min(means), max(means)),
-    )

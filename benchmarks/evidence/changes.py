@@ -44,7 +44,6 @@ def changes(
     studies_then: Sequence[Record],
     studies_now: Sequence[Record],
 ) -> Changes:
-    """Compare two days; ``now`` has the questions of ``then``, in the same order."""
     before = {str(it["study"]): it["digest"] for it in studies_then}
     after = {str(it["study"]): it["digest"] for it in studies_now}
     both = before.keys() & after.keys()

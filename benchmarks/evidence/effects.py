@@ -90,7 +90,6 @@ def store_effects(study: Study) -> None:
 
 
 def store_summaries(study: Study, effects: Iterable[Effect]) -> None:
-    """Count all effects of a study, by system and class of work."""
     groups: dict[tuple[int, int, str], list[Effect]] = defaultdict(list)
     for effect in effects:
         groups[effect.system_id, effect.host_id, effect.work].append(effect)
@@ -112,7 +111,6 @@ def store_summaries(study: Study, effects: Iterable[Effect]) -> None:
 def _counted(
     effects: Collection[Effect], impossible: Collection[int]
 ) -> tuple[float, ...]:
-    """Return what is kept of effects: the last nine of `SUMMARIZED`."""
     usable = [
         (effect, effect.log_ratio)
         for effect in effects
@@ -203,7 +201,6 @@ NO_EFFECT: Final = tuple(
 
 @NO_WARNINGS
 def _numbers(judged: Judgements) -> tuple[list[float | None], ...]:
-    """Return ln ratio, its interval's ends and its variance, for every cell."""
     intervals = judged.intervals
     log_ratio = np.log(intervals.ratio)
     half = intervals.log_half_width
@@ -222,7 +219,6 @@ def _numbers(judged: Judgements) -> tuple[list[float | None], ...]:
 def _obstacle(
     gates: int, state: str, system: System, n: int, variance: float | None
 ) -> str:
-    """Return what keeps a cell out of a pool, the weightiest; none: empty."""
     if state == Efficiency.State.RELATIVE:
         return Obstacle.RELATIVE
     if system.is_emulated:

@@ -52,7 +52,6 @@ def evidence_matrix(
 
 
 def questions_of(study: Study) -> set[Question]:
-    """Return what a study says something of."""
     asked = Effect.objects.filter(study=study).exclude(work="").order_by()
     return {Question(*names) for names in asked.values_list("hypervisor", "work")}
 
@@ -95,7 +94,6 @@ def renew_pools(questions: Iterable[Question]) -> None:
 
 
 def _kept(whole: Synthesis) -> dict[str, Any]:
-    """Return a summary as it is stored."""
     summary = asdict(whole.summary)
     summary["strength"] = int(whole.strength)
     summary["screened"] = dict(whole.screened)

@@ -92,8 +92,6 @@ class Question(NamedTuple):
 
 
 class StudyRead(NamedTuple):
-    """What is said of a study: of a thousand no objects are made."""
-
     pk: int
     lab: str
     slug: str
@@ -105,7 +103,6 @@ class StudyRead(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The study as addresses name it: lab/study."""
         return f"{self.lab}/{self.slug}"
 
 
@@ -138,7 +135,6 @@ class Found:
 def parts_by_question(
     viewer: Viewer, questions: Collection[Question]
 ) -> Iterator[tuple[Question, Part]]:
-    """Yield all parts that the viewer may see of some questions, in one query."""
     labs = sorted(viewer.lab_ids)
     named: dict[str, Any] = {"labs": labs, **_columns(questions)}
     with connection.cursor() as cursor:

@@ -57,7 +57,6 @@ SUBGROUPS: Final[Mapping[str, Callable[[Found], str]]] = {
 
 
 def grouped(found: Iterable[Found], by: str) -> dict[str, list[Found]]:
-    """Return what was found by one of `SUBGROUPS`; empty where that is not stated."""
     groups: dict[str, list[Found]] = defaultdict(list)
     for each in found:
         groups[SUBGROUPS[by](each)].append(each)

@@ -51,7 +51,6 @@ class Finding:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval of ln ratios; None of single runs."""
         if self.sd is None:
             return None
         reach = SURE * self.sd if self.reach is None else self.reach
@@ -59,7 +58,6 @@ class Finding:
 
     @property
     def direction(self) -> int:
-        """Where it decides, as `pooling.direction` says it."""
         return UNDECIDED if self.interval is None else direction(*self.interval)
 
 
@@ -86,13 +84,11 @@ class Replication:
 
     @property
     def outcome(self) -> Outcome:
-        """What all replies come to: who contradicts is never outvoted."""
         outcomes = {reply.outcome for reply in self.replies}
         order: tuple[Outcome, ...] = ("contradicted", "confirmed", "undecided")
         return next((each for each in order if each in outcomes), "single_runs")
 
     def labs(self, outcome: Outcome) -> tuple[str, ...]:
-        """Return the labs that say so, each once, by name."""
         found = {it.finding.lab for it in self.replies if it.outcome == outcome}
         return tuple(sorted(found))
 
@@ -160,7 +156,6 @@ def _outcome(own: Finding, other: Finding) -> Outcome:
 
 
 def _whole(findings: Sequence[Finding]) -> Finding:
-    """Return what one study found: by its repeated cells, else by its single runs."""
     used = [each for each in findings if each.sd is not None] or list(findings)
     first = used[0]
     return Finding(
@@ -176,7 +171,6 @@ def _whole(findings: Sequence[Finding]) -> Finding:
 
 
 def _weighed(findings: Sequence[Finding], of: Callable[[Finding], float]) -> float:
-    """Return the mean over cells."""
     total = fsum(of(each) * each.cells for each in findings)
     return total / sum(each.cells for each in findings)
 

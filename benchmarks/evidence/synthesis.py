@@ -84,7 +84,6 @@ class Unit:
         return self.log_ratio - self.reach, self.log_ratio + self.reach
 
     def rests_on(self, part: Part) -> bool:
-        """Whether this is a part of it; one of an obstacle that is screened is not."""
         is_of_its_kind = (part.sd is None) == (self.variance is None)
         return part.unit == self.key and is_of_its_kind and part.log_ratio is not None
 
@@ -137,7 +136,6 @@ class Synthesis:
 
     @property
     def is_hollow(self) -> bool:
-        """Whether all that counts are single runs."""
         return not self.pool.k and bool(self.single.k)
 
     @property
@@ -147,8 +145,6 @@ class Synthesis:
 
     @property
     def summary(self) -> Synthesis:
-        """The same without the units that a pool stands for."""
-
         def few(pool: Pool, units: tuple[Unit, ...]) -> tuple[Unit, ...]:
             return units if pool.k < FEWEST_POOLED else ()
 
@@ -164,7 +160,6 @@ class Synthesis:
 def syntheses(
     parts: Iterable[tuple[Asked, Part]], *, with_flagged: bool = False
 ) -> dict[Asked, Synthesis]:
-    """Put the parts of many questions together, each with its question's key."""
     by_question: dict[Asked, list[Part]] = defaultdict(list)
     for question, part in parts:
         by_question[question].append(part)
@@ -191,7 +186,6 @@ def syntheses(
 
 
 def synthesis(parts: Iterable[Part], *, with_flagged: bool = False) -> Synthesis:
-    """Put the parts of one question together."""
     found = syntheses(((None, part) for part in parts), with_flagged=with_flagged)
     return found.get(None) or NOTHING
 
@@ -281,7 +275,6 @@ def _reach(part: Part) -> float:
 def _averages(
     benchmarks: Iterable[Sequence[Part]], of: Callable[[Part], float | None]
 ) -> list[float]:
-    """Return the mean over the cells of each benchmark."""
     return [
         fsum((of(part) or 0.0) * part.cells for part in parts)
         / sum(part.cells for part in parts)

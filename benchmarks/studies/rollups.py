@@ -234,7 +234,6 @@ def _count(ids: Collection[int]) -> dict[int, Rollup]:
 
 
 def numbers_of(ids: Collection[int]) -> dict[int, dict[str, int]]:
-    """Count the rows of these studies, in one query; none of one that is gone."""
     counted = {
         pk: dict(zip(COUNTED, numbers, strict=True))
         for pk, numbers in _rows(NUMBERS, ids).items()
@@ -249,7 +248,6 @@ def _rows(statement: str, ids: Collection[int]) -> dict[int, tuple[Any, ...]]:
 
 
 def run_tallies(ids: Collection[int]) -> QuerySet[Run, dict[str, Any]]:
-    """Return how many runs each of some studies has, and how far they are."""
     status = Run.Status
     rows = Run.objects.filter(study__in=list(ids)).values("study").order_by("study")
     return rows.annotate(

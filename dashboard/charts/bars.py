@@ -1,4 +1,4 @@
-"""Bars in rows, and lines or points over a number. PURE."""
+"""Bars in rows, lines over a number, and the curves of sweeps and trends. PURE."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from dashboard.charts.chart import (
     Panel,
     Points,
     Reading,
+    Rule,
     Stroke,
     row_axis,
     row_px,
@@ -23,35 +24,18 @@ from dashboard.charts.chart import (
 )
 
 BAR_PX: Final = 34
+CURVES_PX: Final = 400
+MOST_CURVE_TICKS: Final = 9
 REACH: Final = 0.45  # of a row: a stroke stands out above and below its bar
 LAST: Final = series_colour(SERIES - 1)
 MOST_MARKED: Final = 100
 MOST_TICKS: Final = 8
 DIGITS: Final = ".6g"
 
-
-@dataclass(frozen=True)
-class RowBars:
-    """One series of bars: a value for each row, or None where there is none."""
-
-    name: str
-    values: Sequence[float | None]
-
-
-@dataclass(frozen=True)
-class Reference:
-    """A value that all rows are to be seen against, drawn as a line across them."""
-
-    name: str
-    value: float
-
-
-@dataclass(frozen=True)
-class Targets:
-    """A value that each row is to reach, drawn as a stroke across its bar."""
-
-    name: str
-    values: Sequence[float | None]
+RowValues = tuple[str, Sequence[float | None]]
+"""A name, and a value for each row."""
+Mark = tuple[float, float, float | None, float | None, str]
+"""x, y, the ends of the interval (None: there is none) and the hover text."""
 
 
 @dataclass(frozen=True)
@@ -71,39 +55,53 @@ class Line:
 
 def bar_chart(
     rows: Sequence[str],
-    bars: Sequence[RowBars],
-    references: Sequence[Reference] = (),
+    bars: Sequence[RowValues],
+    references: Sequence[tuple[str, float]] = (),
     *,
     axis_title: str,
     mode: Literal["stack", "group"],
-    targets: Sequence[Targets] = (),
+    targets: Sequence[RowValues] = (),
 ) -> Chart:
-    """Return a line of bars for each row: put end to end, or one below the other."""
+    """Return bars for each row, stacked or grouped.
+
+    ``references`` are lines across all rows, ``targets`` strokes across each bar.
+    """
     lanes = 1 if mode == "stack" else max(1.0, len(bars) * 0.6)
     series = [
         Bars(
-            name=one.name,
-            places=range(len(one.values)),
-            values=one.values,
+            name=name,
+            places=range(len(values)),
+            values=values,
             colour=series_colour(at),
             reading=Reading("x", DIGITS),
         )
-        for at, one in enumerate(bars)
+        for at, (name, values) in enumerate(bars)
     ]
-    strokes = [
-        _strokes(target, series_colour(len(bars) + at), is_dotted=bool(at % 2))
-        for at, target in enumerate(targets)
-    ]
+    strokes = []
+    for at, (name, values) in enumerate(targets):
+        known = [(row, value) for row, value in enumerate(values) if value is not None]
+        strokes.append(
+            Points(
+                name=name,
+                x=[x for _row, value in known for x in (value, value, None)],
+                y=[y for row, _x in known for y in (row - REACH, row + REACH, None)],
+                colour=series_colour(len(bars) + at),
+                line=Stroke(width=4, dash="dot" if at % 2 else ""),
+                # Hovering over the second end shows nothing.
+                texts=[name, "", ""] * len(known),
+                reading=Reading("x", DIGITS),
+            )
+        )
     lines = [
         Points(
-            name=reference.name,
-            x=[reference.value] * 2,
+            name=name,
+            x=[value] * 2,
             y=[-0.5, len(rows) - 0.5],
             colour=LAST,
             line=Stroke(dash="dot" if at % 2 else "dash"),
             reading=Reading("x", DIGITS),
         )
-        for at, reference in enumerate(references)
+        for at, (name, value) in enumerate(references)
     ]
     panel = Panel(
         x=Axis(title=axis_title, is_from_zero=True),
@@ -113,22 +111,6 @@ def bar_chart(
     row = row_px(panel.y, BAR_PX * lanes)
     height = FRAME_PX + round(len(rows) * row) + BAR_PX
     return Chart(panels=(panel,), height=height, bars=mode, legend="above")
-
-
-def _strokes(targets: Targets, colour: str, *, is_dotted: bool) -> Points:
-    """Return a stroke for each row that has a target; its second end tells nothing."""
-    rows = [
-        (row, value) for row, value in enumerate(targets.values) if value is not None
-    ]
-    return Points(
-        name=targets.name,
-        x=[x for _row, value in rows for x in (value, value, None)],
-        y=[y for row, _value in rows for y in (row - REACH, row + REACH, None)],
-        colour=colour,
-        line=Stroke(width=4, dash="dot" if is_dotted else ""),
-        texts=[targets.name, "", ""] * len(rows),
-        reading=Reading("x", DIGITS),
-    )
 
 
 def line_chart(
@@ -185,3 +167,74 @@ def _line(line: Line, at: int) -> Points:
         line=dash if line.is_joined else None,
         texts=line.texts,
     )
+
+
+def curve(name: str, colour: int, marks: Sequence[Mark], *, is_native: bool) -> Points:
+    """Return the line of a system, dashed for the native machine."""
+    x, y, low, high, texts = zip(*marks, strict=True)
+    return Points(
+        name=name,
+        x=x,
+        y=y,
+        low=low,
+        high=high,
+        texts=texts,
+        colour=series_colour(colour),
+        symbol=symbol_at(colour),
+        line=Stroke(dash="dash" if is_native else ""),
+    )
+
+
+def sweep_plot(
+    curves: Sequence[Points],
+    ticks: Sequence[tuple[float, str]],
+    *,
+    titles: tuple[str, str],
+    is_log: tuple[bool, bool],
+    line_at: float | None = None,
+) -> Chart:
+    """Return lines over an axis; ``line_at`` is drawn across (1: native speed)."""
+    every = -(-len(ticks) // MOST_CURVE_TICKS) or 1
+    across = Axis(
+        title=titles[0],
+        scale="log" if is_log[0] else "linear",
+        ticks=tuple(ticks[::every]),
+    )
+    native = [] if line_at is None else [Rule(at=line_at, axis="y", kind="native")]
+    return _plot(curves, across, titles[1], is_log=is_log[1], rules=native)
+
+
+def trend_plot(
+    curves: Sequence[Points], changes: Sequence[tuple[float, str]], title: str
+) -> Chart:
+    """Return lines over time, and where a change was found, with its factor.
+
+    Time is counted in milliseconds since 1970.
+    """
+    rules = [Rule(at=at, axis="x", kind="change", label=text) for at, text in changes]
+    return _plot(curves, Axis(scale="date"), title, is_log=False, rules=rules)
+
+
+def _plot(
+    curves: Sequence[Points],
+    across: Axis,
+    title: str,
+    *,
+    is_log: bool,
+    rules: Sequence[Rule],
+) -> Chart:
+    # A linear axis begins at 0, or a small difference would look large.
+    upwards = Axis(
+        title=title,
+        scale="log" if is_log else "linear",
+        tick_step="1-2-5" if is_log else None,
+        has_full_ticks=is_log,
+        is_from_zero=not is_log,
+    )
+    panel = Panel(
+        x=across,
+        y=upwards,
+        series=tuple(curves),
+        rules=tuple(rules),
+    )
+    return Chart(panels=(panel,), height=CURVES_PX, legend="lines", has_legend=True)

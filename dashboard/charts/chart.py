@@ -8,6 +8,7 @@ the reader's light or dark theme.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
@@ -40,6 +41,10 @@ ROW_LETTERS: Final = 42
 """As many letters of a row's name stand in a line: a phone has no room for more."""
 NAME_PX: Final = 15
 """What a line of a row's name takes of the row's height."""
+PX_A_REM: Final = 16
+LABEL_PX: Final = 16
+"""A line of a row's name above its dots, on a phone (`LABEL` of `chart.js`)."""
+FEW: Final = 3
 LANES: Final = 0.7
 """The share of a row that its bars take."""
 
@@ -128,7 +133,6 @@ class Points:
 
     @property
     def key(self) -> str:
-        """The mark that stands for all of them: a full one, if there is any."""
         if isinstance(self.symbol, str):
             return self.symbol
         full = (symbol for symbol in self.symbol if not symbol.endswith(OPEN))
@@ -160,8 +164,6 @@ class Bars:
 
 @dataclass(frozen=True)
 class Box:
-    """Least, quartiles and greatest of a row."""
-
     row: float
     low: float
     q1: float
@@ -188,8 +190,6 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """A tint from one value of an axis to another, through the field or ``ends``."""
-
     axis: Literal["x", "y"]
     low: float
     high: float
@@ -208,8 +208,6 @@ class Note:
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One field with its axes."""
-
     x: Axis
     y: Axis
     series: tuple[Points | Bars | Box, ...] = ()
@@ -277,23 +275,19 @@ class Chart:
 
     @property
     def has_names_above(self) -> bool:
-        """Whether names of rows stand above them on a phone."""
         return not self.names_colours if self.names_above is None else self.names_above
 
     @property
     def series(self) -> Iterator[Points | Bars | Box]:
-        """All series of all panels, in the order in which they are drawn."""
         return (series for panel in self.panels for series in panel.series)
 
     @property
     def title(self) -> str:
-        """What its axes say."""
         panel = self.panels[0]
         return ", ".join(filter(None, (panel.x.title, panel.y.title)))
 
     @property
     def listed(self) -> list[tuple[int, Points | Bars]]:
-        """The series that a legend names, each with its place among all."""
         named = [
             (at, series)
             for at, series in enumerate(self.series)
@@ -301,6 +295,51 @@ class Chart:
         ]
         has_legend = len(named) > 1 if self.has_legend is None else self.has_legend
         return named if has_legend else []
+
+    @property
+    def room(self) -> str:
+        """Height as a CSS length."""
+        return f"{self.height / PX_A_REM:g}rem"
+
+    @property
+    def narrow_room(self) -> str:
+        """Height on a phone, where row names are above their rows."""
+        # Like `narrowed` in chart.js, so that nothing moves when Plotly draws.
+        rows = self.panels[0].y
+        labels = len(rows.ticks) * lines_of(rows) * LABEL_PX * self.has_names_above
+        return f"{(self.height + labels) / PX_A_REM:g}rem"
+
+    @property
+    def series_groups(self) -> list[tuple[str, list[tuple[int, str]]]]:
+        """Series that can be hidden (place, name) by group; a group of one has none."""
+
+        def group_of(series: Points | Bars) -> str:
+            return "" if isinstance(series, Bars) else series.group
+
+        counts = Counter(group_of(series) for _at, series in self.listed)
+        groups: dict[str, list[tuple[int, str]]] = {}
+        for at, series in self.listed:
+            group = group_of(series) if counts[group_of(series)] > 1 else ""
+            name = series.name if group else full_name(series)
+            groups.setdefault(group, []).append((at, name))
+        return list(groups.items())
+
+    @property
+    def has_many(self) -> bool:
+        """Whether there are enough series for a button that hides all."""
+        return len(self.listed) >= FEW
+
+    @property
+    def is_zoomable(self) -> bool:
+        """Whether an axis can be enlarged: bars need their length, rows their place."""
+        for panel in self.panels:
+            bars = [series for series in panel.series if isinstance(series, Bars)]
+            has_upright = any(series.is_upright for series in bars)
+            free = [] if bars and not has_upright else [panel.x]
+            free += [] if has_upright else [panel.y]
+            if any(axis.scale != "category" for axis in free):
+                return True
+        return False
 
 
 NOTHING: Final = Chart(panels=(Panel(x=Axis(), y=Axis()),), height=0)
@@ -338,7 +377,6 @@ def row_axis(rows: Sequence[str]) -> Axis:
 
 
 def full_name(series: Points | Bars) -> str:
-    """Return what a series is called where its group is not said."""
     group = series.group if isinstance(series, Points) else ""
     return series.name if group in ("", series.name) else f"{group}, {series.name}"
 
@@ -352,7 +390,6 @@ def folded(name: str) -> str:
 
 
 def lines_of(axis: Axis) -> int:
-    """Return how many lines the longest name of an axis has."""
     return max((name.count("\n") + 1 for _value, name in axis.ticks), default=1)
 
 
@@ -362,5 +399,4 @@ def row_px(axis: Axis, least: float) -> float:
 
 
 def legible(text: str) -> str:
-    """Return a text with a sign where it has what no document may hold."""
     return FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)

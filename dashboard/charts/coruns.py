@@ -11,9 +11,7 @@ from benchmarks.comparing.coruns import ComparedCoRun, Curve
 from dashboard import wording
 from dashboard.charts.bars import (
     Line,
-    Reference,
-    RowBars,
-    Targets,
+    RowValues,
     bar_chart,
     line_chart,
 )
@@ -28,7 +26,6 @@ HEADROOM: Final = 1.3
 def drawings(
     coruns: Sequence[ComparedCoRun], curves: Sequence[Curve]
 ) -> tuple[Drawing, ...]:
-    """Return what can be drawn of one case: all given co-runs and curves are of it."""
     is_time = coruns[0].of.case.better == "lower"
     drawn = (
         _times(coruns) if is_time else _sums(coruns),
@@ -39,7 +36,6 @@ def drawings(
 
 
 def row_names(coruns: Sequence[ComparedCoRun]) -> list[str]:
-    """Return what tells co-runs of one case apart; the system if there are several."""
     names = short_names(corun.of.system for corun in coruns)
     return [
         f"{vms_text(corun.of)}, {names[corun.of.system.pk]}"
@@ -49,14 +45,14 @@ def row_names(coruns: Sequence[ComparedCoRun]) -> list[str]:
     ]
 
 
-def _slot_bars(coruns: Sequence[ComparedCoRun]) -> Iterator[RowBars]:
+def _slot_bars(coruns: Sequence[ComparedCoRun]) -> Iterator[RowValues]:
     names = {slot.slot for corun in coruns for slot in corun.of.slots}
     for name in sorted(names, key=int):
         values = [
             next((slot.value for slot in corun.of.slots if slot.slot == name), None)
             for corun in coruns
         ]
-        yield RowBars(wording.slot_text(name), values)
+        yield (wording.slot_text(name), values)
 
 
 def _sums(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
@@ -68,7 +64,7 @@ def _sums(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
     # A bar without some of its slots would be taken for a small sum.
     rest = [_unreported(corun) for corun in drawn]
     if any(rest):
-        bars.append(RowBars(_("printed for VMs that were not reported"), rest))
+        bars.append((_("printed for VMs that were not reported"), rest))
     return Drawing(
         slug="sums",
         title=_("All VMs together"),
@@ -101,21 +97,19 @@ def _sums(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
 
 
 def _unreported(corun: ComparedCoRun) -> float | None:
-    """Return what a printed sum has beyond the slots that were reported."""
     if not corun.figures.is_sum_printed:
         return None
     rest = (corun.figures.sum or 0.0) - sum(corun.of.values)
     return rest if rest > 0 else None
 
 
-def _references(coruns: Sequence[ComparedCoRun]) -> list[Reference]:
-    """Return one VM and the native machine alone, where one line fits all rows."""
+def _references(coruns: Sequence[ComparedCoRun]) -> list[tuple[str, float]]:
     sides = (
         (_("one VM alone"), {corun.of.single for corun in coruns}),
         (_("native alone"), {corun.of.native for corun in coruns}),
     )
     return [
-        Reference(name, one.value)
+        (name, one.value)
         for name, values in sides
         if len(values) == 1
         and (one := next(iter(values))) is not None
@@ -142,7 +136,7 @@ def _slots(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
         ),
         head=(
             _("Co-run"),
-            *(slot.name for slot in bars),
+            *(slot for slot, _values in bars),
             _("Mean"),
             _("Fairness"),
             _("Interval"),
@@ -150,7 +144,7 @@ def _slots(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
         rows=tuple(
             (
                 name,
-                *(in_unit(slot.values[row], "") for slot in bars),
+                *(in_unit(values[row], "") for _slot, values in bars),
                 in_unit(corun.figures.mean, ""),
                 shown_ratio(corun.figures.jain),
                 _interval(corun),
@@ -171,7 +165,6 @@ def _interval(corun: ComparedCoRun) -> str:
 
 
 def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
-    """Draw times against what the cores allow, as far as that is known."""
     drawn = [corun for corun in coruns if corun.figures.mean]
     if not drawn:
         return None
@@ -190,11 +183,11 @@ def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
             )
         )
     strokes = (
-        Targets(
+        (
             _("target from one VM alone"),
             [target.ideal_s if target else None for target in targets],
         ),
-        Targets(
+        (
             _("target from as many VMs as cores"),
             [target.lmu_s if target else None for target in targets],
         ),
@@ -209,11 +202,11 @@ def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
         ),
         figure=bar_chart(
             names,
-            [RowBars(_("measured"), [corun.figures.mean for corun in drawn])],
+            [(_("measured"), [corun.figures.mean for corun in drawn])],
             _references(drawn),
             axis_title=unit,
             mode="group",
-            targets=[stroke for stroke in strokes if any(stroke.values)],
+            targets=[stroke for stroke in strokes if any(stroke[1])],
         ),
         head=(
             *(_("Co-run"), _("Measured")),
@@ -225,7 +218,6 @@ def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
 
 
 def curve_drawing(curves: Sequence[Curve]) -> Drawing | None:
-    """Draw the sum over the number of VMs, with a ring where it rose last."""
     if not curves:
         return None
     names = wording.system_names(curve.system for curve in curves)
@@ -262,7 +254,6 @@ def curve_drawing(curves: Sequence[Curve]) -> Drawing | None:
 
 
 def _note(curves: Sequence[Curve]) -> str:
-    """Say where the only curve ends, or how to see it of several."""
     how = _("The ring is the last VM that raised the sum.")
     if len(curves) > 1:
         return how

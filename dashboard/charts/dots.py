@@ -178,12 +178,10 @@ def _clamped(ratio: float) -> float: ...
 @overload
 def _clamped(ratio: float | None) -> float | None: ...
 def _clamped(ratio: float | None) -> float | None:
-    """Return where a ratio is drawn: what is farther stands on the edge."""
     return None if ratio is None else min(max(ratio, 1 / FARTHEST), FARTHEST)
 
 
 def hover(dot: Dot) -> str:
-    """Return the text beside a dot: its system, then its sentence, in short lines."""
     first, colon, rest = dot.text.partition(": ")
     lines = wrap(rest, WIDE) if len(rest) > WIDE else [rest]
     return "\n".join(filter(None, [dot.title, first + colon, *lines]))

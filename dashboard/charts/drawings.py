@@ -28,10 +28,8 @@ class Drawing:
 
 
 def in_unit(value: float | None, unit: str) -> str:
-    """Return a value with its unit, or a dash."""
     return wording.quantity(value, unit) or NONE
 
 
 def shown_ratio(value: float | None) -> str:
-    """Return a ratio, or a dash."""
     return NONE if value is None else figures.ratio(value)

@@ -13,7 +13,7 @@ from benchmarks.own_tools.lookup import known_tool
 from benchmarks.power.logged_energy import LoggedWindow, MeteredRun
 from benchmarks.power.meters import EnergyTable, SystemEnergy
 from dashboard import wording
-from dashboard.charts.bars import Line, RowBars, bar_chart, line_chart
+from dashboard.charts.bars import Line, bar_chart, line_chart
 from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
 from dashboard.kit import figures
 from dashboard.wording.energy import conclusion
@@ -54,12 +54,12 @@ def energy_drawing(
     systems = table.systems
     is_known = any(system.energy_j is not None for system in systems)
     bars = [
-        RowBars(_("printed total"), [system.printed_j for system in systems]),
-        RowBars(_("work, at the meter's mean power"), [s.energy_j for s in systems]),
+        (_("printed total"), [system.printed_j for system in systems]),
+        (_("work, at the meter's mean power"), [s.energy_j for s in systems]),
     ]
     if waiting_w is not None:
         name = _("total without idle power at %(watts)s W") % {"watts": waiting_w}
-        bars.append(RowBars(name, [system.less_wait_j for system in systems]))
+        bars.append((name, [system.less_wait_j for system in systems]))
     return Drawing(
         slug="energy",
         title=_("Printed total and energy of the work")
@@ -70,7 +70,7 @@ def energy_drawing(
         else _("Of all the time that the meter ran; the work's own is not known."),
         figure=bar_chart(
             [names[system.system.pk] for system in systems],
-            [bar for bar in bars if any(bar.values)],
+            [bar for bar in bars if any(bar[1])],
             axis_title=table.unit,
             mode="group",
         ),
@@ -112,7 +112,25 @@ def power_drawing(metered: MeteredRun) -> Drawing | None:
     if log is None:
         return None
     step = max(1, len(log.watts) // POINTS)
-    line = _power_line(log.times_s[::step], log.watts[::step])
+    times_s = log.times_s[::step]
+    watts = log.watts[::step]
+    usual_s = median(b - a for a, b in pairwise(times_s)) if len(times_s) > 1 else 0.0
+    x: list[float] = []
+    y: list[float | None] = []
+    for time_s, power_w in zip(times_s, watts, strict=True):
+        # What the integration takes for a gap is one here.
+        if x and time_s - x[-1] > GAP_STEPS * usual_s:
+            x.append((time_s + x[-1]) / 2)
+            y.append(None)
+        x.append(time_s)
+        y.append(power_w)
+    texts = [
+        ""
+        if power_w is None
+        else f"{figures.number(power_w, '.4g')} W, {figures.number(time_s, '.4g')} s"
+        for time_s, power_w in zip(x, y, strict=True)
+    ]
+    line = Line(_("power"), x, y, texts)
     windows = metered.windows
     ends = [end for window in windows for end in (window.start_s, window.end_s)]
     return Drawing(
@@ -132,27 +150,6 @@ def power_drawing(metered: MeteredRun) -> Drawing | None:
         ),
         rows=tuple(_window_row(window, metered.idle_w) for window in windows),
     )
-
-
-def _power_line(times_s: Sequence[float], watts: Sequence[float]) -> Line:
-    """Return the line of power; it stops where nothing was measured."""
-    usual_s = median(b - a for a, b in pairwise(times_s)) if len(times_s) > 1 else 0.0
-    x: list[float] = []
-    y: list[float | None] = []
-    for time_s, power_w in zip(times_s, watts, strict=True):
-        # What the integration takes for a gap is one here.
-        if x and time_s - x[-1] > GAP_STEPS * usual_s:
-            x.append((time_s + x[-1]) / 2)
-            y.append(None)
-        x.append(time_s)
-        y.append(power_w)
-    texts = [
-        ""
-        if power_w is None
-        else f"{figures.number(power_w, '.4g')} W, {figures.number(time_s, '.4g')} s"
-        for time_s, power_w in zip(x, y, strict=True)
-    ]
-    return Line(_("power"), x, y, texts)
 
 
 def _window_row(window: LoggedWindow, idle_w: float | None) -> tuple[str, ...]:

@@ -32,11 +32,9 @@ from dashboard.charts.chart import (
     OPEN,
     STROKE,
     Axis,
-    Band,
     Bars,
     Box,
     Chart,
-    Note,
     Numbers,
     Panel,
     Points,
@@ -184,7 +182,6 @@ def _pgf(figure: Figure) -> str:
 
 
 def _drawn(chart: Chart, wide: float) -> Figure:
-    """Return a figure: the legend on top, then lines of panels."""
     across = chart.across
     lines = [
         chart.panels[at : at + across] for at in range(0, len(chart.panels), across)
@@ -249,7 +246,6 @@ def _below(axis: Axis) -> float:
 
 
 def _legend(chart: Chart, wide: float) -> list[Patch | Line2D]:
-    """Return what the legend shows: a mark with its name for each series."""
     letters = int((wide - SWATCH - GAP) / LETTER)
     tones = _tones(chart)
     key: list[Patch | Line2D] = []
@@ -285,17 +281,40 @@ def _panel(axes: Axes, panel: Panel, chart: Chart, *, has_x: bool, has_y: bool) 
     axes.tick_params(length=0, which="both", pad=3)
     axes.set_title(legible(panel.title), fontsize=SIZE, loc="left", pad=4)
     for band in panel.bands:
-        _band(axes, band, x, y)
+        across, upwards = (band.low, band.high), band.ends or (y.low, y.high)
+        if band.axis == "y":
+            across, upwards = band.ends or (x.low, x.high), across
+        _rectangle(axes, across, upwards, facecolor=PALE, zorder=0.5, alpha=0.8)
     _bars(axes, panel, chart)
     for series in panel.series:
         if isinstance(series, Box):
-            _box(axes, series)
+            edges = series.row - BOX_SHARE, series.row + BOX_SHARE
+            look: dict[str, Any] = {
+                "facecolor": "white",
+                "edgecolor": "0.4",
+                "linewidth": 0.7,
+                "zorder": 1.5,
+            }
+            _rectangle(axes, (series.q1, series.q3), edges, **look)
+            ends = [series.low, series.q3], [series.q1, series.high]
+            axes.hlines([series.row] * 2, *ends, color="0.4", linewidth=0.7, zorder=1.5)
+            axes.vlines([series.median], *edges, color="0.4", linewidth=0.7, zorder=1.6)
         elif isinstance(series, Points):
             _points(axes, series, x)
     for rule in panel.rules:
         _rule(axes, rule)
     for note in panel.notes:
-        _note(axes, note)
+        anchors = {"left": "right", "right": "left", "": "center"}
+        shifts = {"left": -4, "right": 4, "": 0}
+        axes.annotate(
+            legible(note.text),
+            (note.x, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(shifts[note.beside], -2 if note.beside else 3),
+            textcoords="offset points",
+            ha="left" if note.anchor == "left" else anchors[note.beside],
+            va="top" if note.beside else "bottom",
+        )
     for row, words in enumerate(panel.beside):
         axes.annotate(
             legible(words),
@@ -364,13 +383,6 @@ def _folded(name: str, room: float) -> list[str]:
     return [line for part in name.split("\n") for line in wrap(part, letters)][:3]
 
 
-def _band(axes: Axes, band: Band, x: Scale, y: Scale) -> None:
-    across, upwards = (band.low, band.high), band.ends or (y.low, y.high)
-    if band.axis == "y":
-        across, upwards = band.ends or (x.low, x.high), across
-    _rectangle(axes, across, upwards, facecolor=PALE, zorder=0.5, alpha=0.8)
-
-
 def _rectangle(
     axes: Axes, across: tuple[float, float], upwards: tuple[float, float], **look: Any
 ) -> None:
@@ -392,20 +404,6 @@ def _bars(axes: Axes, panel: Panel, chart: Chart) -> None:
             "zorder": 2,
         }
         _rectangle(axes, across, upwards, **look)
-
-
-def _box(axes: Axes, box: Box) -> None:
-    edges = box.row - BOX_SHARE, box.row + BOX_SHARE
-    look: dict[str, Any] = {
-        "facecolor": "white",
-        "edgecolor": "0.4",
-        "linewidth": 0.7,
-        "zorder": 1.5,
-    }
-    _rectangle(axes, (box.q1, box.q3), edges, **look)
-    ends = [box.low, box.q3], [box.q1, box.high]
-    axes.hlines([box.row] * 2, *ends, color="0.4", linewidth=0.7, zorder=1.5)
-    axes.vlines([box.median], *edges, color="0.4", linewidth=0.7, zorder=1.6)
 
 
 def _points(axes: Axes, points: Points, scale: Scale) -> None:
@@ -473,7 +471,6 @@ def _line(points: Points) -> dict[str, Any]:
 
 
 def _mark(symbol: str, size: float) -> dict[str, Any]:
-    """Return the look of a mark: every second one is pale, to be told apart."""
     base = symbol.removesuffix(OPEN)
     names = list(MARKS)
     is_pale = base in names and names.index(base) % 2 == 1
@@ -520,17 +517,3 @@ def _rule(axes: Axes, rule: Rule) -> None:
             textcoords="offset points",
             va="top",
         )
-
-
-def _note(axes: Axes, note: Note) -> None:
-    anchors = {"left": "right", "right": "left", "": "center"}
-    shifts = {"left": -4, "right": 4, "": 0}
-    axes.annotate(
-        legible(note.text),
-        (note.x, 1),
-        xycoords=("data", "axes fraction"),
-        xytext=(shifts[note.beside], -2 if note.beside else 3),
-        textcoords="offset points",
-        ha="left" if note.anchor == "left" else anchors[note.beside],
-        va="top" if note.beside else "bottom",
-    )

@@ -51,7 +51,6 @@ def plain(text: str) -> str:
 
 
 def figure(chart: Chart) -> dict[str, Any]:
-    """Return a chart as a Plotly figure."""
     count = len(chart.panels)
     share = (1 - chart.gap * (count - 1)) / max(count, 1)
     data: list[dict[str, Any]] = []
@@ -137,7 +136,6 @@ def _axis(axis: Axis, chart: Chart, *, is_upright: bool) -> dict[str, Any]:
 
 
 def _grid(axis: Axis, chart: Chart, *, is_upright: bool) -> bool | None:
-    """Tell of a grid: a numbered chart has one across if it says so, else Plotly."""
     if chart.names_colours:
         return None if axis.has_grid else False
     return True if is_upright and axis.has_grid else None
@@ -145,7 +143,20 @@ def _grid(axis: Axis, chart: Chart, *, is_upright: bool) -> bool | None:
 
 def _trace(series: Points | Bars | Box, chart: Chart) -> dict[str, Any]:
     if isinstance(series, Box):
-        return _box(series)
+        return {
+            "type": "box",
+            "orientation": "h",
+            "y": [series.row],
+            "q1": [series.q1],
+            "median": [series.median],
+            "q3": [series.q3],
+            "lowerfence": [series.low],
+            "upperfence": [series.high],
+            "width": BOX_WIDTH,
+            "line": {"color": "--line-strong", "width": 1.5},
+            "fillcolor": "--sunken",
+            "hoverinfo": "skip",
+        }
     trace = _bars(series, chart) if isinstance(series, Bars) else _points(series, chart)
     if series.name:
         trace["name"] = plain(series.name)
@@ -196,7 +207,14 @@ def _points(points: Points, chart: Chart) -> dict[str, Any]:
     if marker := _marker(points, chart):
         trace["marker"] = marker
     if points.line:
-        trace["line"] = _line(points.line, points, chart)
+        look: dict[str, Any] = {"width": points.line.width}
+        if points.line.dash:
+            look["dash"] = points.line.dash
+        if points.line.is_stepped:
+            look["shape"] = "hv"
+        if chart.names_colours:
+            look["color"] = _token(points.line.colour or points.colour)
+        trace["line"] = look
     if points.low:
         trace |= _intervals(points, chart)
     return trace
@@ -220,17 +238,6 @@ def _marker(points: Points, chart: Chart) -> dict[str, Any]:
         **named,
         **({"opacity": each} if faded else {}),
     }
-
-
-def _line(line: Stroke, points: Points, chart: Chart) -> dict[str, Any]:
-    look: dict[str, Any] = {"width": line.width}
-    if line.dash:
-        look["dash"] = line.dash
-    if line.is_stepped:
-        look["shape"] = "hv"
-    if chart.names_colours:
-        look["color"] = _token(line.colour or points.colour)
-    return look
 
 
 def _intervals(points: Points, chart: Chart) -> dict[str, Any]:
@@ -272,23 +279,6 @@ def _hover(name: str, texts: Sequence[str], reading: Reading | None) -> dict[str
             f"{number} {plain(reading.unit or '')}" if is_bare else f"{shown}: {number}"
         )
     return {**labels, "hovertemplate": f"{shown}<extra></extra>"}
-
-
-def _box(box: Box) -> dict[str, Any]:
-    return {
-        "type": "box",
-        "orientation": "h",
-        "y": [box.row],
-        "q1": [box.q1],
-        "median": [box.median],
-        "q3": [box.q3],
-        "lowerfence": [box.low],
-        "upperfence": [box.high],
-        "width": BOX_WIDTH,
-        "line": {"color": "--line-strong", "width": 1.5},
-        "fillcolor": "--sunken",
-        "hoverinfo": "skip",
-    }
 
 
 def _token(colour: str | tuple[str, ...]) -> str | list[str]:

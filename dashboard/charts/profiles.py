@@ -1,4 +1,4 @@
-"""What a report shows of a whole study: systems by component, and every ratio. PURE."""
+"""What a report shows of a whole study: systems by component, and every ratio."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from operator import attrgetter
 from textwrap import wrap
 from typing import Final
 
+from benchmarks.comparing.profile import Share
 from dashboard.charts.chart import (
     FRAME_PX,
     STROKE,
@@ -30,23 +31,8 @@ FARTHEST: Final = 20.0
 """A ratio farther from 1 is an arrow on the edge: most likely a slip of a unit."""
 
 
-@dataclass(frozen=True)
-class Mean:
-    """A mean on a log scale, its interval if there is one, and the range below it."""
-
-    mean: float
-    low: float | None
-    high: float | None
-    minimum: float
-    maximum: float
-
-
-@dataclass(frozen=True)
-class SystemMeans:
-    """A system with a mean for each component; None where it has none."""
-
-    name: str
-    means: tuple[Mean | None, ...]
+SystemShares = tuple[str, Sequence[Share | None]]
+"""A system with its share of each component."""
 
 
 @dataclass(frozen=True)
@@ -72,35 +58,29 @@ class Ratio:
         return not 1 / FARTHEST <= self.ratio <= FARTHEST
 
 
-@dataclass(frozen=True)
-class Group:
-    """The ratios of one component on one platform."""
-
-    name: str
-    ratios: tuple[Ratio, ...]
-
-
-def profile_plot(components: Sequence[str], systems: Sequence[SystemMeans]) -> Chart:
+def profile_plot(components: Sequence[str], systems: Sequence[SystemShares]) -> Chart:
     """Return means with their intervals and ranges, a panel for each component."""
-    rows = row_axis([system.name for system in systems])
+    rows = row_axis([name for name, _shares in systems])
     panels = tuple(
         Panel(
             x=Axis(scale="log"),
             y=rows,
             title=component,
-            series=tuple(_means([system.means[at] for system in systems])),
+            series=tuple(_means([shares[at] for _name, shares in systems])),
             rules=(Rule(at=1, axis="x", kind="native"),),
         )
         for at, component in enumerate(components)
     )
     lines = -(-len(panels) // ACROSS)
-    longest = max((len(wrap(it.name, NAME_LETTERS)) for it in systems), default=1)
+    longest = max(
+        (len(wrap(name, NAME_LETTERS)) for name, _shares in systems), default=1
+    )
     height = FRAME_PX + lines * max(len(systems), 2) * (LINE_PX * longest + ROOM_PX)
     gap = BELOW_PX / height if lines > 1 else 0
     return Chart(panels=panels, height=height, across=ACROSS, gap=gap)
 
 
-def _means(means: Sequence[Mean | None]) -> Iterator[Points]:
+def _means(means: Sequence[Share | None]) -> Iterator[Points]:
     """Yield ranges thin, intervals thick, means as dots; open ones have no interval."""
     placed = [(row, mean) for row, mean in enumerate(means) if mean]
     for is_sure in (True, False):
@@ -130,33 +110,33 @@ def _means(means: Sequence[Mean | None]) -> Iterator[Points]:
         )
 
 
-def ratio_plot(groups: Sequence[Group], axis_title: str) -> Chart:
+def ratio_plot(groups: Sequence[tuple[str, Sequence[Ratio]]], axis_title: str) -> Chart:
     """Return every ratio at its place, a band for each group.
 
     A ratio with an interval is a dot on its bar, the bars of a band one below the other
     in the order of their ratios; one without is a stroke.
     """
-    ratios = [one.ratio for group in groups for one in group.ratios]
+    ratios = [one.ratio for _name, group in groups for one in group]
     held = [min(max(ratio, 1 / FARTHEST), FARTHEST) for ratio in ratios]
     # 1 is in sight, with some room on both sides, wherever the ratios lie.
     scale = scale_of(Axis(scale="log"), [0.9, 1.1, *held])
     ticks, bars = [], list[tuple[float, Ratio]]()
     strokes, low, high = (list[tuple[float, Ratio]]() for _form in range(3))
     y = 0.0
-    for group in groups:
+    for name, group in groups:
         sure = sorted(
-            (ratio for ratio in group.ratios if ratio.has_interval),
+            (ratio for ratio in group if ratio.has_interval),
             key=attrgetter("ratio"),
         )
-        for one in group.ratios:
+        for one in group:
             if not one.has_interval:
                 form = (low if one.ratio < 1 else high) if one.is_beyond else strokes
                 form.append((y + STRIP / 2, one))
         # Without plain values the bars stand in the middle of the band.
-        first = y + (STRIP if len(sure) < len(group.ratios) else STRIP / 2)
+        first = y + (STRIP if len(sure) < len(group) else STRIP / 2)
         bars += [(first + LINE * line, ratio) for line, ratio in enumerate(sure)]
         height = STRIP + LINE * len(sure)
-        ticks.append((y + height / 2, group.name))
+        ticks.append((y + height / 2, name))
         y += height + GAP
     forms = (
         *(

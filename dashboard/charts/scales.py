@@ -36,7 +36,6 @@ class Scale:
         return max(self.first, self.last)
 
     def share(self, value: float) -> float:
-        """Return where a value lies, 0 to 1; what is beyond an end lies on it."""
         value = min(max(value, self.low), self.high)
         if self.is_log:
             first = log10(self.first)
@@ -44,12 +43,10 @@ class Scale:
         return (value - self.first) / (self.last - self.first)
 
     def ticks(self) -> list[float]:
-        """Return a few round values on the axis."""
         ticks = _log_ticks(self.low, self.high) if self.is_log else []
         return ticks if len(ticks) > 1 else _even_ticks(self.low, self.high)
 
     def days(self) -> list[tuple[float, str]]:
-        """Return a few days of an axis of dates, each by its midnight."""
         first, last = ceil(self.low / DAY_MS), floor(self.high / DAY_MS)
         step = ceil((last - first + 1) / NAMED) or 1
         midnights = [day * DAY_MS for day in range(first, last + 1, step)]

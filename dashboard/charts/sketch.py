@@ -50,15 +50,12 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class Field:
-    """A panel with the scales of its axes."""
-
     panel: Panel
     x: Scale
     y: Scale
     height_px: float
 
     def at(self, x: float, y: float) -> str:
-        """Return a place in units of the field."""
         return f"{FIELD * self.x.share(x):.0f} {FIELD - FIELD * self.y.share(y):.0f}"
 
 
@@ -88,7 +85,6 @@ def sketch(chart: Chart, alt: str) -> str:
 
 
 def _key(chart: Chart) -> str:
-    """Return the names of the series, each with its mark; none where one is enough."""
     entries = []
     for _at, series in chart.listed:
         paint = _paint(series.colour)
@@ -196,7 +192,6 @@ def _below(
 def _fitting(
     shares: Sequence[float], ticks: Sequence[tuple[float, str]], width: float
 ) -> set[int]:
-    """Return which names stand beside each other without touching."""
     fitting, end = set(), -1e9
     for at, share in sorted(enumerate(shares), key=itemgetter(1)):
         letters = max(len(line) for line in ticks[at][1].split("\n"))
@@ -210,7 +205,6 @@ def _fitting(
 def _beside(
     field: Field, ticks: Sequence[tuple[float, str]], letters: int
 ) -> Iterator[str]:
-    """Write the names at the left: rows stand above their marks on a phone."""
     axis, scale = field.panel.y, field.y
     is_rows = axis.scale == "category"
     values = sorted(value for value, _name in ticks)
@@ -345,7 +339,6 @@ def _path(
     *,
     is_stepped: bool,
 ) -> str:
-    """Return a line through places; it stops where there is none."""
     parts = []
     for (x0, y0), (x, y) in pairwise([(None, None), *places]):
         if x is None or y is None:
@@ -381,7 +374,6 @@ def _arrows(points: Points, field: Field) -> Iterator[str]:
 
 
 def _called(points: Points, field: Field) -> Iterator[str]:
-    """Write names beside points, on the other side where they would leave the field."""
     for x, y, name in zip(points.x, points.y, points.names, strict=True):
         if x is None or y is None:
             continue
@@ -394,7 +386,6 @@ def _called(points: Points, field: Field) -> Iterator[str]:
 
 
 def _note(note: Note, field: Field) -> str:
-    """Write a note at the top of the field, on the side of its line with more room."""
     share = field.x.share(note.x)
     is_free = not note.beside and note.anchor == "middle"
     is_left = note.beside == "left" or (is_free and share > 0.5)

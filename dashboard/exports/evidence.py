@@ -72,8 +72,6 @@ class Column:
 
 @dataclass(frozen=True)
 class PlainTable:
-    """A table of texts: groups of rows, each under a title that may be empty."""
-
     name: str
     caption: str
     columns: tuple[Column, ...]
@@ -241,7 +239,6 @@ EVIDENCE_FORMS: Final = {
 
 
 def _plain(text: str) -> str:
-    """Return a text of which nothing is Markdown, on one line."""
     return MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
@@ -262,7 +259,6 @@ def _basis(source: EvidenceSource) -> str:
 
 
 def question_name(record: Record) -> str:
-    """Return a question in words: "KVM, disk: random write"."""
     return f"{record['hypervisor']}, {evidence.work_name(record['work_class'])}"
 
 
@@ -290,7 +286,6 @@ def _number(value: float | None, spec: str = ".3f") -> str:
 def _tables(
     questions: Sequence[Record], studies: Sequence[Record], source: EvidenceSource
 ) -> Iterator[PlainTable]:
-    """Yield what there is to be told, each only where there is something."""
     yield _answers(questions, source)
     machines = [
         (question_name(record), tuple(map(_machine, record["units"])))
@@ -452,7 +447,6 @@ def _study(study: Record) -> tuple[str, ...]:
 
 
 def _parts(table: PlainTable) -> Iterator[list[tuple[str, list[tuple[str, ...]]]]]:
-    """Yield the groups in parts that find room on a page each."""
     part: list[tuple[str, list[tuple[str, ...]]]] = []
     used = 0
     for title, rows in table.groups:

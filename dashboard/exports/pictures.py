@@ -37,7 +37,6 @@ PICTURE_FORMS: Final[tuple[Form, ...]] = ("svg", "pdf", "png")
 
 @for_files()
 def drawn_of(record: Record) -> dict[str, Any]:
-    """Return all that the plot of a question shows, as plain values."""
     return {
         "marks": [asdict(mark) for mark in forest_marks(record)],
         "axis_title": _("relative performance, native = 1"),
@@ -88,7 +87,6 @@ def picture_answer(
 
 
 def attached(name: str, form: str, content: str | bytes) -> HttpResponse:
-    """Return a file; nobody on the way keeps it."""
     headers = {
         "Content-Disposition": f'attachment; filename="{name}.{form}"',
         "Cache-Control": "private, no-cache",
@@ -112,7 +110,6 @@ def picture_of(drawn: Mapping[str, Any], form: str) -> bytes:
 
 
 def draw_picture(picture_id: int) -> None:
-    """Draw what somebody waits for, unless another worker does."""
     with held(Picture, picture_id) as is_mine:
         picture = take_picture(picture_id) if is_mine else None
         if picture is None:

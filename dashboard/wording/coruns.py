@@ -19,7 +19,6 @@ EVEN = 0.995
 
 
 def vms_text(of: CoRunSlots) -> str:
-    """Return how many VMs ran, and what else there was: ``3 VMs, under CPU load``."""
     vms = ngettext("%(n)s VM", "%(n)s VMs", of.vms) % {"n": of.vms}
     if of.scenario == PARALLEL:
         return vms
@@ -28,7 +27,6 @@ def vms_text(of: CoRunSlots) -> str:
 
 
 def sum_text(check: SumCheck) -> str:
-    """Return a printed sum beside the slots' own, with the difference."""
     if check.is_within_rounding:
         return _("The printed sum is that of the slots.")
     if check.difference > 0:
@@ -50,7 +48,6 @@ def sum_text(check: SumCheck) -> str:
 
 
 def remarks(corun: ComparedCoRun) -> list[str]:
-    """Return what must be known of a co-run beside its numbers."""
     of, numbers = corun.of, corun.figures
     texts = []
     if of.missing:
@@ -77,7 +74,6 @@ def remarks(corun: ComparedCoRun) -> list[str]:
 
 
 def target_texts(corun: ComparedCoRun) -> list[str]:
-    """Return measured against target in both forms, each with its name."""
     target = corun.figures.target
     if target is None:
         return []
@@ -131,7 +127,6 @@ def corun_answer(coruns: Sequence[ComparedCoRun], withheld: frozenset[int]) -> s
 
 
 def _times(coruns: Sequence[ComparedCoRun], vms: str) -> str:
-    """Return the sentence of times: how much longer, and what the cores would allow."""
     timed = (
         corun.figures
         for corun in coruns
@@ -165,7 +160,6 @@ def _times(coruns: Sequence[ComparedCoRun], vms: str) -> str:
 
 
 def _rates(coruns: Sequence[ComparedCoRun], vms: str) -> str:
-    """Return the sentences of rates: how much more together, and how evenly."""
     own = [corun.figures.scaling for corun in coruns]
     is_own = any(own)
     native = [corun.figures.scaling_to_native for corun in coruns]

@@ -64,17 +64,14 @@ SUBGROUPS: Mapping[str, Text] = {
 
 
 def work_area(work: str) -> str:
-    """Return the area of a work class: "disk"."""
     return _(WORK_CLASSES[work].area_title)
 
 
 def work_kind(work: str) -> str:
-    """Return what is done there: "random write"."""
     return _(WORK_CLASSES[work].kind_title)
 
 
 def work_name(work: str) -> str:
-    """Return a work class in full: "disk: random write"."""
     return f"{work_area(work)}: {work_kind(work)}"
 
 
@@ -85,7 +82,6 @@ def ratio_text(log_ratio: float, within: tuple[float, float] | None = None) -> s
 
 
 def ends_text(ends: tuple[float, float] | None) -> str:
-    """Return an interval of ln ratios as ratios; nothing where there is none."""
     if ends is None:
         return ""
     low, high = (ratio_text(end, ends) for end in ends)
@@ -138,11 +134,25 @@ def counted_text(found: Synthesis) -> str:
 
 
 def answer(found: Synthesis) -> str:
-    """Say in one or two sentences what is known, or that nothing is."""
     if found.pool.k:
         return _of_replicated(found)
     if found.single.k:
-        return _of_single_runs(found)
+        pool = found.single
+        weak = _("Weak evidence: single runs have no uncertainty estimate.")
+        if pool.mean is not None and pool.k > 1:
+            words = _(
+                "%(labs)s, single runs: %(mean)s of native on average (%(ends)s)."
+            ) % {
+                "labs": labs_text(pool.labs),
+                "mean": ratio_text(pool.mean, pool.interval),
+                "ends": ends_text(pool.interval),
+            }
+            return f"{words} {weak}"
+        words = _("%(labs)s, single runs: %(ratio)s of native.") % {
+            "labs": labs_text(pool.labs),
+            "ratio": _between(found.hollow),
+        }
+        return f"{words} {weak}"
     if found.screened:
         return _("Measured, but nothing that can be pooled: see why below.")
     return _("This was not measured here.")
@@ -184,27 +194,7 @@ def _of_replicated(found: Synthesis) -> str:
     return words
 
 
-def _of_single_runs(found: Synthesis) -> str:
-    pool = found.single
-    weak = _("Weak evidence: single runs have no uncertainty estimate.")
-    if pool.mean is not None and pool.k > 1:
-        words = _(
-            "%(labs)s, single runs: %(mean)s of native on average (%(ends)s)."
-        ) % {
-            "labs": labs_text(pool.labs),
-            "mean": ratio_text(pool.mean, pool.interval),
-            "ends": ends_text(pool.interval),
-        }
-        return f"{words} {weak}"
-    words = _("%(labs)s, single runs: %(ratio)s of native.") % {
-        "labs": labs_text(pool.labs),
-        "ratio": _between(found.hollow),
-    }
-    return f"{words} {weak}"
-
-
 def _between(units: Sequence[Unit]) -> str:
-    """Return the ratio of one machine, or those of two as a range."""
     ratios = sorted(
         {ratio_text(unit.log_ratio): unit.log_ratio for unit in units}.values()
     )
@@ -214,7 +204,6 @@ def _between(units: Sequence[Unit]) -> str:
 
 
 def headline(found: Synthesis) -> tuple[str, str]:
-    """Return the figure of a matrix's cell, and what stands below it."""
     pool, units = found.counted, found.units if found.pool.k else found.hollow
     if pool.mean is None:
         return (_between(units), "") if units else ("", "")

@@ -34,17 +34,14 @@ def times(factor: float) -> str:
 
 
 def factor_name(factor: Factor) -> str:
-    """Return what a factor is called: ``Guest tools``, ``vCPUs + Memory``."""
     return " + ".join(wording.property_name(name) for name in factor.names)
 
 
 def term_name(term: Term) -> str:
-    """Return what a term is called; the sign of an interaction stands between names."""
     return f" {TIMES} ".join(map(factor_name, term))
 
 
 def level_name(factor: Factor, level: str) -> str:
-    """Return a level under the heading of its factor: ``installed``, ``32-bit``."""
     if not level:
         return _("not stated")
     parts = _parts(factor, level)
@@ -72,7 +69,6 @@ def change(effect: Effect) -> str:
 
 
 def subject_name(subject: CaseSubject) -> str:
-    """Return what a case is called among the others of its component."""
     facts = [wording.fact_text(fact) for fact in subject.facts]
     return ", ".join([f"{subject.tool}: {subject.case}", *facts])
 
@@ -143,7 +139,6 @@ def _plain(effect: Effect) -> str:
 
 
 def _conditional(picture: Means) -> tuple[float, str]:
-    """Return how much a parameter moves at most, and where; and elsewhere."""
     known = [
         (factor, level)
         for factor, level in zip(picture.factors, picture.other.levels, strict=True)
@@ -221,7 +216,6 @@ def how_chance_was_measured(effects: FactorEffects) -> str:
 
 
 def notes(analysis: Analysis) -> list[str]:
-    """Say what the reader must know before believing the table."""
     effects, lines = analysis.found, []
     shared = [it.term for it in effects.effects if it.baseline_share > 0.5]
     if shared and effects.kind != "unjudged":
@@ -260,7 +254,6 @@ def notes(analysis: Analysis) -> list[str]:
 
 
 def left_out(analysis: Analysis) -> Iterator[str]:
-    """Say how many cells are not part of the analysis, and why."""
     counts = analysis.left_out
     if n := counts.get("no_ratio", 0):
         text = ngettext(

@@ -19,5 +19,4 @@ def outcome_name(outcome: Outcome) -> str:
 
 
 def metric_name(tool: str, metric: str) -> str:
-    """Return a benchmark's name: the tool, then what it measured."""
     return f"{known_tool(tool).title}: {metric}"

@@ -9,8 +9,7 @@ from django.contrib.staticfiles import finders
 from django.core.management import call_command
 from django.template.loader import get_template
 
-from dashboard.charts.chart import SYMBOLS
-from dashboard.charts.outlines import LABEL_PX
+from dashboard.charts.chart import LABEL_PX, SYMBOLS
 
 DASHBOARD = Path(__file__).parents[2] / "dashboard"
 TEMPLATES = sorted(DASHBOARD.rglob("*.html"))

@@ -33,7 +33,6 @@ LANE_PX: Final = 3
 
 
 def chart_values(table: ComparisonTable, show: str) -> dict[str, Any] | None:
-    """Return what is drawn of a table, as plain values; None without any ratio."""
     rows = [
         (group, row)
         for group in table.groups
@@ -74,7 +73,6 @@ def too_much(values: Mapping[str, Any]) -> str:
 
 
 def chart_of(values: Mapping[str, Any]) -> Chart:
-    """Return the chart of these values, its rows as close as paper allows."""
     dots = [
         Dot(row, system, ratio, "", "", strength, tuple(interval) if interval else None)
         for row, system, ratio, strength, interval in values["dots"]
@@ -100,7 +98,6 @@ def _strength(cell: ComparisonRow) -> str:
 
 
 def _axis_title(table: ComparisonTable, show: str) -> str:
-    """Return what 1 stands for, in as few words as a column has room for."""
     is_relative = bool({"relative", "other_host"} & table.states.keys())
     if show == ENERGY:
         return _("energy for the same work (baseline = 1)")
@@ -110,7 +107,6 @@ def _axis_title(table: ComparisonTable, show: str) -> str:
 
 
 def _system_names(columns: Sequence[Column]) -> list[str]:
-    """Return each system by what tells it from the others."""
     platforms = {column.platform for column in columns}
     names = []
     for column in columns:
@@ -121,7 +117,6 @@ def _system_names(columns: Sequence[Column]) -> list[str]:
 
 
 def _label_parts(group: CaseGroup, row: CaseRow) -> Iterator[str]:
-    """Yield what a row may be called, the most telling first."""
     parts = [*row.label.split(PART), *group.label.split(PART)]
     # "random write, randwrite": an option of a tool says again what its name says.
     yield ", ".join(_unlike(parts[: 1 + row.label.count(PART)]))
@@ -132,7 +127,6 @@ def _label_parts(group: CaseGroup, row: CaseRow) -> Iterator[str]:
 
 
 def _unlike(parts: Sequence[str]) -> Iterator[str]:
-    """Yield parts of a name without those that an earlier one holds already."""
     said = ""
     for part in parts:
         letters = "".join(filter(str.isalnum, part.casefold()))

@@ -6,20 +6,13 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.profile import Profile, Share
+from benchmarks.comparing.profile import Profile
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import COMPONENTS, rank
 from dashboard import wording
 from dashboard.charts.chart import Bars, Points
 from dashboard.charts.drawings import Drawing
-from dashboard.charts.profiles import (
-    Group,
-    Mean,
-    Ratio,
-    SystemMeans,
-    profile_plot,
-    ratio_plot,
-)
+from dashboard.charts.profiles import Ratio, profile_plot, ratio_plot
 from dashboard.kit.document import Figure, Table, plain_table
 from dashboard.wording import verdicts
 
@@ -35,10 +28,7 @@ def profile_chart(profile: Profile) -> tuple[Figure, ...]:
     alt = _("The mean ratio of each system in %(components)s.") % {
         "components": ", ".join(names)
     }
-    systems = [
-        SystemMeans(wording.column_name(row.column), tuple(map(_mean, row.shares)))
-        for row in profile.rows
-    ]
+    systems = [(wording.column_name(row.column), row.shares) for row in profile.rows]
     caption = [
         _(
             "Overhead profile: the geometric mean of each system's ratios (log scale; "
@@ -55,19 +45,13 @@ def profile_chart(profile: Profile) -> tuple[Figure, ...]:
     return (Figure(" ".join(caption), alt, profile_plot(names, systems)),)
 
 
-def _mean(share: Share | None) -> Mean | None:
-    if share is None:
-        return None
-    return Mean(share.mean, share.low, share.high, share.minimum, share.maximum)
-
-
 def ratio_chart(rows: Sequence[ComparisonRow]) -> tuple[Figure, ...]:
     """Draw every ratio of a scenario, a band for each component and platform."""
     shown = [row for row in rows if row.shown.ratio and row.shown.slowdown is None]
     groups = list(_groups(shown))
     if not groups:
         return ()
-    ratios = [ratio for group in groups for ratio in group.ratios]
+    ratios = [ratio for _name, group in groups for ratio in group]
     alt = _("%(n)s ratios in %(bands)s bands, by component and platform.") % {
         "n": len(ratios),
         "bands": len(groups),
@@ -88,7 +72,7 @@ def ratio_chart(rows: Sequence[ComparisonRow]) -> tuple[Figure, ...]:
     return (Figure(" ".join(caption), alt, ratio_plot(groups, title)),)
 
 
-def _groups(rows: Sequence[ComparisonRow]) -> Iterator[Group]:
+def _groups(rows: Sequence[ComparisonRow]) -> Iterator[tuple[str, list[Ratio]]]:
     def place(row: ComparisonRow) -> tuple[Any, ...]:
         system = row.system
         platform = f"{system.hypervisor} {system.hypervisor_version}".strip()
@@ -98,7 +82,7 @@ def _groups(rows: Sequence[ComparisonRow]) -> Iterator[Group]:
         sorted(rows, key=place), place
     ):
         name = f"{wording.component_name(component)}: {platform}"
-        yield Group(name, tuple(map(_ratio, members)))
+        yield name, list(map(_ratio, members))
 
 
 def _ratio(row: ComparisonRow) -> Ratio:

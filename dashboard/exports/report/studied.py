@@ -14,9 +14,8 @@ from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.coruns import drawings
 from dashboard.charts.drawings import NONE
-from dashboard.charts.effects import Ranked, effect_scale, ranking
+from dashboard.charts.effects import Detail, detail, effect_limit, ranking
 from dashboard.charts.energy import energy_drawing, performance_drawing
-from dashboard.charts.factor_effects import Detail, HalfNormal, detail
 from dashboard.exports.report.charts import drawn
 from dashboard.kit.document import Figure, Section, Table, plain_table
 from dashboard.wording import short_names
@@ -50,8 +49,8 @@ def effects_section(viewer: Viewer, study: Study) -> Section | None:
         parts = detail(analysis, effects.response)
         charts.append(_ranking_figure(name, analysis, parts, len(tables)))
         tables.append(_effects_table(name, parts))
-        if parts.half_normal:
-            figure, table = _contrasts(name, parts.half_normal, len(tables))
+        if parts["half_normal"]:
+            figure, table = _contrasts(name, parts["half_normal"], len(tables))
             charts.append(figure)
             tables.append(table)
     return Section(
@@ -67,15 +66,11 @@ def _ranking_figure(name: str, analysis: Analysis, parts: Detail, place: int) ->
     """Draw the strongest effects of a component; ``place`` is that of their table."""
     caption = _("%(component)s: parameters by their effect. %(chance)s") % {
         "component": name,
-        "chance": parts.chance,
+        "chance": parts["chance"],
     }
-    effects = analysis.found.effects
-    rows = [
-        Ranked(row.name, row.change, row.factor, effect)
-        # Not strict: rows are of all effects, and the strongest alone are drawn.
-        for row, effect in zip(parts.effects, effects[:MOST_EFFECTS], strict=False)
-    ]
-    chart = ranking(rows, effect_scale(effects), parts.ends)
+    # The scale holds all effects, of which the strongest are drawn.
+    limit = effect_limit(analysis.found.effects)
+    chart = ranking(parts["effects"][:MOST_EFFECTS], limit, parts["ends"])
     return Figure(caption, caption, chart, (place,))
 
 
@@ -84,30 +79,35 @@ def _effects_table(name: str, parts: Detail) -> Table:
         _("Parameter"),
         _("Change"),
         _("Factor"),
-        _("With margin") if parts.half_normal else _("95\N{NO-BREAK SPACE}% interval"),
+        _("With margin")
+        if parts["half_normal"]
+        else _("95\N{NO-BREAK SPACE}% interval"),
         _("Beyond chance?"),
     )
     rows = [
-        (row.name, row.change, row.factor, row.bounds or NONE, row.strength_name)
-        for row in parts.effects
+        (
+            *(row["name"], row["change"], row["factor"]),
+            *(row["bounds"] or NONE, row["strength_name"]),
+        )
+        for row in parts["effects"]
     ]
     title = _("%(component)s: effects, the strongest first") % {"component": name}
     return plain_table(title, head, rows, weights=(4, 6, 2, 4, 3))
 
 
-def _contrasts(name: str, half_normal: HalfNormal, place: int) -> tuple[Figure, Table]:
+def _contrasts(name: str, half_normal: Detail, place: int) -> tuple[Figure, Table]:
     """Return a half-normal plot and its table, which stands at ``place``."""
     caption = _(
         "%(component)s: half-normal plot of all contrasts. Chance alone would put all "
         "of them on the slanted line; the vertical lines are Lenth's margins for "
         "one contrast and for all together."
     ) % {"component": name}
-    caption = f"{caption} {half_normal.note}".rstrip()
+    caption = f"{caption} {half_normal['note']}".rstrip()
     head = (_("Contrast"), _("Factor"), _("Beyond chance?"))
     title = _("%(component)s: contrasts") % {"component": name}
     return (
-        Figure(caption, caption, half_normal.figure, (place,)),
-        plain_table(title, head, half_normal.rows, weights=(6, 2, 3)),
+        Figure(caption, caption, half_normal["figure"], (place,)),
+        plain_table(title, head, half_normal["rows"], weights=(6, 2, 3)),
     )
 
 

@@ -22,7 +22,6 @@ from benchmarks.power.energy_per_work import cell_energies, energy_rows
 from dashboard import wording
 from dashboard.charts.chart import Chart
 from dashboard.charts.dots import Dot, Series, dot_plot, short_labels
-from dashboard.charts.outlines import Outline, outline
 from dashboard.kit import figures
 from dashboard.kit.addresses import address
 from dashboard.kit.judged_tables import table_of
@@ -207,16 +206,14 @@ class ComparisonPage:
         return verdicts.strength_notes({mark.strength for mark in self._shown_marks})
 
     @property
-    def outline(self) -> Outline | None:
-        """What the chart of the ratios takes of the page; None if it cannot be read."""
+    def chart(self) -> Chart | None:
+        """The chart without hover texts; None if there is too much to read."""
         if not 0 < self.table.ratio_count <= DRAWN_CELLS:
             return None
         table = searched(self.table, self.chooser.selection.q)
-        # Only its height and its picture are wanted, over which nobody hovers.
-        chart = comparison_chart(
+        return comparison_chart(
             table, is_energy=self.is_energy, is_told=False, marks=self.marks
         )
-        return outline(chart) if chart else None
 
     @property
     def evidence_link(self) -> tuple[str, str]:

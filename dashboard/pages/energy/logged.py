@@ -17,7 +17,7 @@ from benchmarks.power.logged_energy import (
     work_power,
 )
 from dashboard import wording
-from dashboard.charts.bars import RowBars, bar_chart
+from dashboard.charts.bars import bar_chart
 from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
 from dashboard.charts.energy import performance_drawing, power_drawing
 from dashboard.kit import figures
@@ -191,16 +191,16 @@ def _work_drawing(table: LoggedTable, names: Mapping[int, str]) -> Drawing:
     is_counted = all(system.joules_per_operation is not None for system in systems)
     if is_counted:
         bars = [
-            RowBars(
+            (
                 _("J per operation"),
                 [system.joules_per_operation for system in systems],
             ),
-            RowBars(_("of it above idle"), list(map(_above_idle, systems))),
+            (_("of it above idle"), list(map(_above_idle, systems))),
         ]
     else:
         bars = [
-            RowBars(_("energy of the work"), [system.energy_j for system in systems]),
-            RowBars(_("of it above idle"), [system.above_idle_j for system in systems]),
+            (_("energy of the work"), [system.energy_j for system in systems]),
+            (_("of it above idle"), [system.above_idle_j for system in systems]),
         ]
     return Drawing(
         slug="logged",

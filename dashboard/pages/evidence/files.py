@@ -29,7 +29,6 @@ def evidence_file(
     question: Question | None,
     with_flagged: bool,
 ) -> tuple[str, str]:
-    """Return the name and text of a file: of one question, or of all there are."""
     asked = None if question is None else [question]
     found = evidence_origins(viewer, asked)
     if question is not None:
@@ -57,7 +56,6 @@ def evidence_file(
 def records_of(
     found: dict[Question, list[Found]], *, with_flagged: bool
 ) -> list[Record]:
-    """Return the records of questions, by hypervisor and class of work."""
     return [
         question_record(question, found[question], with_flagged=with_flagged)
         for question in sorted(

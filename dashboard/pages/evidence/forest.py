@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.urls import reverse
@@ -34,92 +33,8 @@ from dashboard.kit.filling import Filling
 from dashboard.wording import evidence
 
 MOST_LINKS: Final = 8
-
-
-@dataclass(frozen=True)
-class StudyLink:
-    title: str
-    address: str
-
-
-@dataclass(frozen=True)
-class UnitLine:
-    """What one machine says, in words; ``without`` is the pool without it."""
-
-    name: str
-    lab: str
-    studies: tuple[StudyLink, ...]
-    benchmarks: str
-    ratio: str
-    interval: str
-    ratios: str
-    """From the lowest to the highest of its results."""
-    weight: str
-    without: str
-    cells: tuple[StudyLink, ...]
-    cell_count: int
-    is_hollow: bool
-
-
-@dataclass(frozen=True)
-class Subgroup:
-    """A part of the studies, by what they have in common."""
-
-    name: str
-    answer: str
-    ratio: str
-    interval: str
-    predicted: str
-    machines: str
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """Cells of a study that are in no pool, and why."""
-
-    study: StudyLink
-    benchmark: str
-    why: str
-    ratios: str
-    cells: tuple[StudyLink, ...]
-    cell_count: int
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A number of the pool with its name."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True)
-class ForestPage:
-    """All that is known of a question."""
-
-    question: Question
-    work: str
-    answer: str
-    strength: str
-    why: str
-    drawing: Drawing | None
-    units: tuple[UnitLine, ...]
-    further: int
-    """How many machines are not listed."""
-    figures: tuple[Figure, ...]
-    flagged: tuple[Chip, ...]
-    other_answer: str
-    by: tuple[Chip, ...]
-    by_name: str
-    subgroups: tuple[Subgroup, ...]
-    left_out: tuple[LeftOut, ...]
-    tools: tuple[str, ...]
-    """What measures this class of work, for who wants to fill an empty place."""
-    is_pooled: bool
-    """Whether anything is: else there is no diamond to explain."""
-    plan: str
-    upload: str
-    """Where it is planned and uploaded, filled in for who reads this."""
+Link = tuple[str, str]
+"""Text and address."""
 
 
 def forest_page(
@@ -127,8 +42,7 @@ def forest_page(
     found: Sequence[Found],
     query: Mapping[str, str],
     person: User | None = None,
-) -> ForestPage:
-    """Return the page of a question, as an address chooses it."""
+) -> dict[str, Any]:
     filling = Filling(person)
     with_flagged = query.get("flagged") == "with"
     by = query.get("by", "")
@@ -145,17 +59,17 @@ def forest_page(
     machines = [everybody[place] for place in heaviest]
     record = machines_record(question, found, whole, spread, machines)
     chosen = {"hypervisor": question.hypervisor, "work": question.work, **query}
-    return ForestPage(
-        question=question,
-        work=evidence.work_name(question.work),
-        answer=evidence.answer(whole),
-        strength=str(evidence.STRENGTHS[whole.strength]),
-        why=str(evidence.WHY[whole.strength]),
-        drawing=_drawing(record),
-        units=tuple(_lines(whole, machines, found)),
-        further=whole.pool.k + whole.single.k - len(machines),
-        figures=tuple(_figures(whole.pool, spread)),
-        flagged=(
+    return {
+        "question": question,
+        "work": evidence.work_name(question.work),
+        "answer": evidence.answer(whole),
+        "strength": str(evidence.STRENGTHS[whole.strength]),
+        "why": str(evidence.WHY[whole.strength]),
+        "drawing": _drawing(record),
+        "units": tuple(_lines(whole, machines, found)),
+        "further": whole.pool.k + whole.single.k - len(machines),
+        "figures": tuple(_figures(whole.pool, spread)),
+        "flagged": (
             Chip(
                 _("Without flagged results"),
                 address(chosen, flagged=""),
@@ -165,26 +79,26 @@ def forest_page(
                 _("With flagged results"), address(chosen, flagged="with"), with_flagged
             ),
         ),
-        other_answer=evidence.answer(other) if other.units != whole.units else "",
-        by=tuple(
+        "other_answer": evidence.answer(other) if other.units != whole.units else "",
+        "by": tuple(
             Chip(str(evidence.SUBGROUPS[name]), address(chosen, by=name), name == by)
             for name in evidence.SUBGROUPS
         ),
-        by_name=str(evidence.SUBGROUPS[by]),
-        subgroups=tuple(_subgroups(found, by, with_flagged=with_flagged)),
-        left_out=tuple(_left_out(whole, found)),
-        tools=_tools(question.work),
-        is_pooled=any(
+        "by_name": str(evidence.SUBGROUPS[by]),
+        "subgroups": tuple(_subgroups(found, by, with_flagged=with_flagged)),
+        "left_out": tuple(_left_out(whole, found)),
+        "tools": _tools(question.work),
+        "is_pooled": any(
             pool.mean is not None and pool.k > 1 for pool in (whole.pool, whole.single)
         ),
-        plan=filling.plan_of(*question),
-        upload=filling.upload(hypervisor=question.hypervisor),
-    )
+        "plan": filling.plan_of(*question),
+        "upload": filling.upload(hypervisor=question.hypervisor),
+    }
 
 
 def _lines(
     whole: Synthesis, machines: Iterable[Weighed], found: Sequence[Found]
-) -> Iterable[UnitLine]:
+) -> Iterable[dict[str, Any]]:
     by_unit: dict[Hashable, list[Found]] = defaultdict(list)
     for one in found:
         if one.part.obstacle not in whole.screened:
@@ -192,20 +106,22 @@ def _lines(
     for each in machines:
         unit = each.unit
         members = [one for one in by_unit[unit.key] if unit.rests_on(one.part)]
-        yield UnitLine(
-            name=members[0].host.title or members[0].host.slug,
-            lab=unit.lab,
-            studies=tuple(dict.fromkeys(map(_study_link, members))),
-            benchmarks=_benchmarks(members),
-            ratio=evidence.ratio_text(unit.log_ratio, unit.interval),
-            interval=evidence.ends_text(unit.interval) or NONE,
-            ratios=_range_text(members),
-            weight=_percent(each.weight) if each.is_pooled else NONE,
-            without=NONE if each.without is None else evidence.ratio_text(each.without),
-            cells=_cell_links(members),
-            cell_count=unit.cells,
-            is_hollow=unit.variance is None,
-        )
+        yield {
+            "name": members[0].host.title or members[0].host.slug,
+            "lab": unit.lab,
+            "studies": tuple(dict.fromkeys(map(_study_link, members))),
+            "benchmarks": ", ".join(dict.fromkeys(map(_benchmark, members))),
+            "ratio": evidence.ratio_text(unit.log_ratio, unit.interval),
+            "interval": evidence.ends_text(unit.interval) or NONE,
+            "ratios": _range_text(members),
+            "weight": _percent(each.weight) if each.is_pooled else NONE,
+            "without": NONE
+            if each.without is None
+            else evidence.ratio_text(each.without),
+            "cells": _cell_links(members),
+            "cell_count": unit.cells,
+            "is_hollow": unit.variance is None,
+        }
 
 
 def _heaviest(weights: Sequence[float]) -> list[int]:
@@ -219,7 +135,6 @@ def _percent(share: float) -> str:
 
 
 def _range_text(members: Iterable[Found]) -> str:
-    """Return the lowest and the highest ratio of some results, or a dash."""
     ends = [
         end
         for each in members
@@ -232,18 +147,18 @@ def _range_text(members: Iterable[Found]) -> str:
     return evidence.ratio_text(low) if low == high else evidence.ends_text((low, high))
 
 
-def _study_link(found: Found) -> StudyLink:
+def _study_link(found: Found) -> Link:
     study = found.study
     place = reverse("dashboard:study", args=[study.lab, study.slug])
-    return StudyLink(study.title, place)
+    return study.title, place
 
 
-def _cell_links(members: Iterable[Found]) -> tuple[StudyLink, ...]:
+def _cell_links(members: Iterable[Found]) -> tuple[Link, ...]:
     links = []
     for each in members:
         place = [each.study.lab, each.study.slug]
         links += [
-            StudyLink(
+            (
                 # A bare number says nothing in a list of links.
                 _("Result %(number)s") % {"number": pk},
                 reverse("dashboard:cell", args=[*place, pk]),
@@ -258,21 +173,16 @@ def _benchmark(found: Found) -> str:
     return f"{known_tool(tool).title}: {metric}"
 
 
-def _benchmarks(members: Iterable[Found]) -> str:
-    return ", ".join(dict.fromkeys(map(_benchmark, members)))
-
-
-def _figures(pool: Pool, spread: Heterogeneity | None) -> Iterable[Figure]:
-    """Yield what a statistician asks for beside the answer."""
+def _figures(pool: Pool, spread: Heterogeneity | None) -> Iterable[tuple[str, str]]:
     if spread is None or pool.mean is None:
         return
-    yield Figure(_("Pooled mean (REML)"), evidence.ratio_text(pool.mean, pool.interval))
-    yield Figure(
+    yield (_("Pooled mean (REML)"), evidence.ratio_text(pool.mean, pool.interval))
+    yield (
         _("Its 95\N{NO-BREAK SPACE}% interval (HKSJ)"),
         evidence.ends_text(pool.interval),
     )
-    yield Figure(_("Expected in another lab"), evidence.ends_text(pool.predicted))
-    yield Figure(
+    yield (_("Expected in another lab"), evidence.ends_text(pool.predicted))
+    yield (
         _("Between machines: τ (of ln)"),
         _("%(tau)s (%(low)s to %(high)s)")
         % {
@@ -284,8 +194,8 @@ def _figures(pool: Pool, spread: Heterogeneity | None) -> Iterable[Figure]:
             )
         },
     )
-    yield Figure(_("I², the share that is not noise"), _percent(spread.i2))
-    yield Figure(
+    yield (_("I², the share that is not noise"), _percent(spread.i2))
+    yield (
         _("Pooled mean (DerSimonian and Laird)"),
         # The interval of its twin, so that both have the same digits.
         evidence.ratio_text(spread.mean_dl, pool.interval),
@@ -294,7 +204,7 @@ def _figures(pool: Pool, spread: Heterogeneity | None) -> Iterable[Figure]:
 
 def _subgroups(
     found: Sequence[Found], by: str, *, with_flagged: bool
-) -> Iterable[Subgroup]:
+) -> Iterable[dict[str, Any]]:
     groups = grouped(found, by)
     parts = ((name, one.part) for name, own in groups.items() for one in own)
     for name, whole in syntheses(parts, with_flagged=with_flagged).items():
@@ -303,34 +213,32 @@ def _subgroups(
             continue
         pool = whole.counted
         own = whole.units[0].interval if len(whole.units) == 1 else None
-        yield Subgroup(
-            name=_benchmark(groups[name][0])
+        yield {
+            "name": _benchmark(groups[name][0])
             if by == "benchmark"
             else name or _("not stated"),
-            answer=evidence.answer(whole),
-            ratio=figure,
-            interval=evidence.ends_text(pool.interval or own) or NONE,
-            predicted=evidence.ends_text(pool.predicted) or NONE,
-            machines=evidence.counted_text(whole),
-        )
+            "ratio": figure,
+            "interval": evidence.ends_text(pool.interval or own) or NONE,
+            "predicted": evidence.ends_text(pool.predicted) or NONE,
+            "machines": evidence.counted_text(whole),
+        }
 
 
-def _left_out(whole: Synthesis, found: Iterable[Found]) -> Iterable[LeftOut]:
-    """Yield what is in no pool, a line for each benchmark of a study and reason."""
+def _left_out(whole: Synthesis, found: Iterable[Found]) -> Iterable[dict[str, Any]]:
     lines: dict[tuple[int, str, str], list[Found]] = defaultdict(list)
     for each in found:
         if each.part.obstacle in whole.screened:
             place = (each.study.pk, _benchmark(each), each.part.obstacle)
             lines[place].append(each)
     for (_study, benchmark, obstacle), members in lines.items():
-        yield LeftOut(
-            study=_study_link(members[0]),
-            benchmark=benchmark,
-            why=str(evidence.OBSTACLES[obstacle]),
-            ratios=_range_text(members),
-            cells=_cell_links(members),
-            cell_count=sum(each.part.cells for each in members),
-        )
+        yield {
+            "study": _study_link(members[0]),
+            "benchmark": benchmark,
+            "why": str(evidence.OBSTACLES[obstacle]),
+            "ratios": _range_text(members),
+            "cells": _cell_links(members),
+            "cell_count": sum(each.part.cells for each in members),
+        }
 
 
 def _tools(work: str) -> tuple[str, ...]:
@@ -344,7 +252,6 @@ def _tools(work: str) -> tuple[str, ...]:
 
 
 def _note(kinds: Collection[Kind]) -> str:
-    """Return how to read what is drawn, and of nothing else."""
     words = []
     if "single" in kinds:
         words.append(_("Hollow: single runs, of which no interval is known."))

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.evidence.pools import evidence_matrix
 from benchmarks.evidence.reading import Question, evidence_parts
-from benchmarks.evidence.records import Record, question_record
+from benchmarks.evidence.records import question_record
 from benchmarks.evidence.synthesis import synthesis
 from benchmarks.platforms import canonical_hypervisor
 from benchmarks.viewer import ANYONE
@@ -48,7 +48,6 @@ NAMES: Final = {
 @require_safe
 @kept_page
 def show_evidence(request: HttpRequest) -> Content:
-    """Show what is known of every hypervisor and class of work."""
     with_flagged = query_of(request).get("flagged") == "with"
     found = evidence_matrix(viewer_of(request), with_flagged=with_flagged)
     matrix = matrix_of(found, with_flagged=with_flagged)
@@ -59,7 +58,6 @@ def show_evidence(request: HttpRequest) -> Content:
 @require_safe
 @kept_page
 def show_forest(request: HttpRequest) -> Content:
-    """Show every study that measured one hypervisor at one class of work."""
     query = query_of(request)
     question = _question(query)
     parts = evidence_parts(viewer_of(request), question)
@@ -67,7 +65,7 @@ def show_forest(request: HttpRequest) -> Content:
     context = {
         "page": page,
         "files": _files("forest-file", EVIDENCE_FORMS),
-        "pictures": _files("forest-file", PICTURE_FORMS) if page.units else (),
+        "pictures": _files("forest-file", PICTURE_FORMS) if page["units"] else (),
         "snippets": _snippets(request, question, query),
     }
     return Content("evidence/forest.html", context)
@@ -90,15 +88,14 @@ def _snippets(
 
 @embeddable
 def embed_forest(request: HttpRequest) -> Content:
-    """Show a forest plot of public studies in a frame of another site."""
     query = query_of(request)
     question = _question(query)
     page = forest_page(question, evidence_parts(ANYONE, question), query)
-    drawing = page.drawing
+    drawing = page["drawing"]
     return embedded(
         request,
         drawing.figure if drawing else None,
-        f"{question.hypervisor}, {page.work}",
+        f"{question.hypervisor}, {page['work']}",
         drawing.title if drawing else "",
         reverse("dashboard:forest") + address(query, theme=""),
     )
@@ -106,7 +103,6 @@ def embed_forest(request: HttpRequest) -> Content:
 
 @embeddable
 def forest_badge(request: HttpRequest) -> Content:
-    """Say in a line what public studies say of a hypervisor and a class of work."""
     query = query_of(request)
     question = _question(query)
     with_flagged = query.get("flagged") == "with"
@@ -118,7 +114,6 @@ def forest_badge(request: HttpRequest) -> Content:
 
 @require_safe
 def export_evidence(request: HttpRequest, form: str) -> HttpResponse:
-    """Hand out everything that is known, as a file."""
     if form not in EVIDENCE_FORMS:
         raise Http404(_("There is no such form."))
     with_flagged = query_of(request).get("flagged") == "with"
@@ -131,7 +126,6 @@ def export_evidence(request: HttpRequest, form: str) -> HttpResponse:
 
 @require_safe
 def export_forest(request: HttpRequest, form: str) -> HttpResponse:
-    """Hand out what is known of one question: its numbers, or its plot."""
     query, viewer = query_of(request), viewer_of(request)
     question, with_flagged = _question(query), query.get("flagged") == "with"
     if form in EVIDENCE_FORMS:
@@ -145,13 +139,6 @@ def export_forest(request: HttpRequest, form: str) -> HttpResponse:
     record = question_record(question, parts, with_flagged=with_flagged)
     if not record["units"]:
         raise Http404(_("There is nothing to draw: nothing of this can be pooled."))
-    return _picture(request, question, record, form)
-
-
-def _picture(
-    request: HttpRequest, question: Question, record: Record, form: str
-) -> HttpResponse:
-    """Hand out a plot; while a worker draws it, a page that looks again by itself."""
     wanted = Wanted(
         drawn=drawn_of(record),
         form=form,
@@ -171,7 +158,6 @@ def _question(query: Mapping[str, str]) -> Question:
 
 
 def _files(address: str, forms: Iterable[str]) -> list[tuple[str, str, str]]:
-    """Return where each form is, its ending, and what it is called."""
     return [
         (reverse(f"dashboard:{address}", args=[form]), form, NAMES[form])
         for form in forms

@@ -23,8 +23,6 @@ ANCHOR = "tour"
 
 @dataclass(frozen=True)
 class Lesson:
-    """A question, and which page answers it of which example."""
-
     example: str
     page: str
     question: Promise
@@ -104,8 +102,6 @@ LESSONS = (
 
 @dataclass(frozen=True)
 class Step:
-    """A question, the page that answers it, and how to read that page."""
-
     question: str
     sentence: str
     path: str
@@ -120,50 +116,31 @@ class Step:
 
     @property
     def own_address(self) -> str:
-        """Return the page without the tour."""
         return f"{self.path}?{self.query}" if self.query else self.path
 
 
-@dataclass(frozen=True)
-class Link:
-    """A step as the overview lists it."""
-
-    question: str
-    address: str
-
-
-@dataclass(frozen=True)
-class TourStrip:
-    """What stands at the top of a page while the tour is on."""
-
-    step: Step
-    number: int
-    total: int
-    previous: str
-    next: str
-
-
-def tour_links(examples: Examples) -> tuple[Link, ...]:
-    """Return every step with its address."""
-    return tuple(
-        Link(step.question, step.address(number))
+def tour_links(examples: Examples) -> list[tuple[str, str]]:
+    return [
+        (step.question, step.address(number))
         for number, step in enumerate(tour_steps(examples), start=1)
-    )
+    ]
 
 
-def tour_strip(steps: Sequence[Step], *, path: str, query: str) -> TourStrip | None:
+def tour_strip(
+    steps: Sequence[Step], *, path: str, query: str
+) -> dict[str, Any] | None:
     """Return the strip of the step that a query names; None if not of this page."""
     number = int(query) if query.isascii() and query.isdigit() else 0
     if not 0 < number <= len(steps) or steps[number - 1].path != path:
         return None
     last = number == len(steps)
-    return TourStrip(
-        step=steps[number - 1],
-        number=number,
-        total=len(steps),
-        previous=steps[number - 2].address(number - 1) if number > 1 else "",
-        next="" if last else steps[number].address(number + 1),
-    )
+    return {
+        "step": steps[number - 1],
+        "number": number,
+        "total": len(steps),
+        "previous": steps[number - 2].address(number - 1) if number > 1 else "",
+        "next": "" if last else steps[number].address(number + 1),
+    }
 
 
 def tour(request: HttpRequest) -> dict[str, Any]:
@@ -172,7 +149,7 @@ def tour(request: HttpRequest) -> dict[str, Any]:
     if not query:
         return {}
 
-    def find() -> TourStrip | None:
+    def find() -> dict[str, Any] | None:
         steps = tour_steps(visible_examples(viewer_of(request)))
         return tour_strip(steps, path=request.path, query=query)
 
@@ -181,7 +158,6 @@ def tour(request: HttpRequest) -> dict[str, Any]:
 
 
 def tour_steps(examples: Examples) -> list[Step]:
-    """Return the steps there are data for, in their order."""
     steps = []
     for lesson in LESSONS:
         example: Study | ExamplePlace | None = getattr(examples, lesson.example)

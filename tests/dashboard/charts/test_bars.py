@@ -1,7 +1,7 @@
 """Bars and lines as Plotly figures."""
 
 from dashboard.charts import bars as charts
-from dashboard.charts.bars import Line, Reference, RowBars, Targets
+from dashboard.charts.bars import Line
 from dashboard.charts.plotly import figure
 
 
@@ -14,11 +14,11 @@ def line_chart(*lines, **more):
 
 
 def test_bars_have_a_line_each_and_references_cross_them_all():
-    bars = [RowBars("VM 1", [10, 20]), RowBars("VM 2", [30, None])]
+    bars = [("VM 1", [10, 20]), ("VM 2", [30, None])]
     drawn = bar_chart(
         ["2 VMs", "3 VMs"],
         bars,
-        [Reference("alone", 25)],
+        [("alone", 25)],
         axis_title="MB/s",
         mode="stack",
     )
@@ -30,7 +30,7 @@ def test_bars_have_a_line_each_and_references_cross_them_all():
 
 
 def test_bars_below_each_other_need_more_room():
-    bars = [RowBars("a", [1]), RowBars("b", [2]), RowBars("c", [3])]
+    bars = [("a", [1]), ("b", [2]), ("c", [3])]
     heights = [
         bar_chart(["row"], bars, axis_title="", mode=mode)["layout"]["height"]
         for mode in ("stack", "group")
@@ -42,10 +42,10 @@ def test_bars_below_each_other_need_more_room():
 def test_a_target_is_a_stroke_across_the_bar_of_its_row():
     drawn = bar_chart(
         ["2 VMs", "3 VMs"],
-        [RowBars("measured", [287, 429])],
+        [("measured", [287, 429])],
         axis_title="s",
         mode="group",
-        targets=[Targets("alone", [214, 321]), Targets("as cores", [None, 430])],
+        targets=[("alone", [214, 321]), ("as cores", [None, 430])],
     )
 
     bar, alone, cores = drawn["data"]
@@ -67,7 +67,7 @@ def test_what_follows_from_a_measurement_is_dashed_and_has_no_marks():
 
 def test_names_are_never_markup():
     name = "<b>bold</b>"
-    drawn = bar_chart([name], [RowBars(name, [1])], axis_title=name, mode="group")
+    drawn = bar_chart([name], [(name, [1])], axis_title=name, mode="group")
     curve = line_chart([Line(name, [1], [2], [name])], x_title=name, y_title=name)
 
     assert "<b>" not in str(drawn) + str(curve)

@@ -6,13 +6,7 @@ import pytest
 
 from benchmarks.analysis.factor_effects.effects import Effect
 from dashboard.charts import effects
-from dashboard.charts.effects import (
-    Contrast,
-    EffectScale,
-    LevelMeans,
-    Span,
-    effect_scale,
-)
+from dashboard.charts.effects import effect_bar, effect_limit
 from dashboard.charts.plotly import figure
 
 
@@ -29,43 +23,33 @@ def effect(factor, margin=None, wide=None):
 
 
 def test_the_axis_is_the_shortest_that_holds_every_effect():
-    assert effect_scale([effect(1.4), effect(0.95)]).limit == 1.5
-    assert effect_scale([effect(1 / 1.4)]).limit == 1.5
-    assert effect_scale([]).limit == 1.02
-    assert effect_scale([effect(1000)]).limit == 100
-
-
-def test_a_factor_and_its_inverse_are_as_far_from_the_middle():
-    scale = EffectScale(4.0)
-
-    assert scale.place(math.log(2)) == 75
-    assert scale.place(math.log(0.5)) == 25
-    assert scale.place(0.0) == 50
-    assert scale.place(math.log(400)) == 100
+    assert effect_limit([effect(1.4), effect(0.95)]) == 1.5
+    assert effect_limit([effect(1 / 1.4)]) == 1.5
+    assert effect_limit([]) == 1.02
+    assert effect_limit([effect(1000)]) == 100
 
 
 def test_a_bar_reaches_from_one_to_its_factor():
-    scale = EffectScale(4.0)
+    bars = [effect_bar(effect(factor), 4.0) for factor in (2, 0.5, 400)]
 
-    assert scale.bar(effect(2)).bar == Span("50.00%", "25.00%")
-    assert scale.bar(effect(0.5)).bar == Span("25.00%", "25.00%")
-    assert (scale.bar(effect(2)).side, scale.bar(effect(0.5)).side) == (
-        *("above", "below"),
-    )
+    assert bars[0]["bar"] == ("50.00%", "25.00%")
+    assert bars[1]["bar"] == ("25.00%", "25.00%")
+    assert bars[2]["bar"] == ("50.00%", "50.00%")
+    assert [bar["side"] for bar in bars] == ["above", "below", "above"]
 
 
 def test_bands_are_what_chance_alone_may_do():
-    bar = EffectScale(4.0).bar(effect(2, margin=math.log(2), wide=math.log(8)))
+    bar = effect_bar(effect(2, margin=math.log(2), wide=math.log(8)), 4.0)
 
-    assert bar.margin == Span("25.00%", "50.00%")
-    assert bar.wide == Span("0.00%", "100.00%")
-    assert EffectScale(4.0).bar(effect(2)).margin is None
+    assert bar["margin"] == ("25.00%", "50.00%")
+    assert bar["wide"] == ("0.00%", "100.00%")
+    assert effect_bar(effect(2), 4.0)["margin"] is None
 
 
 def test_a_line_plot_has_a_line_for_each_level():
     drawn = line_plot(
         ["Ubuntu, 32-bit", "Ubuntu, 64-bit"],
-        [LevelMeans("absent", (0.3, 1.0)), LevelMeans("installed", (0.9, None))],
+        [("absent", (0.3, 1.0)), ("installed", (0.9, None))],
         axis_title="Relative performance",
     )
 
@@ -79,7 +63,7 @@ def test_a_line_plot_has_a_line_for_each_level():
 
 
 def test_native_speed_is_in_sight_of_efficiencies_however_low():
-    lines = [LevelMeans("absent", (0.3, 0.5)), LevelMeans("installed", (0.4, None))]
+    lines = [("absent", (0.3, 0.5)), ("installed", (0.4, None))]
     layout = line_plot(["a", "b"], lines, axis_title="", line_at=1.0)["layout"]
 
     (native,) = layout["shapes"]
@@ -89,9 +73,7 @@ def test_native_speed_is_in_sight_of_efficiencies_however_low():
 
 
 def test_names_are_no_markup_and_words_are_never_cut():
-    drawn = line_plot(
-        ["<b>installed</b>"] * 4, [LevelMeans("<i>", (1.0,) * 4)], axis_title="<u>"
-    )
+    drawn = line_plot(["<b>installed</b>"] * 4, [("<i>", (1.0,) * 4)], axis_title="<u>")
 
     layout = drawn["layout"]
     assert layout["xaxis"]["ticktext"][0] == "&lt;b&gt;installed&lt;/b&gt;"
@@ -102,8 +84,8 @@ def test_names_are_no_markup_and_words_are_never_cut():
 def test_the_half_normal_plot_names_what_is_beyond_chance():
     drawn = half_normal_plot(
         [
-            Contrast("Tools", 2.0, 2.1, True, "told"),
-            Contrast("Bits", 1.01, 0.1, False, "told"),
+            ("Tools", 2.0, 2.1, True, "told"),
+            ("Bits", 1.01, 0.1, False, "told"),
         ],
         chance=1.05,
         margins=(1.1, 1.3),
@@ -122,7 +104,7 @@ def test_the_half_normal_plot_names_what_is_beyond_chance():
 @pytest.mark.parametrize("is_named", [True, False])
 def test_an_empty_half_of_it_is_not_drawn(is_named):
     drawn = half_normal_plot(
-        [Contrast("Tools", 2.0, 2.1, is_named, "told")],
+        [("Tools", 2.0, 2.1, is_named, "told")],
         chance=1.05,
         margins=(),
         axis_title="",

@@ -9,11 +9,11 @@ from matplotlib.backends import backend_pgf
 
 from dashboard.charts.bars import (
     Line,
-    Reference,
-    RowBars,
-    Targets,
     bar_chart,
+    curve,
     line_chart,
+    sweep_plot,
+    trend_plot,
 )
 from dashboard.charts.chart import (
     STROKE,
@@ -27,25 +27,24 @@ from dashboard.charts.chart import (
     Rule,
     row_axis,
 )
-from dashboard.charts.curves import Curve, Mark, sweep_plot, trend_plot
 from dashboard.charts.dots import Dot, Series, dot_plot
-from dashboard.charts.effects import Contrast, LevelMeans, half_normal_plot, line_plot
+from dashboard.charts.effects import half_normal_plot, line_plot
 from dashboard.charts.paper import WIDTH_PT, font, paper
 from dashboard.exports.escaping import tex
 from tests.dashboard.exports.conftest import HOSTILE
 
 SVG = "{http://www.w3.org/2000/svg}"
-BARS = [RowBars("VM 1", [10.0, 4.0]), RowBars("VM 2", [20.0, None])]
-REFERENCES = [Reference("one VM", 9.0)]
-TARGETS = [Targets("ideal", [8.0, 3.0])]
+BARS = [("VM 1", [10.0, 4.0]), ("VM 2", [20.0, None])]
+REFERENCES = [("one VM", 9.0)]
+TARGETS = [("ideal", [8.0, 3.0])]
 LINES = [Line(name, [1, 2], [3, 4], ["", ""]) for name in ("one", "other")]
-MARKS = [Mark(at, at, at / 2, at * 2, "") for at in (1.0, 2.0)]
-CURVES = [Curve("one", 0, True, MARKS)]
+MARKS = [(at, at, at / 2, at * 2, "") for at in (1.0, 2.0)]
+CURVES = [curve("one", 0, MARKS, is_native=True)]
 DOTS = [Dot(0, 0, 0.5, "", ""), Dot(1, 1, 1000.0, "", "")]
 SERIES = [Series("32-bit", "Xen"), Series("64-bit", "KVM")]
 CONTRASTS = [
-    Contrast("Bits", 1.4, 2.0, True, "told"),
-    Contrast("Tools", 1.01, 0.1, False, "told"),
+    ("Bits", 1.4, 2.0, True, "told"),
+    ("Tools", 1.01, 0.1, False, "told"),
 ]
 CELL = Panel(
     x=Axis(title="MB/s"),
@@ -69,7 +68,7 @@ CHARTS = {
     ),
     "trend": trend_plot(CURVES, [(1.5, "x 1.2")], "MB/s"),
     "dots": dot_plot(["a", "b"], SERIES, DOTS, axis_title="Ratio"),
-    "means": line_plot(["a, b", "c"], [LevelMeans("on", (0.3, None))], axis_title="E"),
+    "means": line_plot(["a, b", "c"], [("on", (0.3, None))], axis_title="E"),
     "half-normal": half_normal_plot(
         CONTRASTS, chance=1.05, margins=(1.1,), axis_title="x", other_title="y"
     ),
@@ -133,7 +132,7 @@ def test_names_that_would_touch_are_left_out():
 
 @pytest.mark.parametrize("name", [*HOSTILE, "</text><script>\x01", "$\\write18{ls}$"])
 def test_a_name_is_a_text_wherever_it_stands(name):
-    bars = [RowBars(name, [1.0]), RowBars("other", [2.0])]
+    bars = [(name, [1.0]), ("other", [2.0])]
     svg = paper(bar_chart([name], bars, axis_title=name, mode="group"))
 
     tags = {each.tag.removeprefix(SVG) for each in ElementTree.fromstring(svg).iter()}
@@ -155,7 +154,7 @@ def test_pgf_needs_no_tex_to_be_made(monkeypatch):
 
 def test_no_name_is_a_command_of_pgf():
     name = r"$\write18{ls}$ 5 % of \input{x} #1 & _^"
-    bars = [RowBars(name, [1.0]), RowBars("other", [2.0])]
+    bars = [(name, [1.0]), ("other", [2.0])]
     pgf = paper(bar_chart([name], bars, axis_title=name, mode="group"), "pgf").decode()
 
     assert tex(name) in pgf

@@ -1,23 +1,18 @@
 """What a report shows of a whole study."""
 
+from collections import namedtuple
+
 import pytest
 
 from dashboard.charts.chart import STROKE
-from dashboard.charts.profiles import (
-    FARTHEST,
-    Group,
-    Mean,
-    Ratio,
-    SystemMeans,
-    profile_plot,
-    ratio_plot,
-)
+from dashboard.charts.profiles import FARTHEST, Ratio, profile_plot, ratio_plot
 
+Mean = namedtuple("Mean", ("mean", "low", "high", "minimum", "maximum"))
 SURE, ALONE = Mean(0.9, 0.8, 1.0, 0.5, 1.1), Mean(0.7, None, None, 0.7, 0.7)
 
 
 def test_a_component_is_a_panel_with_the_ranges_and_intervals_of_all_systems():
-    systems = [SystemMeans("one", (SURE, None)), SystemMeans("other", (ALONE, ALONE))]
+    systems = [("one", (SURE, None)), ("other", (ALONE, ALONE))]
     chart = profile_plot(["CPU", "Disk"], systems)
 
     cpu, disk = chart.panels
@@ -31,8 +26,8 @@ def test_a_component_is_a_panel_with_the_ranges_and_intervals_of_all_systems():
 
 
 def test_more_components_stand_in_further_lines():
-    few = profile_plot(["a"] * 4, [SystemMeans("one", (SURE,) * 4)])
-    many = profile_plot(["a"] * 5, [SystemMeans("one", (SURE,) * 5)])
+    few = profile_plot(["a"] * 4, [("one", (SURE,) * 4)])
+    many = profile_plot(["a"] * 5, [("one", (SURE,) * 5)])
 
     assert few.height < many.height
     assert few.gap < many.gap
@@ -40,7 +35,7 @@ def test_more_components_stand_in_further_lines():
 
 def test_plain_values_are_strokes_and_what_has_an_interval_stands_below_in_order():
     ratios = (Ratio(0.5), Ratio(1.2, 1.1, 1.3), Ratio(0.9, 0.8, 1.0))
-    chart = ratio_plot([Group("CPU: Xen", ratios)], "Ratio")
+    chart = ratio_plot([("CPU: Xen", ratios)], "Ratio")
 
     sure, plain = chart.panels[0].series
     assert (sure.x, sure.low) == ([0.9, 1.2], [0.8, 1.1])
@@ -50,7 +45,7 @@ def test_plain_values_are_strokes_and_what_has_an_interval_stands_below_in_order
 
 @pytest.mark.parametrize(("ratio", "end"), [(1 / 50, 0), (50, 1)])
 def test_what_lies_beyond_the_axis_is_an_arrow_on_its_edge(ratio, end):
-    chart = ratio_plot([Group("CPU: Xen", (Ratio(ratio), Ratio(1.0)))], "Ratio")
+    chart = ratio_plot([("CPU: Xen", (Ratio(ratio), Ratio(1.0)))], "Ratio")
 
     (panel,) = chart.panels
     arrow = panel.series[-1]
@@ -60,7 +55,7 @@ def test_what_lies_beyond_the_axis_is_an_arrow_on_its_edge(ratio, end):
 
 
 def test_each_group_has_its_name_amid_its_band():
-    groups = [Group("a", (Ratio(1.0),)), Group("b", (Ratio(1.0, 0.9, 1.1),) * 3)]
+    groups = [("a", (Ratio(1.0),)), ("b", (Ratio(1.0, 0.9, 1.1),) * 3)]
     (panel,) = ratio_plot(groups, "Ratio").panels
 
     (first, _a), (second, _b) = panel.y.ticks

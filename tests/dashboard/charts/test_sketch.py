@@ -7,11 +7,10 @@ import pytest
 
 from dashboard.charts.bars import (
     Line,
-    Reference,
-    RowBars,
-    Targets,
     bar_chart,
+    curve,
     line_chart,
+    trend_plot,
 )
 from dashboard.charts.chart import (
     Axis,
@@ -24,9 +23,8 @@ from dashboard.charts.chart import (
     Stroke,
     row_axis,
 )
-from dashboard.charts.curves import Curve, Mark, trend_plot
 from dashboard.charts.dots import Dot, Series, dot_plot
-from dashboard.charts.effects import Contrast, half_normal_plot
+from dashboard.charts.effects import half_normal_plot
 from dashboard.charts.sketch import sketch
 from tests.dashboard.exports.conftest import HOSTILE
 
@@ -63,7 +61,7 @@ def single(*series, **more):
 
 
 def test_stacked_bars_stand_end_to_end():
-    bars = [RowBars("VM 1", [10.0, 4.0]), RowBars("VM 2", [20.0, None])]
+    bars = [("VM 1", [10.0, 4.0]), ("VM 2", [20.0, None])]
     html = sketch(bar_chart(["a", "b"], bars, axis_title="MB/s", mode="stack"), "Sums")
 
     one, other = elements(html, "path", "area")[2:]  # the first two are the key's
@@ -77,7 +75,7 @@ def test_stacked_bars_stand_end_to_end():
 
 
 def test_bars_of_a_group_have_a_lane_each():
-    bars = [RowBars("one", [1.0]), RowBars("other", [1.0])]
+    bars = [("one", [1.0]), ("other", [1.0])]
     html = sketch(bar_chart(["a"], bars, axis_title="", mode="group"), "")
 
     one, other = (places(it) for it in elements(html, "path", "area")[2:])
@@ -103,11 +101,11 @@ def test_upright_bars_stand_on_the_bottom():
 def test_a_reference_and_targets_are_lines_that_no_line_joins():
     chart = bar_chart(
         ["a", "b"],
-        [RowBars("measured", [2.5, 4.5])],
-        [Reference("native", 4.0)],
+        [("measured", [2.5, 4.5])],
+        [("native", 4.0)],
         axis_title="s",
         mode="group",
-        targets=[Targets("ideal", [2.0, 3.0])],
+        targets=[("ideal", [2.0, 3.0])],
     )
     html = sketch(chart, "")
 
@@ -166,7 +164,7 @@ def test_ratios_lie_on_a_log_axis_in_the_rows_of_their_names():
 
 
 def test_rows_are_named_beside_themselves_and_above_on_a_phone():
-    html = sketch(bar_chart(["a"], [RowBars("", [1])], axis_title="", mode="group"), "")
+    html = sketch(bar_chart(["a"], [("", [1])], axis_title="", mode="group"), "")
 
     (wide,) = [it for it in elements(html, "text", "sketch-wide") if it.text == "a"]
     (narrow,) = elements(html, "text", "sketch-narrow")
@@ -187,8 +185,8 @@ def test_names_below_that_find_no_room_on_a_phone_are_left_out_there():
 def test_a_half_normal_plot_names_what_is_beyond_chance():
     chart = half_normal_plot(
         [
-            Contrast("Bits", 1.4, 2.0, True, "told"),
-            Contrast("Tools", 1.01, 0.1, False, "told"),
+            ("Bits", 1.4, 2.0, True, "told"),
+            ("Tools", 1.01, 0.1, False, "told"),
         ],
         chance=1.05,
         margins=(1.1, 1.2),
@@ -223,8 +221,9 @@ def test_steps_go_across_before_they_rise():
 
 def test_an_axis_of_dates_names_days_and_a_change_its_factor():
     day_ms, first = 86_400_000, 1_772_323_200_000
-    marks = [Mark(first + at * 15 * day_ms, 1, None, None, "") for at in range(3)]
-    chart = trend_plot([Curve("one", 0, False, marks)], [(first, "x 1.2")], "MB/s")
+    marks = [(first + at * 15 * day_ms, 1, None, None, "") for at in range(3)]
+    line = curve("one", 0, marks, is_native=False)
+    chart = trend_plot([line], [(first, "x 1.2")], "MB/s")
     html = sketch(chart, "")
 
     days = [text for text in words(html) if text.startswith("2026-")]
@@ -249,7 +248,7 @@ def test_panels_stand_below_each_other_or_side_by_side():
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_name_is_a_text_wherever_it_stands(name):
-    bars = [RowBars(name, [1.0]), RowBars("other", [2.0])]
+    bars = [(name, [1.0]), ("other", [2.0])]
     html = sketch(bar_chart([name], bars, axis_title=name, mode="group"), name)
 
     tags = {each.tag for each in ElementTree.fromstring(html).iter()}

@@ -14,7 +14,7 @@ from benchmarks.comparing.rows import comparison_rows, facets
 from benchmarks.comparing.table import comparison_table
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.studies import checking
-from dashboard.charts.bars import RowBars, bar_chart
+from dashboard.charts.bars import bar_chart
 from dashboard.charts.paper import paper
 from dashboard.exports.citation import bibtex
 from dashboard.exports.evidence import evidence_latex
@@ -183,7 +183,7 @@ def test_a_citation_is_read_by_bibtex(tmp_path):
 def test_charts_compile_whatever_is_named_in_them(typeset, tmp_path, kind):
     charts = [*CHARTS.values()]
     for name in HOSTILE:
-        bars = [RowBars(name, [1.0]), RowBars("other", [2.0])]
+        bars = [(name, [1.0]), ("other", [2.0])]
         charts.append(bar_chart([name], bars, axis_title=name, mode="group"))
     lines = []
     for number, chart in enumerate(charts):

@@ -129,15 +129,15 @@ def test_contrasts_that_share_native_runs_say_where_they_are_drawn(client, load_
         "/studies/alpha-lab/lmu-2010-esxi/factor-effects/", {"component": "network"}
     )
 
-    plot = page.context["page"].detail.half_normal
+    plot = page.context["page"].detail["half_normal"]
     told = {
         text.split(":")[0]: text
-        for trace in figure(plot.figure)["data"]
+        for trace in figure(plot["figure"])["data"]
         for text in trace.get("customdata", ())
     }
     assert told["Bits"].startswith("Bits: \xd7\xa01.46, drawn at \xd7\xa01.1")
     assert told["Guest tools"] == "Guest tools: \xd7\xa01.37"
-    assert "drawn smaller, on the scale" in plot.note
+    assert "drawn smaller, on the scale" in plot["note"]
 
 
 def test_the_design_shows_what_was_measured_together(words, factorial):

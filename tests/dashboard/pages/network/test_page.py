@@ -9,7 +9,7 @@ from benchmarks.comparing.network import study_network
 from benchmarks.models import Study
 from benchmarks.studies import checking
 from benchmarks.viewer import ANYONE
-from dashboard.pages.network.page import change_text
+from dashboard.pages.network.views import change_text
 from tests.dashboard.markup import unbroken
 
 PAGE = "/studies/alpha-lab/heidelberg-2007-xen/network/"

@@ -2,7 +2,7 @@
 
 from benchmarks.comparing.profile import Band
 from benchmarks.models import Study
-from dashboard.pages.overview.page import strips
+from dashboard.pages.overview.views import strips
 from tests.dashboard.markup import unbroken
 
 
@@ -61,11 +61,11 @@ def test_there_is_no_picture_of_nothing():
 
 
 def test_lines_stand_below_near_and_above_native():
-    (group,) = strips([band(0.25, 1.0, 1.2)]).groups
-    lines = group.strips[0].lines
+    (group,) = strips([band(0.25, 1.0, 1.2)])["groups"]
+    lines = group["strips"][0]["lines"]
 
-    assert [line.side for line in lines] == ["below", "near", "above"]
-    places = [float(line.x.rstrip("%")) for line in lines]
+    assert [line["side"] for line in lines] == ["below", "near", "above"]
+    places = [float(line["x"].rstrip("%")) for line in lines]
     assert places == sorted(places)
     assert all(0 <= place <= 100 for place in places)
 
@@ -73,22 +73,24 @@ def test_lines_stand_below_near_and_above_native():
 def test_the_native_line_stands_where_a_ratio_of_one_does():
     drawn = strips([band(0.5, 1.0)])
 
-    assert drawn.native == drawn.groups[0].strips[0].lines[-1].x
+    assert drawn["native"] == drawn["groups"][0]["strips"][0]["lines"][-1]["x"]
 
 
 def test_what_lies_beyond_the_axis_is_said_and_not_drawn_at_its_end():
-    strip = strips([band(0.00098, 0.9)]).groups[0].strips[0]
+    strip = strips([band(0.00098, 0.9)])["groups"][0]["strips"][0]
 
-    assert len(strip.lines) == 1
-    assert strip.goes_below
-    assert not strip.goes_above
+    assert len(strip["lines"]) == 1
+    assert strip["goes_below"]
+    assert not strip["goes_above"]
 
 
 def test_components_are_groups():
     drawn = strips([band(0.9, component="CPU"), band(0.5), band(0.6)])
 
-    assert [(group.component, len(group.strips)) for group in drawn.groups] == [
+    assert [
+        (group["component"], len(group["strips"])) for group in drawn["groups"]
+    ] == [
         ("CPU", 1),
         ("network", 2),
     ]
-    assert drawn.pairs == 3
+    assert drawn["pairs"] == 3

@@ -129,7 +129,7 @@ def test_ending_leads_to_the_same_page_without_the_path():
     strip = tour_strip(STEPS, path="/one/", query="1")
 
     assert strip is not None
-    assert (strip.number, strip.total, strip.previous) == (1, 2, "")
-    assert strip.next == "/two/?tour=2#tour"
-    assert strip.step.own_address == "/one/?a=b"
+    assert (strip["number"], strip["total"], strip["previous"]) == (1, 2, "")
+    assert strip["next"] == "/two/?tour=2#tour"
+    assert strip["step"].own_address == "/one/?a=b"
     assert tour_strip(STEPS, path="/two/", query="1") is None
