@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from api.kit.views import NamedStudyView
 from benchmarks.analysis.publishing import DISCLOSURE, DISPERSION, ENOUGH_RUNS, Level
-from benchmarks.evidence.replicated import reproduced_by
+from benchmarks.evidence.replication import reproduced_by
 from benchmarks.publishing.readiness import study_assessment
 
 LEVELS = get_args(Level)

@@ -24,8 +24,13 @@ from api.kit.fields import (
 from api.kit.queries import ListQuery
 from api.kit.shapes import ListOf, Scalar, SmallMap, StrictSerializer, checked
 from api.kit.views import AddressedRow, ApiView
-from benchmarks.evidence.replicated import study_replications
-from benchmarks.evidence.replication import Finding, Outcome, Replication, Reply
+from benchmarks.evidence.replication import (
+    Finding,
+    Outcome,
+    Replication,
+    Reply,
+    study_replications,
+)
 from benchmarks.models import Study
 from benchmarks.studies import lists
 from benchmarks.studies.saving import save_study, update_study

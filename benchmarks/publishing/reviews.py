@@ -14,9 +14,14 @@ from django.utils import timezone
 
 from benchmarks.analysis.verdicts import RULE_SET
 from benchmarks.errors import InvalidError, NotFoundError
-from benchmarks.evidence.changes import Changes, changes
 from benchmarks.evidence.reading import Question, evidence_origins
-from benchmarks.evidence.records import Record, question_record, study_records
+from benchmarks.evidence.records import (
+    Changes,
+    Record,
+    changes,
+    question_record,
+    study_records,
+)
 from benchmarks.labs.audit import log_action
 from benchmarks.models import (
     AuditEntry,

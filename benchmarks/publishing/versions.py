@@ -12,7 +12,7 @@ from django.db.models import Max, Prefetch, QuerySet
 from django.utils import timezone
 
 from benchmarks.errors import InvalidError, NotFoundError
-from benchmarks.evidence.replicated import reproduced_by
+from benchmarks.evidence.replication import reproduced_by
 from benchmarks.labs.audit import log_action
 from benchmarks.models import (
     AuditEntry,

@@ -7,8 +7,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.analysis.pooling import FEWEST_RANKED, EvidenceStrength
+from benchmarks.evidence.replication import Outcome
 from benchmarks.evidence.synthesis import Synthesis, Unit
 from benchmarks.models import Effect
+from benchmarks.own_tools.lookup import known_tool
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard.kit import figures
 from dashboard.wording import Text
@@ -210,3 +212,19 @@ def headline(found: Synthesis) -> tuple[str, str]:
     # What another lab will see; of one machine its own interval.
     ends = pool.predicted or (units[0].interval if len(units) == 1 else None)
     return ratio_text(pool.mean, pool.interval), ends_text(ends)
+
+
+OUTCOMES: dict[Outcome, Text] = {
+    "confirmed": gettext_lazy("confirmed"),
+    "contradicted": gettext_lazy("contradicted"),
+    "undecided": gettext_lazy("undecided"),
+    "single_runs": gettext_lazy("single runs: decide nothing"),
+}
+
+
+def outcome_name(outcome: Outcome) -> str:
+    return str(OUTCOMES[outcome])
+
+
+def metric_name(tool: str, metric: str) -> str:
+    return f"{known_tool(tool).title}: {metric}"

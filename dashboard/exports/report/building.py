@@ -14,7 +14,7 @@ from benchmarks.comparing.cell_evidence import printed_tables
 from benchmarks.comparing.profile import judged_profile
 from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.verdicts import study_verdicts
-from benchmarks.evidence.replicated import reproduced_by
+from benchmarks.evidence.replication import reproduced_by
 from benchmarks.models import Report, Study
 from benchmarks.publishing.jobs import held
 from benchmarks.publishing.readiness import study_assessment

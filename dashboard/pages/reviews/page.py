@@ -12,9 +12,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from benchmarks.evidence.changes import Changes
 from benchmarks.evidence.reading import Question
-from benchmarks.evidence.records import Record
+from benchmarks.evidence.records import Changes, Record
 from benchmarks.models import Review
 from benchmarks.publishing.reviews import questions_of
 from dashboard.charts.drawings import NONE

@@ -5,13 +5,12 @@ from math import expm1
 
 from django.urls import reverse
 
-from benchmarks.evidence.replicated import Replicated
-from benchmarks.evidence.replication import Finding, Outcome, Replication
+from benchmarks.evidence.replication import Finding, Outcome, Replicated, Replication
 from benchmarks.models import Study
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.wording import evidence
-from dashboard.wording.replications import metric_name, outcome_name
+from dashboard.wording.evidence import metric_name, outcome_name
 
 ORDER: tuple[Outcome, ...] = ("contradicted", "confirmed", "undecided", "single_runs")
 MOST_LINES = 40

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.publishing import Assessment
 from benchmarks.comparing.profile import study_profile
-from benchmarks.evidence.replicated import reproduced_by, study_replications
+from benchmarks.evidence.replication import reproduced_by, study_replications
 from benchmarks.models import Study
 from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.versions import unfinished_publishing_job, visible_versions

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
 from benchmarks.errors import BenchmarksError, InvalidError, NotFoundError
-from benchmarks.evidence.replicated import reproduced_by
+from benchmarks.evidence.replication import reproduced_by
 from benchmarks.models import Lab, Membership, PublishingJob, Study, Version
 from benchmarks.publishing.jobs import check_settled, request_version
 from benchmarks.publishing.readiness import study_assessment

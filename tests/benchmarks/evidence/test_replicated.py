@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from benchmarks.evidence.replicated import reproduced_by, study_replications
+from benchmarks.evidence.replication import reproduced_by, study_replications
 from benchmarks.models import Agent, Host, Lab, Study
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
