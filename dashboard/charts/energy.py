@@ -13,7 +13,7 @@ from benchmarks.own_tools.lookup import known_tool
 from benchmarks.power.logged_energy import LoggedWindow, MeteredRun
 from benchmarks.power.meters import EnergyTable, SystemEnergy
 from dashboard import wording
-from dashboard.charts.bars import Line, bar_chart, line_chart
+from dashboard.charts.bars import Line, RowValues, bar_chart, line_chart
 from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
 from dashboard.kit import figures
 from dashboard.wording.energy import conclusion
@@ -53,7 +53,7 @@ def energy_drawing(
     """Draw the printed total beside the energy of the work, for each system."""
     systems = table.systems
     is_known = any(system.energy_j is not None for system in systems)
-    bars = [
+    bars: list[RowValues] = [
         (_("printed total"), [system.printed_j for system in systems]),
         (_("work, at the meter's mean power"), [s.energy_j for s in systems]),
     ]

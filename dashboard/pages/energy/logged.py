@@ -208,7 +208,7 @@ def _work_drawing(table: LoggedTable, names: Mapping[int, str]) -> Drawing:
         note=_("Integrated over the window of each run; then the mean of the runs."),
         figure=bar_chart(
             [names[system.system.pk] for system in systems],
-            [series for series in bars if any(series.values)],
+            [series for series in bars if any(series[1])],
             axis_title="J",
             mode="group",
         ),
