@@ -197,50 +197,40 @@ golden: docs ## rebuild saved answers (OpenAPI, parsed outputs), then show what 
 
 .PHONY: bench
 bench: dev ## print the speed tables of this machine (PASSES=3, JSON=file: every pass of uploads)
-	@$(IN) -m bench --passes $(or $(PASSES),3) $(if $(JSON),--json "$(JSON)")
+	@$(IN) -m devtools --passes $(or $(PASSES),3) $(if $(JSON),--json "$(JSON)")
 
 .PHONY: chaos
 chaos: dev ## kill, freeze and starve a product while it is uploaded to (SECONDS=300 SEED=1)
-	@$(IN) -m bench.chaos --seconds $(or $(SECONDS),300) --seed $(or $(SEED),1) $(ARGS)
+	@$(IN) -m devtools.chaos --seconds $(or $(SECONDS),300) --seed $(or $(SEED),1) $(ARGS)
 
 .PHONY: fuzz
 fuzz: dev ## send odd requests to API and pages; none may be answered 500 (REQUESTS=20000 SEED=1)
-	@$(IN) -m bench.fuzz --seed $(or $(SEED),1) --requests $(or $(REQUESTS),20000) $(ARGS)
+	@$(IN) -m devtools.fuzz --seed $(or $(SEED),1) --requests $(or $(REQUESTS),20000) $(ARGS)
 
 .PHONY: overload
 overload: dev ## 50 readers, 10 uploaders, 200 slow and 500 idle clients (SECONDS=60 SEED=1)
-	@$(IN) -m bench.overload --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) $(ARGS)
+	@$(IN) -m devtools.overload --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) $(ARGS)
 
 .PHONY: soak
 soak: dev ## half an hour of bounded load: no process may grow (MINUTES=30 SEED=1)
-	@$(IN) -m bench.soak --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1) $(ARGS)
+	@$(IN) -m devtools.soak --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1) $(ARGS)
 
 .PHONY: leaks
 leaks: dev ## crawl as nobody, strangers and other labs for what is private (SEED=1 MOST=3000)
-	@$(IN) -m bench.leaks --seed $(or $(SEED),1) --most $(or $(MOST),3000) $(ARGS)
+	@$(IN) -m devtools.leaks --seed $(or $(SEED),1) --most $(or $(MOST),3000) $(ARGS)
 
 .PHONY: drill
 drill: dev ## restore a backup, go back to a second, upgrade an old version: nothing may be missing
-	@$(IN) -m bench.drill $(ARGS)
+	@$(IN) -m devtools.drill $(ARGS)
 
 .PHONY: screens
 screens: dev browser ## take pictures of all pages of `make run` into var/screens/ (URL=, VAR=)
-	$(IN) -m bench.screens $(or $(URL),http://127.0.0.1:8000) $(or $(VAR),var)
+	$(IN) -m devtools.screens $(or $(URL),http://127.0.0.1:8000) $(or $(VAR),var)
 
 .PHONY: calibrate
 calibrate: dev ## measure how often the statistics are right (REPETITIONS=10000)
-	$(IN) -m bench.calibration --repetitions $(or $(REPETITIONS),10000) \
+	$(IN) -m devtools.calibration --repetitions $(or $(REPETITIONS),10000) \
 		--write docs/calibration.md
-
-.PHONY: mistakes
-mistakes: dev ## what the flags find of mistakes made in published studies (FOLDER=tables MOST=12 SEED=... SIDE=design)
-	@$(IN) -m bench.misprints $(FOLDER) --most $(or $(MOST),12) \
-		$(if $(SEED),--seed $(SEED)) $(if $(SIDE),--side $(SIDE))
-
-.PHONY: golden-cells
-golden-cells: dev ## what `make run` says of other labs' raw data (FOLDER=... STUDIES="...")
-	@$(IN) -m bench.golden $(FOLDER) $(STUDIES) \
-		--url $(or $(URL),http://127.0.0.1:8000) --token-file $(or $(VAR),var)/upload-token
 
 .PHONY: agent
 agent: ## pack the agent into dist/virtlab-agent.pyz, with its checksum

@@ -1,4 +1,4 @@
-"""A whole product of one's own, started as `make run` does: for tests and the bench."""
+"""A whole product started as `make run` does, for tests and `devtools`."""
 
 import os
 import signal

@@ -7,8 +7,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = (
-    *("agents", "api", "bench", "benchmarks", "config", "dashboard", "lab", "running"),
-    "tests",
+    *("agents", "api", "benchmarks", "config", "dashboard", "devtools", "lab"),
+    *("running", "tests"),
 )
 COUNT = 10
 

@@ -10,8 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS = {
-    *("agents", "api", "bench", "benchmarks", "client", "config", "dashboard", "lab"),
-    *("running", "tests"),
+    *("agents", "api", "benchmarks", "client", "config", "dashboard", "devtools"),
+    *("lab", "running", "tests"),
 }
 
 STATISTICS = {
@@ -27,13 +27,11 @@ ALLOWED = {
     "benchmarks.analysis": STATISTICS,
     "benchmarks.plausibility": STATISTICS
     | {"benchmarks.platforms", "benchmarks.plausibility"},
-    "bench": {"bench", "agents", "benchmarks", "running"},
+    "devtools": {"devtools", "agents", "benchmarks", "running", "tests.benchmarks"},
     # The registered pages.
-    "bench.routes": {"dashboard.kit.routes"},
-    # It forgets kept pages, to time one that is made anew.
-    "bench.row_security": {"bench", "benchmarks", "running", "dashboard.kit.kept"},
-    "config": OURS - {"bench", "lab", "tests"},
-    "running": OURS - {"bench", "lab", "tests"},
+    "devtools.routes": {"dashboard.kit.routes"},
+    "config": OURS - {"devtools", "lab", "tests"},
+    "running": OURS - {"devtools", "lab", "tests"},
     # In its wheel the agent's client stands beside it.
     "client": {"client"},
     "lab": {"lab", "agents.client"},
@@ -205,8 +203,8 @@ def test_the_guard_sees_a_name_of_the_dashboard(tmp_path, name):
         ("benchmarks.plausibility.facts", "from benchmarks.tools import TOOLS"),
         ("agents.client", "import benchmarks.units"),
         ("lab.results", "from benchmarks.models import Run"),
-        ("bench.pages", "from tests.dashboard.browsing import window"),
-        ("bench.answers.asking", "from dashboard.pages.cell.page import cell_page"),
+        ("devtools.leaks", "from tests.dashboard.browsing import window"),
+        ("devtools.answers", "from dashboard.pages.cell.page import cell_page"),
         ("dashboard.pages.runs.views", "from api.kit.errors import answer"),
         ("dashboard.pages.trend.views", "from dashboard.pages.sweep import views"),
         ("dashboard.pages.runs", "from dashboard.pages.cell.page import cell_page"),

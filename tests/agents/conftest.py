@@ -11,7 +11,7 @@ from agents.kernels import building
 from agents.measuring.bracket import TimePath
 from agents.spool import Spool
 from agents.timing.server import TimeServer
-from bench.stage import TOKEN, KeepingServer
+from tests.agents.stage import TOKEN, KeepingServer
 
 
 def serving(server):

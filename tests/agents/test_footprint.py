@@ -7,7 +7,7 @@ import pytest
 from agents.__main__ import COMMANDS
 from agents.client import Client
 from agents.sending import Watch
-from bench.stage import AWAY, LIMIT_BYTES, TOKEN, bare_bytes, staged
+from tests.agents.stage import AWAY, LIMIT_BYTES, TOKEN, bare_bytes, staged
 
 LIMIT_IDLE = 0.001
 SENDING = {"run", "plan", "push", "power", "watch"}

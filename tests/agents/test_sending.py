@@ -11,7 +11,7 @@ from agents import sending
 from agents.client import Client
 from agents.home import Quiet
 from agents.sending import deliver, pause_s
-from bench.stage import TOKEN, await_true, problem
+from tests.agents.stage import TOKEN, await_true, problem
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ import pytest
 from agents.client import Client
 from agents.sending import deliver
 from agents.spool import Spool
-from bench.stage import TOKEN, KeepingServer
 from tests.agents.conftest import serving
+from tests.agents.stage import TOKEN, KeepingServer
 
 ROOT = Path(__file__).parents[2]
 KILLS = int(os.environ.get("VIRTLAB_KILLS", "10"))

@@ -15,7 +15,7 @@ import pytest
 
 from agents.sending import MOST_AT_ONCE
 from agents.spool import Spool
-from bench.stage import await_true, staged
+from tests.agents.stage import await_true, staged
 
 SPOOLED = int(os.environ.get("VIRTLAB_SPOOLED", "3000"))
 # Runs a second over loopback, against a server that only stores and has as much to do.

@@ -7,7 +7,7 @@ import pytest
 from agents import platform_facts
 from agents.__main__ import main
 from agents.home import Enrolment, save_enrolment
-from bench.stage import TOKEN
+from tests.agents.stage import TOKEN
 
 FACTS = {
     "agent": {"python": "3.6.15"},

@@ -7,7 +7,7 @@ import pytest
 
 from agents.commands import doctor as checkup
 from agents.home import Enrolment, open_spool, save_enrolment
-from bench.stage import TOKEN, problem
+from tests.agents.stage import TOKEN, problem
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from bench.stage import TOKEN, problem
+from tests.agents.stage import TOKEN, problem
 
 
 @pytest.fixture

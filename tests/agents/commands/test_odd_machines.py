@@ -10,8 +10,8 @@ import pytest
 
 from agents import build
 from agents.timing.server import TimeServer
-from bench.stage import HACKBENCH, TOKEN, KeepingServer
 from tests.agents.conftest import serving
+from tests.agents.stage import HACKBENCH, TOKEN, KeepingServer
 
 # As Debian's python3-minimal: whoever imports it is told that there is none.
 WITHOUT_CTYPES = """

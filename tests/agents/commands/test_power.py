@@ -12,9 +12,9 @@ import pytest
 
 from agents.home import Enrolment, open_spool, save_enrolment
 from agents.spool import Spool
-from bench.stage import TOKEN, Powercap
 from tests.agents.conftest import telling_time
 from tests.agents.power.conftest import FakeWattsUp, packet
+from tests.agents.stage import TOKEN, Powercap
 
 ROOT = Path(__file__).parents[3]
 

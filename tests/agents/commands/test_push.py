@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents.home import open_spool, spool_folder
-from bench.stage import TOKEN, problem
+from tests.agents.stage import TOKEN, problem
 
 
 @pytest.fixture

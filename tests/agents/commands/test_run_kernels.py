@@ -7,8 +7,8 @@ import pytest
 from agents.home import Enrolment, save_enrolment
 from agents.measuring.runners import Wishes, steps_of
 from agents.timing.server import TimeServer
-from bench.stage import TOKEN
 from benchmarks.parsing import reading
+from tests.agents.stage import TOKEN
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from agents.home import open_spool
-from bench.stage import problem
+from tests.agents.stage import problem
 
 
 @pytest.fixture

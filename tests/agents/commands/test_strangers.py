@@ -19,7 +19,7 @@ from agents import client as client_module
 from agents.client import Client, PassingError, token_problem
 from agents.home import Enrolment, save_enrolment
 from agents.sending import deliver
-from bench.stage import TOKEN, problem
+from tests.agents.stage import TOKEN, problem
 
 ROOT = Path(__file__).parents[3]
 DEEP = b"[" * 200_000

@@ -16,7 +16,7 @@ from agents.home import Enrolment, open_spool, save_enrolment
 from agents.sending import Watch
 from agents.spool import Spool
 from agents.stopping import Stop
-from bench.stage import LIMIT_BYTES, TOKEN, bare_bytes
+from tests.agents.stage import LIMIT_BYTES, TOKEN, bare_bytes
 
 ROOT = Path(__file__).parents[3]
 

@@ -8,8 +8,8 @@ import pytest
 from agents.measuring.bracket import TimePath
 from agents.measuring.through import Through
 from agents.planning.following import Follower, Held, Keeping, Slot
-from bench.stage import PART
 from tests.agents.conftest import telling_time
+from tests.agents.stage import PART
 
 PRINTED = Path(__file__).parents[2] / "data"
 REAL = PRINTED / "hackbench" / "process.txt"

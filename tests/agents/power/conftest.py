@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.stage import Powercap
+from tests.agents.stage import Powercap
 
 
 @pytest.fixture

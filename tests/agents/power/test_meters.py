@@ -13,7 +13,7 @@ from agents.power.meters import (
     SourceError,
     watts_of,
 )
-from bench.stage import LIMIT_UJ
+from tests.agents.stage import LIMIT_UJ
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from agents.timing.asking import NoTimeError, open_asking, take_stamp
-from bench.stage import answers
+from tests.agents.stage import answers
 
 ROOT = Path(__file__).parents[3]
 FLOOD_S = float(os.environ.get("VIRTLAB_FLOOD_S", "1.5"))

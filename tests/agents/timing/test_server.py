@@ -10,8 +10,8 @@ import pytest
 from agents.timing import server as server_module
 from agents.timing.asking import NoTimeError, open_asking, take_stamp
 from agents.timing.intervals import interval_of, offset_of
-from bench.stage import KeepingServer
 from tests.agents.conftest import serving, telling_time
+from tests.agents.stage import KeepingServer
 
 
 @pytest.fixture

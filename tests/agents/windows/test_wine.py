@@ -16,12 +16,12 @@ import pytest
 from agents.detection.evidence import of_cpu
 from agents.detection.layers import judge
 from agents.timing.asking import NoTimeError, open_asking, take_stamp
-from bench.stage import TOKEN, PlanningServer
 from benchmarks.analysis.clocks import run_trust
 from benchmarks.parsing import reading
 from running.product import free_port
 from tests.agents.conftest import serving, telling_time
 from tests.agents.power.conftest import FakeWattsUp, packet
+from tests.agents.stage import TOKEN, PlanningServer
 from tests.agents.windows.conftest import windows_path
 
 pytestmark = [pytest.mark.wine, pytest.mark.timeout(600)]

@@ -5,11 +5,19 @@ import zlib
 import numpy as np
 import pytest
 
-from bench.simulation import KINDS, cells_of, days_apart, runs
-from bench.tables import covered, identical_readings, many_cells, shares
 from benchmarks.analysis.designs import Design, designed_intervals
 from benchmarks.analysis.intervals import Method, log_ratio_intervals
 from benchmarks.analysis.verdicts import Verdict
+from tests.benchmarks.analysis.simulation import (
+    KINDS,
+    cells_of,
+    covered,
+    covered_when_rounded,
+    days_apart,
+    runs,
+    shares,
+    wrong_among_many,
+)
 
 REPETITIONS = 4000
 
@@ -91,21 +99,27 @@ def test_a_clear_difference_is_seen():
     assert given[Verdict.SLOWER] > 0.99
 
 
-def test_the_correction_keeps_wrong_verdicts_among_many_below_5_percent():
-    table = many_cells(generator_of("many"), REPETITIONS)
+@pytest.mark.parametrize("slower", [0, 10, 50, 100, 180])
+def test_the_correction_keeps_wrong_verdicts_among_many_below_5_percent(slower):
+    before, after = wrong_among_many(generator_of("many", slower), 80, slower)
 
-    corrected = [float(after) for _, _, after in table.rows]
-    assert max(corrected) <= 5
-    assert float(table.rows[0][1]) > 50  # without it, and nothing to find
+    assert after <= 0.05
+    assert slower or before > 0.5  # nothing to find, and no correction
 
 
-def test_rounded_readings_are_not_taken_for_exact():
-    table = identical_readings(generator_of("rounded"), REPETITIONS)
+@pytest.mark.parametrize("n", [2, 3, 5, 10, 30])
+@pytest.mark.parametrize("noise", [0.0, 0.1, 0.3, 0.5, 1.0])
+def test_rounded_readings_are_not_taken_for_exact(noise, n):
+    generator = generator_of("rounded", noise, n)
 
-    kept = [float(share) for _, *row in table.rows[:-1] for share in row]
-    divided = [float(share) for share in table.rows[-1][1:]]
-    assert min(kept) >= 93
-    assert min(divided) < 50
+    assert covered_when_rounded(generator, REPETITIONS, n, noise=noise) >= 0.93
+
+
+def test_the_variance_of_rounding_must_not_be_divided_by_the_runs():
+    generator = generator_of("divided")
+    divided = covered_when_rounded(generator, REPETITIONS, 30, noise=0, is_divided=True)
+
+    assert divided < 0.5
 
 
 # --- Days that differ by 3 %: sessions are what was repeated, or were not.

@@ -5,7 +5,8 @@
 
 import pytest
 
-from bench.calibration import CLASSES, detection, false_findings
+from tests.benchmarks.plausibility.detection import detection, false_findings
+from tests.benchmarks.plausibility.planted_mistakes import CLASSES
 
 REPETITIONS = 20
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from bench.published import published as reference_studies
-from bench.published import recorded
 from benchmarks.plausibility.checking import check
+from tests.benchmarks.plausibility.published import published as reference_studies
+from tests.benchmarks.plausibility.published import recorded
 
 ESXI, XEN = "lmu-2010-esxi", "lmu-2010-xen"
 HEIDELBERG, UOC, INQBUS = "heidelberg-2007-xen", "uoc-2012-kvm", "inqbus-2008-io"

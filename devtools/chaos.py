@@ -1,0 +1,543 @@
+"""`make chaos`: kill, freeze and starve a product while it is uploaded to.
+
+Eight clients upload as fast as they can, a twentieth of the answers is thrown away
+and sent for again. Every second or two a random fault of many kinds is done to the
+product's own processes, never to others. Afterwards what the clients were told is
+compared with what the database holds, run by run and cell by cell.
+
+The same ``--seed`` does the same faults in the same order. With ``--control`` a
+saboteur works behind the product's back: each of its deeds has to be found.
+"""
+
+import argparse
+import math
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID
+
+import psutil
+import psycopg
+import redis
+
+from agents.client import Client
+from devtools.product import ask, database, document, own_folder, upload, verdict
+from running import product
+from running.embedded import Services
+from running.folders import VarFolder
+from running.product import Product
+
+STUDY, HOST = "chaos", "chaos-host"
+CLIENTS = 8
+ANSWERED_S = 15.0
+PAUSES_S = (0.6, 1.8)
+FROZEN_S = 2.0
+SETTLED_S = 120.0
+THROWN_AWAY = 0.05
+DISK = "4g"
+PAGES = ("/", "/api/v1/health/", f"/studies/first-lab/{STUDY}/compare/")
+
+
+@dataclass
+class Log:
+    """What clients and readers saw; a list is appended to by one thread each."""
+
+    sent: dict[str, tuple[int, float]] = field(default_factory=dict)
+    acked: dict[str, float] = field(default_factory=dict)
+    statuses: Counter[int] = field(default_factory=Counter)
+    refused: list[str] = field(default_factory=list)
+    errors_at: list[float] = field(default_factory=list)
+
+
+class World:
+    """A running product, and hands on everything it is made of."""
+
+    def __init__(self, running: Product) -> None:
+        self.product = running
+        self.services = Services(VarFolder(running.var))
+        self.socket = self.services.valkey.socket
+
+    def processes(self, *words: str) -> list[psutil.Process]:
+        return sorted(self.product.named(*words), key=lambda process: process.pid)
+
+    def web(self) -> list[psutil.Process]:
+        return self.processes("gunicorn")
+
+    def worker(self) -> list[psutil.Process]:
+        return self.processes("celery", "worker")
+
+    def sweeper(self) -> list[psutil.Process]:
+        return self.processes("manage.py", "sweep")
+
+    def postgres(self) -> list[psutil.Process]:
+        """Return the postmaster, then its backends, which show a title instead."""
+        masters = self.processes("bin/postgres", "-D")
+        return [*masters, *(c for it in masters for c in it.children(recursive=True))]
+
+    def valkey(self) -> list[psutil.Process]:
+        return self.processes("valkey-server")  # it shows a title of its own
+
+    def broker(self) -> redis.Redis:
+        return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=3)
+
+
+Fault = Callable[[World, random.Random], None]
+
+
+def _signal(processes: list[psutil.Process], number: int) -> None:
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.send_signal(number)
+
+
+def _killed(which: str, number: int = signal.SIGKILL, part: str = "all") -> Fault:
+    """Make a fault that sends a signal to all of a part, its master, or one child."""
+
+    def fault(world: World, chance: random.Random) -> None:
+        found: list[psutil.Process] = getattr(world, which)()
+        chosen = {"all": found, "master": found[:1], "child": found[1:]}[part]
+        if not chosen:
+            # Not yet back from an earlier fault: a master without children is no child.
+            raise ProcessLookupError
+        _signal([chance.choice(chosen)] if part == "child" else chosen, number)
+
+    return fault
+
+
+def _frozen(which: str) -> Fault:
+    """Make a fault that stops all processes of a part for two seconds."""
+
+    def fault(world: World, chance: random.Random) -> None:
+        found: list[psutil.Process] = getattr(world, which)()
+        _signal(found, signal.SIGSTOP)
+        time.sleep(FROZEN_S)
+        _signal(found, signal.SIGCONT)
+
+    return fault
+
+
+def _flush(world: World, chance: random.Random) -> None:
+    world.broker().flushall()
+
+
+def _lose_broker(world: World, chance: random.Random) -> None:
+    """Kill the broker, and remove all that it kept."""
+    _signal(world.valkey(), signal.SIGKILL)
+    shutil.rmtree(world.product.var / "valkey", ignore_errors=True)
+
+
+def _fill_broker(world: World, chance: random.Random) -> None:
+    """Let the broker take nothing for two seconds."""
+    world.broker().config_set("maxmemory", 1)
+    time.sleep(FROZEN_S)
+    with suppress(redis.RedisError):  # killed meanwhile, it has forgotten it
+        world.broker().config_set("maxmemory", 0)
+
+
+def _end_sessions(world: World, chance: random.Random) -> None:
+    with database(world.product.var) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE usename = 'virtlab'"
+        )
+
+
+def _lock_outbox(world: World, chance: random.Random) -> None:
+    """Let nobody touch the outbox for two seconds."""
+    with database(world.product.var) as connection, connection.transaction():
+        connection.execute("SET LOCAL lock_timeout = '5s'")
+        connection.execute("LOCK TABLE benchmarks_outboxitem IN ACCESS EXCLUSIVE MODE")
+        time.sleep(FROZEN_S)
+
+
+def _fill_disk(world: World, chance: random.Random) -> None:
+    """Leave no byte of the disk for two seconds; it is one of our own."""
+    place = world.product.var
+    # Made as small as what it holds, which takes no time; it grows meanwhile.
+    while not _resize(place, f"{shutil.disk_usage(place).used}"):
+        pass
+    time.sleep(FROZEN_S)
+    _resize(place, DISK)
+
+
+def _resize(place: Path, size: str) -> bool:
+    command = ["mount", "-o", f"remount,size={size}", str(place)]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+FAULTS: dict[str, Fault] = {
+    "web child killed": _killed("web", part="child"),
+    "web killed": _killed("web"),
+    "web child asked to stop": _killed("web", signal.SIGTERM, "child"),
+    "web frozen": _frozen("web"),
+    "worker child killed": _killed("worker", part="child"),
+    "worker killed": _killed("worker"),
+    "worker asked to stop": _killed("worker", signal.SIGTERM, "master"),
+    "worker frozen": _frozen("worker"),
+    "sweeper killed": _killed("sweeper"),
+    "sweeper frozen": _frozen("sweeper"),
+    "postmaster killed": _killed("postgres", part="master"),
+    "backend killed": _killed("postgres", part="child"),
+    "postgres stopped": _killed("postgres", signal.SIGINT, "master"),
+    "postgres frozen": _frozen("postgres"),
+    "sessions ended": _end_sessions,
+    "outbox locked": _lock_outbox,
+    "broker killed": _killed("valkey"),
+    "broker lost": _lose_broker,
+    "broker flushed": _flush,
+    "broker full": _fill_broker,
+    "broker frozen": _frozen("valkey"),
+}
+ON_A_DISK_OF_OUR_OWN: dict[str, Fault] = {"disk full": _fill_disk}
+
+
+class Uploader(threading.Thread):
+    """One client: uploads, sends again until acknowledged, keeps what it was told."""
+
+    def __init__(self, number: int, world: World, seed: int, stop: threading.Event):
+        super().__init__(daemon=True)
+        self.number, self.product, self.stop = number, world.product, stop
+        self.chance = random.Random(f"{seed} {number}")
+        self.log = Log()
+
+    def run(self) -> None:
+        while not self.stop.is_set():
+            key = UUID(int=self.chance.getrandbits(128), version=4)
+            # All digits: the same value twice would be the same run, uploaded twice.
+            value = self.chance.uniform(50, 60)
+            self.log.sent[str(key)] = (self.number, value)
+            # Each client has its own system, and so its own cell.
+            system = {"guest_os": f"client {self.number}"}
+            run = document(STUDY, HOST, value, key=str(key), system=system)
+            while not self.stop.is_set():
+                status = upload(self.product, run, timeout_s=ANSWERED_S)
+                self.log.statuses[status] += 1
+                if status in {200, 202}:
+                    if self.chance.random() < THROWN_AWAY:
+                        continue  # as if it had never come
+                    self.log.acked[str(key)] = time.monotonic()
+                    break
+                if status == 500:
+                    self.log.errors_at.append(time.monotonic())
+                if status in {400, 401, 404, 409, 413, 422}:
+                    self.log.refused.append(f"{key}: {status}")
+                    break
+                time.sleep(self.chance.uniform(0.05, 0.2))
+
+
+class Reader(threading.Thread):
+    """Reads pages all the time."""
+
+    def __init__(self, world: World, stop: threading.Event) -> None:
+        super().__init__(daemon=True)
+        self.port, self.stop, self.log = world.product.port, stop, Log()
+
+    def run(self) -> None:
+        while not self.stop.is_set():
+            for page in PAGES:
+                status = ask(self.port, page, timeout_s=ANSWERED_S).status
+                self.log.statuses[status] += 1
+                if status == 500:
+                    self.log.errors_at.append(time.monotonic())
+                self.stop.wait(0.1)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a run of chaos found; `slowest_s` until the next acknowledgement."""
+
+    seed: int
+    seconds: float
+    faults: int
+    kinds: int
+    acknowledged: int
+    lost: int
+    doubled: int
+    unprocessed: int
+    wrong: int
+    quarantined: int
+    refused: int
+    errors: int
+    errors_in_outages: int
+    slowest_s: float
+    settled_s: float
+
+    @property
+    def is_good(self) -> bool:
+        wrong = (self.lost, self.doubled, self.unprocessed, self.wrong)
+        return not any((*wrong, self.quarantined, self.refused, self.errors))
+
+    def line(self) -> str:
+        return (
+            f"chaos: seed {self.seed}, {self.seconds:.0f} s, {self.faults} faults of "
+            f"{self.kinds} kinds, {self.acknowledged} acknowledged, {self.lost} lost, "
+            f"{self.doubled} doubled, {self.unprocessed} without result, {self.wrong} "
+            f"cells wrong, {self.quarantined} quarantined wrongly, {self.refused} "
+            f"refused, {self.errors} x 500 ({self.errors_in_outages} more in outages), "
+            f"acknowledging again within {self.slowest_s:.1f} s, settled "
+            f"{self.settled_s:.1f} s after the end"
+        )
+
+
+def _clock() -> str:
+    """Return the time of day, as the product's logs give it."""
+    return datetime.now(UTC).strftime("%H:%M:%S.%f")[:-3]
+
+
+def _tell(running: Product) -> None:
+    """Print what the supervisor says of its processes."""
+    with suppress(ValueError):  # closed at the end
+        for line in running.process.stdout or ():
+            print(f"  {_clock()} product: {line.rstrip()}", flush=True)
+
+
+def chaos(
+    folder: Path,
+    seed: int,
+    seconds: float,
+    *,
+    sabotage: bool,
+    verbose: bool = False,
+    logs: Path | None = None,
+) -> Figures:
+    """Run a product in a folder, hurt it, and count; keep its logs, if wanted."""
+    with _disk(folder) as own_disk:
+        running = product.start(folder / "var", REFERENCE="off")
+        try:
+            running.wait_until_ready()
+            if verbose:
+                threading.Thread(target=_tell, args=(running,), daemon=True).start()
+            return _hurt(World(running), seed, seconds, own_disk, sabotage, verbose)
+        finally:
+            running.stop()
+            if logs:
+                shutil.copytree(running.var / "log", logs, dirs_exist_ok=True)
+
+
+@contextmanager
+def _disk(folder: Path) -> Iterator[bool]:
+    """Put a disk of our own into the folder, if we may: one that can be filled."""
+    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=755", "tmpfs"]
+    place = folder / "var"
+    place.mkdir()
+    mounted = subprocess.run([*command, str(place)], capture_output=True, check=False)
+    if mounted.returncode != 0:
+        print("no disk of our own can be mounted: a full one is not tried")
+    try:
+        yield mounted.returncode == 0
+    finally:
+        if mounted.returncode == 0:
+            subprocess.run(["umount", "--lazy", str(place)], check=False)
+
+
+def _hurt(
+    world: World,
+    seed: int,
+    seconds: float,
+    own_disk: bool,
+    sabotage: bool,
+    verbose: bool,
+) -> Figures:
+    client = world.product.client()
+    client.create_study({"slug": STUDY, "title": "Chaos", "visibility": "public"})
+    client.register_host({"slug": HOST, "facts": {"cores": 2}})
+    stop = threading.Event()
+    uploaders = [Uploader(n, world, seed, stop) for n in range(CLIENTS)]
+    reader = Reader(world, stop)
+    for thread in (*uploaders, reader):
+        thread.start()
+    faults = FAULTS | (ON_A_DISK_OF_OUR_OWN if own_disk else {})
+    done = _do_faults(world, faults, seed, seconds, verbose)
+    # What is broken is being mended; whatever is in hand gets its answer.
+    _wait_for_health(client)
+    stop.set()
+    for thread in (*uploaders, reader):
+        thread.join(30)
+    begun = time.monotonic()
+    if sabotage:
+        _sabotage(world)
+    unsettled = _settle(world)
+    settled_s = time.monotonic() - begun
+    logs = [uploader.log for uploader in uploaders]
+    outages = _outages(done, logs)
+    errors_at = [at for log in (*logs, reader.log) for at in log.errors_at]
+    inside = sum(any(a <= at <= b for a, b in outages) for at in errors_at)
+    slow = sorted(zip(outages, done, strict=True), key=lambda it: it[0][0] - it[0][1])
+    for (since, until), (name, _) in slow[:3]:
+        print(f"  {name}: acknowledged again after {until - since:.1f} s")
+    if unsettled:
+        print(f"not settled: {unsettled}")
+    return Figures(
+        seed=seed,
+        seconds=seconds,
+        faults=len(done),
+        kinds=len({name for name, _ in done}),
+        acknowledged=sum(len(log.acked) for log in logs),
+        refused=sum(len(log.refused) for log in logs),
+        errors=len(errors_at) - inside,
+        errors_in_outages=inside,
+        slowest_s=max((b - a for a, b in outages), default=0.0),
+        settled_s=settled_s,
+        **_compare(world, logs),
+    )
+
+
+def _do_faults(
+    world: World, faults: dict[str, Fault], seed: int, seconds: float, verbose: bool
+) -> list[tuple[str, float]]:
+    """Do faults until the time is over; return which, and when each began."""
+    chance = random.Random(seed)
+    done: list[tuple[str, float]] = []
+    end = time.monotonic() + seconds
+    turn: list[str] = []
+    while time.monotonic() < end:
+        # Every kind comes once before any comes again.
+        turn = turn or chance.sample(sorted(faults), len(faults))
+        name = turn.pop()
+        begun = time.monotonic()
+        try:
+            faults[name](world, chance)
+        except (psycopg.Error, redis.RedisError, OSError, RuntimeError) as error:
+            # What it would have hurt is away by an earlier fault: it does not count.
+            print(f"  {name}: not done ({type(error).__name__})")
+        else:
+            done.append((name, begun))
+            if verbose:
+                print(f"  {_clock()} {name}: done", flush=True)
+        time.sleep(chance.uniform(*PAUSES_S))
+    return done
+
+
+def _outages(
+    done: list[tuple[str, float]], logs: list[Log]
+) -> list[tuple[float, float]]:
+    """Return from when to when nobody was acknowledged after each fault."""
+    acks = sorted(at for log in logs for at in log.acked.values())
+    outages = []
+    for _, begun in done:
+        later = [at for at in acks if at > begun]
+        outages.append((begun, later[0] if later else begun + SETTLED_S))
+    return outages
+
+
+def _wait_for_health(client: Client) -> None:
+    end = time.monotonic() + SETTLED_S
+    while time.monotonic() < end:
+        with suppress(Exception):  # whatever it is: it is not well yet
+            said = client.get("health/")
+            if said["database"] and said["redis"]:
+                return
+        time.sleep(0.2)
+
+
+def _settle(world: World) -> str:
+    """Wait until all that was acknowledged is processed; return what is left."""
+    waiting = "SELECT count(*) FROM benchmarks_outboxitem WHERE quarantined_at IS NULL"
+    end = time.monotonic() + SETTLED_S
+    with database(world.product.var) as connection:
+        while time.monotonic() < end:
+            [left] = connection.execute(waiting).fetchone() or (0,)
+            if not left:
+                return ""
+            time.sleep(0.2)
+    return f"{left} uploads wait"
+
+
+def _compare(world: World, logs: list[Log]) -> dict[str, int]:
+    """Count what the database has otherwise than the clients were told."""
+    sent = {key: value for log in logs for key, value in log.sent.items()}
+    acked = {key for log in logs for key in log.acked}
+    with database(world.product.var) as connection:
+        runs = connection.execute(
+            "SELECT run.key::text, run.status FROM benchmarks_run AS run"
+            " JOIN benchmarks_study AS study ON study.id = run.study_id"
+            " WHERE study.slug = %s",
+            [STUDY],
+        ).fetchall()
+        cells = connection.execute(
+            "SELECT system.guest_os, cell.n, cell.mean FROM benchmarks_cell AS cell"
+            " JOIN benchmarks_system AS system ON system.id = cell.system_id"
+            " JOIN benchmarks_study AS study ON study.id = cell.study_id"
+            " WHERE study.slug = %s",
+            [STUDY],
+        ).fetchall()
+    stored = Counter(str(key) for key, _ in runs)
+    statuses = Counter(str(status) for _, status in runs)
+    expected: dict[str, list[float]] = {}
+    for key in stored.keys() & sent.keys():
+        number, value = sent[key]
+        expected.setdefault(f"client {number}", []).append(value)
+    found = {str(name): (n, mean) for name, n, mean in cells}
+    wrong = 0
+    for name, values in expected.items():
+        n, mean = found.get(name, (0, math.nan))
+        right = math.fsum(values) / len(values)
+        is_right = isinstance(mean, float) and math.isclose(mean, right, rel_tol=1e-9)
+        if n != len(values) or not is_right:
+            wrong += 1
+            print(f"  {name}: n {n}, mean {mean}; right: n {len(values)}, mean {right}")
+    return {
+        "lost": len(acked - stored.keys()),
+        "doubled": sum(n - 1 for n in stored.values()),
+        "unprocessed": statuses["received"],
+        "quarantined": statuses["quarantined"] + statuses["rejected"],
+        "wrong": wrong,
+    }
+
+
+def _sabotage(world: World) -> None:
+    """Do by hand what a worse product does: lose, forget, double, and count wrong."""
+    _settle(world)
+    with database(world.product.var) as connection:
+        connection.execute("SET session_replication_role = replica")
+        ids = "SELECT id FROM benchmarks_run WHERE study_id = (SELECT id FROM"
+        mine = f"{ids} benchmarks_study WHERE slug = '{STUDY}') ORDER BY id"
+        connection.execute(f"DELETE FROM benchmarks_run WHERE id IN ({mine} LIMIT 1)")
+        connection.execute(
+            "UPDATE benchmarks_run SET status = 'received' WHERE id IN"
+            f" ({mine} LIMIT 1)"
+        )
+        connection.execute(
+            "UPDATE benchmarks_run SET key = (SELECT key FROM benchmarks_run"
+            f" WHERE id IN ({mine} LIMIT 1)), part = 2"
+            f" WHERE id IN ({mine} OFFSET 1 LIMIT 1)"
+        )
+
+
+def main() -> int:
+    """Run chaos and print its line; 1 where anything is not as it must be."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--control", action="store_true", help="must find a saboteur")
+    parser.add_argument("--verbose", action="store_true", help="tell each fault")
+    parser.add_argument("--logs", type=Path, help="a folder to keep the logs in")
+    given = parser.parse_args()
+    with own_folder("chaos") as folder:
+        figures = chaos(
+            folder,
+            given.seed,
+            given.seconds,
+            sabotage=given.control,
+            verbose=given.verbose,
+            logs=given.logs,
+        )
+    print(figures.line())
+    seen = (figures.lost, figures.unprocessed, figures.doubled, figures.wrong)
+    return verdict(
+        is_good=figures.is_good, control=given.control, is_found=lambda: all(seen)
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""How many planted mistakes the plausibility rules find, and their false findings.
+
+One mistake of a class is planted in each of many simulated studies; a rule of that
+class must name a cell or run that is wrong.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from benchmarks.plausibility.checking import RULES, check
+from tests.benchmarks.plausibility.planted_mistakes import CLASSES
+from tests.benchmarks.plausibility.simulated_studies import clean_study
+
+# Every class walks through all studies in order, so a bounded cache would never hit.
+_study = cache(clean_study)
+
+
+@dataclass(frozen=True)
+class FalseFindings:
+    """What the rules doubted in clean studies."""
+
+    cells: int
+    doubted_cells: int
+    runs: int
+    doubted_runs: int
+    by_rule: Counter[str]
+
+
+def detection(name: str, *, repetitions: int, seed: int) -> tuple[int, int]:
+    """Return in how many studies a class of mistakes was found, of how many.
+
+    Found means that a rule of the class names a cell or run that is wrong.
+    """
+    inject, rules = CLASSES[name]
+    hits = tried = 0
+    for number in range(seed, seed + repetitions):
+        # Another stream than that of the study, which is drawn from the number alone.
+        made = inject(np.random.default_rng([number, 1]), _study(number))
+        if made is not None:
+            study, wrong = made
+            named = {
+                subject.id
+                for finding in check(study, [RULES[rule] for rule in sorted(rules)])
+                for subject in finding.subjects
+            }
+            hits += bool(named & set(map(str, wrong)))
+            tried += 1
+    return hits, tried
+
+
+def false_findings(*, repetitions: int, seed: int) -> FalseFindings:
+    """Return what every rule together doubts in studies without a mistake."""
+    cells = runs = doubted_cells = doubted_runs = 0
+    by_rule: Counter[str] = Counter()
+    for number in range(seed, seed + repetitions):
+        study = _study(number)
+        findings = check(study)
+        named = {subject for finding in findings for subject in finding.subjects}
+        cells, runs = cells + len(study.cells), runs + len(study.runs)
+        doubted_cells += sum(subject.kind == "cell" for subject in named)
+        doubted_runs += sum(subject.kind == "run" for subject in named)
+        by_rule.update(finding.rule for finding in findings)
+    return FalseFindings(cells, doubted_cells, runs, doubted_runs, by_rule)
