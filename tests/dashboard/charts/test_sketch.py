@@ -1,15 +1,14 @@
 """The light picture of a chart: where things stand, in letters of the page's size."""
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
 from dashboard.charts.bars import (
-    Line,
     bar_chart,
     curve,
-    line_chart,
     trend_plot,
 )
 from dashboard.charts.chart import (
@@ -60,42 +59,32 @@ def single(*series, **more):
     return sketch(Chart(panels=(panel,), height=160), "")
 
 
-def test_stacked_bars_stand_end_to_end():
-    bars = [("VM 1", [10.0, 4.0]), ("VM 2", [20.0, None])]
-    html = sketch(bar_chart(["a", "b"], bars, axis_title="MB/s", mode="stack"), "Sums")
-
-    one, other = elements(html, "path", "area")[2:]  # the first two are the key's
-    first, second = places(one)[:4], places(one)[4:]
-    (start, _), (end, _) = first[0], first[1]
-    assert places(other)[0][0] == end
-    assert places(other)[1][0] - end == pytest.approx(2 * (end - start), abs=2)
-    assert second[0][1] > first[0][1]
-    assert key(html) == ["VM 1", "VM 2"]
-    assert {"a", "b", "MB/s"} <= set(words(html))
+def edges(panel, mode):
+    return [(box.places, box.values) for box in panel.bar_boxes(mode)]
 
 
-def test_bars_of_a_group_have_a_lane_each():
-    bars = [("one", [1.0]), ("other", [1.0])]
-    html = sketch(bar_chart(["a"], bars, axis_title="", mode="group"), "")
-
-    one, other = (places(it) for it in elements(html, "path", "area")[2:])
-    assert max(y for _x, y in one) <= min(y for _x, y in other)
-
-
-def test_upright_bars_stand_on_the_bottom():
-    bars = Bars(
-        name="",
-        places=[1, 2],
-        widths=[1, 1],
-        values=[3, 0],
-        colour="series-2",
-        is_upright=True,
+def test_bars_are_stacked_or_beside_each_other():
+    one, other = (
+        Bars(name=name, places=[0], values=[value], colour="series-1")
+        for name, value in (("one", 10.0), ("other", 20.0))
     )
-    (path,) = elements(single(bars), "path", "area")
+    panel = Panel(x=Axis(), y=row_axis(["a"]), series=(one, other))
 
-    (left, bottom), (right, _), (_, top), *_rest = places(path)
-    assert left < right
-    assert top < bottom
+    assert edges(panel, "stack") == [
+        ((-0.35, 0.35), (0, 10)),
+        ((-0.35, 0.35), (10, 30)),
+    ]
+    assert edges(panel, "group") == [((-0.35, 0), (0, 10)), ((0, 0.35), (0, 20))]
+
+
+def test_every_series_is_drawn():
+    points = Points(x=[1, 2], y=[1, 2], symbol=("circle", "square-open"), low=[0, None])
+    points = replace(points, high=[2, None], line=Stroke(is_stepped=True))
+    html = single(points, Box(0, 1.0, 1.5, 2.0, 2.5, 3.0))
+
+    assert len(elements(html, "path", "mark")) == 3  # of which one makes a ring
+    assert len(elements(html, "path", "line")) == 2
+    assert len(elements(html, "path", "box")) == 1
 
 
 def test_a_reference_and_targets_are_lines_that_no_line_joins():
@@ -111,36 +100,8 @@ def test_a_reference_and_targets_are_lines_that_no_line_joins():
 
     _key_target, _key_native, targets, native = elements(html, "path", "line")
     assert targets.get("d").count("M") == 2
-    assert {x for x, _y in places(native)} == {places(native)[0][0]}
     assert "dash" in native.get("class")
     assert {"measured", "ideal", "native"} <= set(key(html))
-
-
-def test_lines_rise_with_their_values_and_stop_where_there_is_none():
-    line = Line("sum", [1, 2, 3, 4], [10.0, 20.0, None, 30.0], ["", "", "", ""])
-    html = sketch(line_chart([line], x_title="VMs", y_title="MB/s", counts=True), "")
-
-    (path,) = elements(html, "path", "line")
-    heights = [y for _x, y in places(path)]
-    assert heights == sorted(heights, reverse=True)
-    assert path.get("d").count("M") == 2
-    assert "1.5" not in words(html)
-
-
-def test_marks_of_one_form_are_one_path_and_keep_their_size():
-    points = Points(
-        x=[1, 2, 3],
-        y=[1, 2, 3],
-        symbol=("circle", "square", "circle-open"),
-        size=10,
-    )
-    marks = elements(single(points), "path", "mark")
-
-    assert [re.sub("paint-ink", "", it.get("class")).split()[1:] for it in marks] == [
-        *(["round"], ["square"], ["round"], ["round", "hole"])
-    ]
-    assert all(it.get("d").endswith("h0") for it in marks)
-    assert marks[0].get("stroke-width") == "9.5"
 
 
 def test_a_mark_beyond_the_edge_is_an_arrow():
@@ -198,25 +159,6 @@ def test_a_half_normal_plot_names_what_is_beyond_chance():
     assert "Bits" in words(html)
     assert "Tools" not in words(html)
     assert len(elements(html, "path", "rule")) == 2
-
-
-def test_intervals_and_boxes_have_their_ends():
-    point = Points(x=[2.0], y=[1.0], low=[1.0], high=[3.0], along="x", symbol="diamond")
-    html = single(point, Box(0, 1.0, 1.5, 2.0, 2.5, 3.0))
-
-    (interval,) = elements(html, "path", "line")
-    (box,) = elements(html, "path", "box")
-    low, high = (x for x, _y in places(interval))
-    xs = [x for x, _y in places(box)]
-    assert (min(xs), max(xs)) == (low, high)
-
-
-def test_steps_go_across_before_they_rise():
-    points = Points(x=[1, 2], y=[1, 2], line=Stroke(is_stepped=True))
-    (path,) = elements(single(points), "path", "line")
-
-    first, corner, last = places(path)
-    assert (corner[0], corner[1]) == (last[0], first[1])
 
 
 def test_an_axis_of_dates_names_days_and_a_change_its_factor():
