@@ -1,7 +1,8 @@
 """/cases/: metrics with their parameters, the rows of comparisons."""
 
-from typing import get_args
+from typing import Any, get_args
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -9,14 +10,12 @@ from rest_framework.response import Response
 
 from api.kit.fields import Text
 from api.kit.queries import ListQuery, ToolParameter, study_parameter
-from api.kit.views import AddressedRow, ApiView
+from api.kit.views import AddressedRow, ApiView, ListView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Case
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.contract import Kind
 from benchmarks.work_classes import WORK_CLASSES
-
-LOOKUPS = {"tool": "tool", "metric": "metric", "component": "component"}
 
 
 class CaseSerializer(AddressedRow):
@@ -67,20 +66,17 @@ class CaseQuery(ListQuery):
     component = Text(required=False, max_length=20)
 
 
-class CasesView(ApiView):
+class CasesView(ListView):
     """Cases that a visible study has measured."""
 
     query_class = CaseQuery
+    summary = "List cases"
+    serializer_class = CaseSerializer
+    lookups = {"tool": "tool", "metric": "metric", "component": "component"}
 
-    @extend_schema(
-        summary="List cases",
-        operation_id="cases_list",
-        responses=CaseSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        cells = self.looked_up_in_study({})
-        cases = Case.objects.measured_for(self.viewer, **cells)
-        return self.page_of(cases.filter(**self.looked_up(LOOKUPS)), CaseSerializer)
+    def get_queryset(self) -> QuerySet[Any]:
+        cells = self.looked_up({"study": "study"})
+        return Case.objects.measured_for(self.viewer, **cells)
 
 
 class CaseView(ApiView):

@@ -3,27 +3,18 @@
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import OuterRef
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from django.db.models import OuterRef, QuerySet
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from api.comparisons import DOUBTS
 from api.kit.fields import Choice, Text
 from api.kit.queries import ListQuery, ToolParameter, WholeParameter, study_parameter
-from api.kit.views import ApiView
+from api.kit.views import ListView
 from benchmarks.analysis.clocks import ORDER
 from benchmarks.comparing.table import SCENARIOS
 from benchmarks.models import Cell, CellSession
 
-LOOKUPS = {
-    "system": "system",
-    "case": "case",
-    "tool": "case__tool",
-    "metric": "case__metric",
-    "scenario": "scenario",
-}
 SITTINGS = (
     CellSession.objects.filter(cell=OuterRef("pk"), session__isnull=False)
     .order_by("session__name")
@@ -99,19 +90,22 @@ class CellQuery(ListQuery):
     scenario = Choice(choices=SCENARIOS, required=False)
 
 
-class CellsView(ApiView):
+class CellsView(ListView):
     """Summaries of runs."""
 
     query_class = CellQuery
+    summary = "List cells and their statistics"
+    serializer_class = CellSerializer
+    lookups = {
+        "study": "study",
+        "system": "system",
+        "case": "case",
+        "tool": "case__tool",
+        "metric": "case__metric",
+        "scenario": "scenario",
+    }
 
-    @extend_schema(
-        summary="List cells and their statistics",
-        operation_id="cells_list",
-        responses=CellSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        filters = self.looked_up_in_study(LOOKUPS)
-        cells = Cell.objects.visible_to(self.viewer).filter(n__gt=0, **filters)
+    def get_queryset(self) -> QuerySet[Any]:
+        cells = Cell.objects.visible_to(self.viewer).filter(n__gt=0)
         related = cells.select_related("study", "system", "case", "session")
-        counted = related.annotate(sittings=ArraySubquery(SITTINGS))
-        return self.page_of(counted, CellSerializer)
+        return related.annotate(sittings=ArraySubquery(SITTINGS))

@@ -11,8 +11,8 @@ from rest_framework.status import HTTP_201_CREATED
 from api.kit.fields import Text, TrueOrFalse, WholeNumber
 from api.kit.queries import ListQuery, WholeParameter, study_parameter
 from api.kit.schema import ErrorSerializer
-from api.kit.shapes import StrictSerializer, checked
-from api.kit.views import AddressedRow, ApiView
+from api.kit.shapes import StrictSerializer
+from api.kit.views import AddressedRow, ApiView, Fields, operation
 from benchmarks.models import Comment, EarlierText, Token
 from benchmarks.studies.lists import find_study
 from benchmarks.together.comments import (
@@ -130,18 +130,16 @@ class AuthorsView(ApiView):
 class CommentView(AuthorsView):
     """One comment; its author edits or removes it."""
 
-    @extend_schema(summary="Read a comment", responses=CommentSerializer)
+    summary = "Read a comment"
+    serializer_class = CommentSerializer
+
     def get(self, request: Request, pk: int) -> Response:
         return Response(self.said(find_comment(self.viewer, pk)))
 
-    @extend_schema(
-        summary="Edit or remove a comment of the token's agent",
-        request=CommentChange,
-        responses=CommentSerializer,
-        examples=[EDITED, REMOVED],
+    @operation(
+        "Edit or remove a comment of the token's agent", CommentChange, EDITED, REMOVED
     )
-    def patch(self, request: Request, pk: int) -> Response:
-        change = checked(CommentChange, request.data)
+    def patch(self, change: Fields, pk: int) -> Response:
         comment = find_comment(self.lab_viewer, pk)
         if "text" in change:
             edit_comment(comment=comment, author=self.author, text=change["text"])
@@ -161,20 +159,18 @@ class CommentsView(AuthorsView):
         responses=CommentSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        filters = self.looked_up_in_study({"cell": "cell", "run": "run"})
+        filters = self.looked_up({"study": "study", "cell": "cell", "run": "run"})
         page = self.cut(visible_comments(self.viewer, **filters))
         earlier = earlier_texts(self.author, page)
         return self.answer_page(page, CommentSerializer, earlier=earlier)
 
-    @extend_schema(
-        summary="Write a comment",
-        operation_id="comments_create",
-        request=CommentInput,
-        responses={201: CommentSerializer, 404: ErrorSerializer},
-        examples=[EXAMPLE],
+    @operation(
+        "Write a comment",
+        CommentInput,
+        EXAMPLE,
+        answers={201: CommentSerializer, 404: ErrorSerializer},
     )
-    def post(self, request: Request) -> Response:
-        given = checked(CommentInput, request.data)
+    def post(self, given: Fields) -> Response:
         if "study" in given:
             about = Thing(find_study(self.lab_viewer, given["study"]))
         elif "cell" in given:

@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from django.db.models import QuerySet
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from api.kit.fields import Choice
 from api.kit.queries import ListQuery, study_parameter
-from api.kit.views import ApiView
+from api.kit.views import ListView
 from benchmarks.models import Event
 from benchmarks.together.events import visible_events
 
@@ -31,17 +29,13 @@ class EventQuery(ListQuery):
     kind = Choice(choices=Event.Kind.values, required=False)
 
 
-class EventsView(ApiView):
+class EventsView(ListView):
     """Events of everything that may be seen, oldest first."""
 
     query_class = EventQuery
+    summary = "List what happened in studies"
+    serializer_class = EventSerializer
+    lookups = {"study": "study", "kind": "kind"}
 
-    @extend_schema(
-        summary="List what happened in studies",
-        operation_id="events_list",
-        responses=EventSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        filters = self.looked_up_in_study({"kind": "kind"})
-        events = visible_events(self.viewer, **filters)
-        return self.page_of(events, EventSerializer)
+    def get_queryset(self) -> QuerySet[Any]:
+        return visible_events(self.viewer)

@@ -2,26 +2,21 @@
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiExample, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.kit.fields import Choice, Slug, Text
 from api.kit.queries import ListQuery, WholeParameter, study_parameter
-from api.kit.shapes import StrictSerializer, checked
-from api.kit.views import AddressedRow, ApiView
+from api.kit.shapes import StrictSerializer
+from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
 from benchmarks.models import Flag
 from benchmarks.plausibility.checking import RULES
 from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.studies import flags
 
-LOOKUPS = {
-    "rule": "rule",
-    "severity": "severity",
-    "status": "status",
-    "cell": "cells",
-}
 EXAMPLE = OpenApiExample(
     "It is a mistake",
     value={"status": "confirmed", "note": "The authors read the wrong column."},
@@ -80,20 +75,22 @@ class FlagQuery(ListQuery):
     cell = WholeParameter(required=False, help_text="A cell's id.")
 
 
-class FlagsView(ApiView):
+class FlagsView(ListView):
     """Everything that the last checks doubted."""
 
     query_class = FlagQuery
+    summary = "List flags with their evidence"
+    serializer_class = FlagSerializer
+    lookups = {
+        "study": "study",
+        "rule": "rule",
+        "severity": "severity",
+        "status": "status",
+        "cell": "cells",
+    }
 
-    @extend_schema(
-        summary="List flags with their evidence",
-        operation_id="flags_list",
-        responses=FlagSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        filters = self.looked_up_in_study(LOOKUPS)
-        rows = flags.visible_flags(self.viewer, **filters)
-        return self.page_of(rows, FlagSerializer)
+    def get_queryset(self) -> QuerySet[Any]:
+        return flags.visible_flags(self.viewer)
 
 
 class DecisionInput(StrictSerializer):
@@ -108,18 +105,16 @@ class DecisionInput(StrictSerializer):
 class FlagView(ApiView):
     """One flag; who owns it decides about it."""
 
-    @extend_schema(summary="Read a flag", responses=FlagSerializer)
+    summary = "Read a flag"
+    serializer_class = FlagSerializer
+
     def get(self, request: Request, pk: int) -> Response:
         return Response(self.shown(FlagSerializer, flags.find_flag(self.viewer, pk)))
 
-    @extend_schema(
-        summary="Confirm, dismiss or reopen a flag of the token's lab",
-        request=DecisionInput,
-        responses=FlagSerializer,
-        examples=[EXAMPLE],
+    @operation(
+        "Confirm, dismiss or reopen a flag of the token's lab", DecisionInput, EXAMPLE
     )
-    def patch(self, request: Request, pk: int) -> Response:
-        decision = checked(DecisionInput, request.data)
+    def patch(self, decision: Fields, pk: int) -> Response:
         flag = flags.find_flag(self.lab_viewer, pk)
         self.require_own(flag, "flag", pk)
         flags.decide_flag(flag=flag, who=self.agent.name, **decision)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -9,9 +10,8 @@ from rest_framework.response import Response
 
 from api.kit.fields import Printed, Slug, Text
 from api.kit.parsing import PrintedJSONParser
-from api.kit.queries import ListQuery
 from api.kit.shapes import JSONObject, StrictSerializer, checked
-from api.kit.views import AddressedRow, ApiView
+from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
 from benchmarks.errors import NotFoundError
 from benchmarks.labs.quotas import admit_preview
 from benchmarks.labs.throttle import network_of
@@ -68,28 +68,19 @@ class HostSerializer(AddressedRow):
     created_at = serializers.DateTimeField()
 
 
-class HostsView(ApiView):
+class HostsView(ListView):
     """Machines of one's lab, and those that a visible study measured."""
 
-    query_class = ListQuery
+    summary = "List hosts"
+    serializer_class = HostSerializer
 
-    @extend_schema(
-        summary="List hosts",
-        operation_id="hosts_list",
-        responses=HostSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        hosts = Host.objects.visible_to(self.viewer).select_related("lab")
-        return self.page_of(hosts, HostSerializer)
+    def get_queryset(self) -> QuerySet[Any]:
+        return Host.objects.visible_to(self.viewer).select_related("lab")
 
-    @extend_schema(
-        summary="Register a host, or find the same one",
-        request=HostInput,
-        responses={201: HostSerializer, 200: HostSerializer},
-        examples=[EXAMPLE],
+    @operation(
+        "Register a host, or find the same one", HostInput, EXAMPLE, statuses=(201, 200)
     )
-    def post(self, request: Request) -> Response:
-        fields = checked(HostInput, request.data)
+    def post(self, fields: Fields) -> Response:
         host, created = register_host(lab=self.lab, **fields)
         return self.created_or_known(HostSerializer, host, created)
 
@@ -97,7 +88,9 @@ class HostsView(ApiView):
 class HostView(ApiView):
     """One machine."""
 
-    @extend_schema(summary="Read a host", responses=HostSerializer)
+    summary = "Read a host"
+    serializer_class = HostSerializer
+
     def get(self, request: Request, pk: int) -> Response:
         hosts = Host.objects.visible_to(self.viewer).select_related("lab")
         host = hosts.filter(pk=pk).first()
@@ -105,14 +98,10 @@ class HostView(ApiView):
             raise NotFoundError("host", pk)
         return Response(self.shown(HostSerializer, host))
 
-    @extend_schema(
-        summary="State what was not stated of a host, or wrongly",
-        request=HostChanges,
-        responses=HostSerializer,
-        examples=[EXAMPLE_CHANGE],
+    @operation(
+        "State what was not stated of a host, or wrongly", HostChanges, EXAMPLE_CHANGE
     )
-    def patch(self, request: Request, pk: int) -> Response:
-        changes = checked(HostChanges, request.data)
+    def patch(self, changes: Fields, pk: int) -> Response:
         host = Host.objects.filter(lab=self.lab, pk=pk).select_related("lab").first()
         if host is None:
             raise NotFoundError("host", pk)

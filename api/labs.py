@@ -2,16 +2,15 @@
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, extend_schema
+from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiExample
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.status import HTTP_201_CREATED
 
 from api.kit.fields import Slug, Text
-from api.kit.queries import ListQuery
-from api.kit.shapes import StrictSerializer, checked
-from api.kit.views import ApiView
+from api.kit.shapes import StrictSerializer
+from api.kit.views import Fields, ListView, operation
 from benchmarks.labs.making import SLUG_LENGTH, make_lab_by_agent
 from benchmarks.labs.pages import labs_with_counts
 
@@ -58,27 +57,23 @@ class NewLabSerializer(serializers.Serializer[Any]):
         return str(self.context["code"])
 
 
-class LabsView(ApiView):
+class LabsView(ListView):
     """Labs with something for who asks: a study they may see, or a place."""
 
-    query_class = ListQuery
+    summary = "List labs"
+    serializer_class = LabSerializer
 
-    @extend_schema(
-        summary="List labs",
-        operation_id="labs_list",
-        responses=LabSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        return self.page_of(labs_with_counts(self.viewer), LabSerializer)
+    def get_queryset(self) -> QuerySet[Any]:
+        return labs_with_counts(self.viewer)
 
-    @extend_schema(
-        summary="Create a lab, where the installation lets agents do so",
-        request=LabInput,
-        responses={201: NewLabSerializer},
-        examples=[EXAMPLE],
+    @operation(
+        "Create a lab, where the installation lets agents do so",
+        LabInput,
+        EXAMPLE,
+        answers=NewLabSerializer,
+        statuses=(201,),
     )
-    def post(self, request: Request) -> Response:
-        fields = checked(LabInput, request.data)
+    def post(self, fields: Fields) -> Response:
         lab, code = make_lab_by_agent(agent=self.agent, **fields)
         shown = self.shown(NewLabSerializer, lab, code=code)
         return Response(shown, status=HTTP_201_CREATED)

@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiExample, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.kit.fields import Choice, Slug, Text, TrueOrFalse
 from api.kit.queries import ListQuery
-from api.kit.shapes import ListOf, StrictSerializer, checked
-from api.kit.views import AddressedRow, ApiView
+from api.kit.shapes import ListOf, StrictSerializer
+from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
 from benchmarks.models import OwnTool
 from benchmarks.own_tools.declaration import (
     BETTER,
@@ -26,7 +27,6 @@ from benchmarks.own_tools.declaring import change_tool, declare_tool, retire_too
 from benchmarks.own_tools.lists import find_tool_of, visible_tools
 from benchmarks.work_classes import WORK_CLASSES
 
-LOOKUPS = {"lab": "lab__slug", "slug": "slug"}
 DECLARED = {
     "title": "Boot stopwatch",
     "description": "From power-on to the login prompt, timed by a camera.",
@@ -174,28 +174,24 @@ class OwnToolQuery(ListQuery):
     slug = Slug(required=False)
 
 
-class OwnToolsView(ApiView):
+class OwnToolsView(ListView):
     """Own tools of one's lab, and those that a public study measured with."""
 
     query_class = OwnToolQuery
+    summary = "List the tools that labs declared"
+    lookups = {"lab": "lab__slug", "slug": "slug"}
+    serializer_class = OwnToolSerializer
 
-    @extend_schema(
-        summary="List the tools that labs declared",
-        operation_id="own_tools_list",
-        responses=OwnToolSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        tools = visible_tools(self.viewer).filter(**self.looked_up(LOOKUPS))
-        return self.page_of(tools, OwnToolSerializer)
+    def get_queryset(self) -> QuerySet[Any]:
+        return visible_tools(self.viewer)
 
-    @extend_schema(
-        summary="Declare a tool of the token's lab, or find the same one",
-        request=OwnToolInput,
-        responses={201: OwnToolSerializer, 200: OwnToolSerializer},
-        examples=[EXAMPLE],
+    @operation(
+        "Declare a tool of the token's lab, or find the same one",
+        OwnToolInput,
+        EXAMPLE,
+        statuses=(201, 200),
     )
-    def post(self, request: Request) -> Response:
-        document = checked(OwnToolInput, request.data)
+    def post(self, document: Fields) -> Response:
         tool, created = declare_tool(
             lab=self.lab,
             slug=document["slug"],
@@ -209,20 +205,18 @@ class OwnToolsView(ApiView):
 class OwnToolView(ApiView):
     """One own tool; its lab retires it, and takes it into use again."""
 
-    @extend_schema(
-        summary="Read a tool that a lab declared", responses=OwnToolSerializer
-    )
+    summary = "Read a tool that a lab declared"
+    serializer_class = OwnToolSerializer
+
     def get(self, request: Request, pk: int) -> Response:
         return Response(self.shown(OwnToolSerializer, find_tool_of(self.viewer, pk=pk)))
 
-    @extend_schema(
-        summary="Retire a tool of the token's lab, or take it into use again",
-        request=OwnToolChange,
-        responses=OwnToolSerializer,
-        examples=[EXAMPLE_RETIRED],
+    @operation(
+        "Retire a tool of the token's lab, or take it into use again",
+        OwnToolChange,
+        EXAMPLE_RETIRED,
     )
-    def patch(self, request: Request, pk: int) -> Response:
-        change = checked(OwnToolChange, request.data)
+    def patch(self, change: Fields, pk: int) -> Response:
         tool = find_tool_of(self.lab_viewer, pk=pk)
         self.require_own(tool, "tool", pk)
         retire_tool(tool=tool, by=self.agent, is_retired=change["is_retired"])
@@ -233,14 +227,14 @@ class OwnToolView(ApiView):
 class OwnToolVersionsView(ApiView):
     """What a lab declares of its tool from now on."""
 
-    @extend_schema(
-        summary="Declare a new version of a tool, or find the same one",
-        request=DeclarationInput,
-        responses={201: OwnToolSerializer, 200: OwnToolSerializer},
-        examples=[EXAMPLE_VERSION],
+    @operation(
+        "Declare a new version of a tool, or find the same one",
+        DeclarationInput,
+        EXAMPLE_VERSION,
+        answers=OwnToolSerializer,
+        statuses=(201, 200),
     )
-    def post(self, request: Request, pk: int) -> Response:
-        document = checked(DeclarationInput, request.data)
+    def post(self, document: Fields, pk: int) -> Response:
         tool = find_tool_of(self.lab_viewer, pk=pk)
         self.require_own(tool, "tool", pk)
         _, created = change_tool(

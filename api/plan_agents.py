@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from api.kit.fields import Choice, Number, Text, UUIDText, WholeNumber
 from api.kit.shapes import ListOf, StrictSerializer, checked
-from api.kit.views import ApiView
+from api.kit.views import ApiView, Fields, operation
 from api.plans import PlanSlotSerializer
 from api.systems import SystemField
 from benchmarks.models import PlanPart
@@ -129,14 +129,13 @@ class JoinedSerializer(PlanSlotSerializer):
 class PlanSlotsView(ApiView):
     """A guest takes its slot; the same one whenever it asks again."""
 
-    @extend_schema(
-        summary="Take a slot of a plan",
-        request=JoinInput,
-        responses=JoinedSerializer,
-        examples=[_example("A guest", {"name": "vm-a", "system": 17})],
+    @operation(
+        "Take a slot of a plan",
+        JoinInput,
+        _example("A guest", {"name": "vm-a", "system": 17}),
+        answers=JoinedSerializer,
     )
-    def post(self, request: Request, pk: int) -> Response:
-        fields = checked(JoinInput, request.data)
+    def post(self, fields: Fields, pk: int) -> Response:
         slot = turns.join_plan(plan_id=pk, agent=self.agent, **fields)
         return Response(self.shown(JoinedSerializer, slot))
 
@@ -159,14 +158,13 @@ class PlanNextView(ApiView):
 class PartMeetView(ApiView):
     """The barrier of a step."""
 
-    @extend_schema(
-        summary="Arrive at a step's barrier, and learn when to start",
-        request=MeetInput,
-        responses=AnswerSerializer,
-        examples=[_example("Here we are", ARRIVED)],
+    @operation(
+        "Arrive at a step's barrier, and learn when to start",
+        MeetInput,
+        _example("Here we are", ARRIVED),
+        answers=AnswerSerializer,
     )
-    def post(self, request: Request, pk: int) -> Response:
-        fields = checked(MeetInput, request.data)
+    def post(self, fields: Fields, pk: int) -> Response:
         answer = barriers.meet(lab=self.lab, part_id=pk, **fields)
         return Response(self.shown(AnswerSerializer, answer))
 
@@ -174,14 +172,13 @@ class PartMeetView(ApiView):
 class PartFinishView(ApiView):
     """The end of a slot's part."""
 
-    @extend_schema(
-        summary="Report how a slot's part ended, and learn whether to keep it",
-        request=FinishInput,
-        responses=AnswerSerializer,
-        examples=[_example("It is done", WORK_DONE)],
+    @operation(
+        "Report how a slot's part ended, and learn whether to keep it",
+        FinishInput,
+        _example("It is done", WORK_DONE),
+        answers=AnswerSerializer,
     )
-    def post(self, request: Request, pk: int) -> Response:
-        report = checked(FinishInput, request.data)
+    def post(self, report: Fields, pk: int) -> Response:
         attempt, outcome = report.pop("attempt"), report.pop("outcome")
         answer = barriers.finish(
             lab=self.lab, part_id=pk, attempt=attempt, outcome=outcome, report=report

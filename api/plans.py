@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -10,7 +11,7 @@ from rest_framework.response import Response
 from api.kit.fields import Choice, Number, Slug, Text, WholeNumber
 from api.kit.queries import ListQuery, study_parameter
 from api.kit.shapes import ListOf, SmallMap, StrictSerializer, checked
-from api.kit.views import AddressedRow, ApiView
+from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
 from api.systems import SystemField
 from benchmarks.analysis.planning import KINDS, ORDERS
 from benchmarks.errors import UnknownNameError
@@ -23,8 +24,6 @@ MAX_SLOTS = 100
 MAX_TOOLS = 50
 MAX_REPETITIONS = 200
 YEAR_S = 366 * 86_400
-
-LOOKUPS = {"status": "status"}
 
 DESIGN = ("systems", "tools", "scenarios", "repetitions", "warm_up", "order")
 
@@ -288,29 +287,19 @@ class PlanChange(StrictSerializer):
     status = Choice(choices=[Plan.Status.STOPPED.value])
 
 
-class PlansView(ApiView):
+class PlansView(ListView):
     """Plans of studies one may see; a lab adds its own."""
 
     query_class = PlanQuery
+    summary = "List plans"
+    lookups = {"study": "study", "status": "status"}
+    serializer_class = PlanSerializer
 
-    @extend_schema(
-        summary="List plans",
-        operation_id="plans_list",
-        responses=PlanSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        filters = self.looked_up_in_study(LOOKUPS)
-        rows = lists.visible_plans(self.viewer).filter(**filters)
-        return self.page_of(rows, PlanSerializer)
+    def get_queryset(self) -> QuerySet[Any]:
+        return lists.visible_plans(self.viewer)
 
-    @extend_schema(
-        summary="Create a plan",
-        request=PlanInput,
-        responses={201: PlanSerializer},
-        examples=[EXAMPLE],
-    )
-    def post(self, request: Request) -> Response:
-        fields = checked(PlanInput, request.data)
+    @operation("Create a plan", PlanInput, EXAMPLE, statuses=(201,))
+    def post(self, fields: Fields) -> Response:
         own = Study.objects.filter(lab=self.lab, slug=fields["study"])
         study = own.select_related("lab").first()
         if study is None:
@@ -344,19 +333,17 @@ class PlanView(ApiView):
         return Response(self.shown(PlanDetail, plan, state=lists.state_of(plan)))
 
 
-class PlanStepsView(ApiView):
+class PlanStepsView(ListView):
     """The steps of a plan with what each slot did."""
 
     query_class = StepQuery
+    summary = "List the steps of a plan"
+    operation_id = "plan_steps_list"
+    serializer_class = StepSerializer
+    lookups = {"status": "status"}
 
-    @extend_schema(
-        summary="List the steps of a plan",
-        operation_id="plan_steps_list",
-        responses=StepSerializer(many=True),
-    )
-    def get(self, request: Request, pk: int) -> Response:
-        steps = lists.steps_of(lists.find_plan(self.viewer, pk))
-        return self.page_of(steps.filter(**self.looked_up(LOOKUPS)), StepSerializer)
+    def get_queryset(self) -> QuerySet[Any]:
+        return lists.steps_of(lists.find_plan(self.viewer, self.kwargs["pk"]))
 
 
 def plan_fields(document: dict[str, Any]) -> dict[str, Any]:

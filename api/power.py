@@ -3,6 +3,7 @@
 from math import isfinite
 from typing import Any
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -10,9 +11,8 @@ from rest_framework.response import Response
 from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
 
 from api.kit.fields import Choice, Number, Slug, Strict, Text, UUIDText, WholeNumber
-from api.kit.queries import ListQuery
 from api.kit.shapes import JSONObject, ListOf, StrictSerializer, checked
-from api.kit.views import ApiView
+from api.kit.views import ListView
 from benchmarks.models import Meter
 from benchmarks.power.logs import Kept, keep_power, visible_meters
 
@@ -200,21 +200,17 @@ class MeterSerializer(serializers.Serializer[Any]):
     )
 
 
-class PowerView(ApiView):
+class PowerView(ListView):
     """Logs of power meters. A log tells of all that a machine did: labs see their own.
 
     What the meters say of a study's runs is at `/energy/`.
     """
 
-    query_class = ListQuery
+    summary = "List the lab's power meters"
+    serializer_class = MeterSerializer
 
-    @extend_schema(
-        summary="List the lab's power meters",
-        operation_id="power_list",
-        responses=MeterSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        return self.page_of(visible_meters(self.viewer), MeterSerializer)
+    def get_queryset(self) -> QuerySet[Any]:
+        return visible_meters(self.viewer)
 
     @extend_schema(
         summary="Upload a piece of a power log",

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
@@ -12,9 +13,9 @@ from rest_framework.reverse import reverse
 
 from api.evidence import EvidenceItemSerializer
 from api.kit.fields import Choice, Text
-from api.kit.queries import HypervisorParameter, ListQuery
-from api.kit.shapes import ListOf, StrictSerializer, checked
-from api.kit.views import AddressedRow, ApiView
+from api.kit.queries import HypervisorParameter
+from api.kit.shapes import ListOf, StrictSerializer
+from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
 from benchmarks.evidence.reading import Question
 from benchmarks.models import Review, ReviewFile
 from benchmarks.publishing.reviews import (
@@ -157,34 +158,29 @@ class WholeReviewSerializer(ReviewSerializer):
     questions = EvidenceItemSerializer(source="content.questions", many=True)
 
 
-class ReviewsView(ApiView):
+class ReviewsView(ListView):
     """Every published review; ``POST`` publishes one."""
 
-    query_class = ListQuery
+    summary = "List reviews"
+    serializer_class = ReviewSerializer
 
-    @extend_schema(
-        summary="List reviews",
-        operation_id="reviews_list",
-        responses=ReviewSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        return self.page_of(visible_reviews(self.viewer), ReviewSerializer)
+    def get_queryset(self) -> QuerySet[Any]:
+        return visible_reviews(self.viewer)
 
-    @extend_schema(
-        summary="Publish a review",
-        operation_id="reviews_create",
-        request=ReviewInput,
-        responses={201: WholeReviewSerializer, 200: WholeReviewSerializer},
-        examples=[EXAMPLE],
+    @operation(
+        "Publish a review",
+        ReviewInput,
+        EXAMPLE,
+        answers=WholeReviewSerializer,
+        statuses=(201, 200),
     )
-    def post(self, request: Request) -> Response:
-        given = checked(ReviewInput, request.data)
+    def post(self, given: Fields) -> Response:
         review, is_new = publish_review(
             lab=self.lab,
             viewer=self.lab_viewer,
             who=self.agent.name,
             person=None,
-            site=request.build_absolute_uri("/").rstrip("/"),
+            site=self.request.build_absolute_uri("/").rstrip("/"),
             title=given["title"],
             authors=given["authors"],
             note=given.get("note", ""),
@@ -202,19 +198,19 @@ class ReviewsView(ApiView):
 class ReviewView(ApiView):
     """One review; the lab that published it may withdraw it, and nothing else."""
 
-    @extend_schema(summary="Read a review", responses=WholeReviewSerializer)
+    summary = "Read a review"
+    serializer_class = WholeReviewSerializer
+
     def get(self, request: Request, pk: int) -> Response:
         review = find_review(self.viewer, pk)
         return Response(self.shown(WholeReviewSerializer, review))
 
-    @extend_schema(
-        summary="Withdraw a review of the token's lab, with a reason",
-        request=WithdrawalInput,
-        responses=WholeReviewSerializer,
-        examples=[WITHDRAWAL],
+    @operation(
+        "Withdraw a review of the token's lab, with a reason",
+        WithdrawalInput,
+        WITHDRAWAL,
     )
-    def patch(self, request: Request, pk: int) -> Response:
-        given = checked(WithdrawalInput, request.data)
+    def patch(self, given: Fields, pk: int) -> Response:
         review = find_review(self.lab_viewer, pk)
         self.require_own(review, "review", pk)
         withdraw_review(

@@ -251,7 +251,7 @@ class RunsView(ApiView):
         responses=RunSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        filters = self.looked_up_in_study(LOOKUPS)
+        filters = self.looked_up(LOOKUPS)
         page = self.cut(runs.visible_runs(self.viewer, **filters))
         samples = runs.samples_inline(page)
         return self.answer_page(page, RunSerializer, samples=samples)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -11,9 +12,8 @@ from rest_framework.reverse import reverse
 from rest_framework.status import HTTP_201_CREATED, HTTP_204_NO_CONTENT
 
 from api.kit.fields import Text
-from api.kit.queries import ListQuery
-from api.kit.shapes import StrictSerializer, checked
-from api.kit.views import ApiView
+from api.kit.shapes import StrictSerializer
+from api.kit.views import ApiView, Fields, ListView, operation
 from benchmarks.models import SavedView
 from benchmarks.together.saved_views import (
     MOST_LETTERS,
@@ -72,30 +72,20 @@ class SavedViewSerializer(serializers.Serializer[Any]):
         return str(self.context["request"].build_absolute_uri(view.address))
 
 
-class SavedViewsView(ApiView):
+class SavedViewsView(ListView):
     """Views shared with the lab, and one's own; ``POST`` shares one with the lab."""
 
-    query_class = ListQuery
+    summary = "List saved views"
+    serializer_class = SavedViewSerializer
 
-    @extend_schema(
-        summary="List saved views",
-        operation_id="saved_views_list",
-        responses=SavedViewSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        person = request.user if request.user.is_authenticated else None
-        views = visible_views(self.viewer, person)
-        return self.page_of(views, SavedViewSerializer)
+    def get_queryset(self) -> QuerySet[Any]:
+        person = self.request.user if self.request.user.is_authenticated else None
+        return visible_views(self.viewer, person)
 
-    @extend_schema(
-        summary="Save a view for the token's lab",
-        operation_id="saved_views_create",
-        request=SavedViewInput,
-        responses={201: SavedViewSerializer},
-        examples=[EXAMPLE],
+    @operation(
+        "Save a view for the token's lab", SavedViewInput, EXAMPLE, statuses=(201,)
     )
-    def post(self, request: Request) -> Response:
-        given = checked(SavedViewInput, request.data)
+    def post(self, given: Fields) -> Response:
         view = save_view(person=None, agent=self.agent.name, lab=self.lab, **given)
         shown = self.shown(SavedViewSerializer, view)
         headers = {"Location": shown["url"]}
@@ -106,21 +96,16 @@ class SavedViewView(ApiView):
     """One view: read by whoever sees it; changed and deleted for the token's lab."""
 
     http_method_names = ["get", "patch", "delete", "head"]
+    summary = "Read a saved view"
+    serializer_class = SavedViewSerializer
 
-    @extend_schema(summary="Read a saved view", responses=SavedViewSerializer)
     def get(self, request: Request, pk: int) -> Response:
         person = request.user if request.user.is_authenticated else None
         view = find_view(self.viewer, pk, person)
         return Response(self.shown(SavedViewSerializer, view))
 
-    @extend_schema(
-        summary="Change a view of the token's lab",
-        request=SavedViewChange,
-        responses=SavedViewSerializer,
-        examples=[RENAMED],
-    )
-    def patch(self, request: Request, pk: int) -> Response:
-        given = checked(SavedViewChange, request.data)
+    @operation("Change a view of the token's lab", SavedViewChange, RENAMED)
+    def patch(self, given: Fields, pk: int) -> Response:
         view = change_view(
             view=find_view(self.lab_viewer, pk),
             agent=self.agent.name,

@@ -2,21 +2,20 @@
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, extend_schema
+from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiExample
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.kit.fields import Choice, Slug, Text, WholeNumber
 from api.kit.queries import ListQuery, study_parameter
-from api.kit.shapes import ListOf, StrictSerializer, checked
-from api.kit.views import ApiView
+from api.kit.shapes import ListOf, StrictSerializer
+from api.kit.views import Fields, ListView, operation
 from benchmarks.models import Session
 from benchmarks.studies.lists import find_study
 from benchmarks.studies.session_corrections import MOST_LETTERS, correct_sessions
 from benchmarks.studies.sessions import visible_sessions
 
-LOOKUPS = {"origin": "origin"}
 MOST_RUNS = 10_000
 EXAMPLE = OpenApiExample(
     "These runs were another day",
@@ -82,29 +81,24 @@ class CorrectionInput(StrictSerializer):
     note = Text(required=False, allow_blank=True, max_length=MOST_LETTERS)
 
 
-class SessionsView(ApiView):
+class SessionsView(ListView):
     """Sessions that runs count in."""
 
     query_class = SessionQuery
+    summary = "List sessions"
+    lookups = {"study": "study", "origin": "origin"}
+    serializer_class = SessionSerializer
 
-    @extend_schema(
-        summary="List sessions",
-        operation_id="sessions_list",
-        responses=SessionSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        filters = self.looked_up_in_study(LOOKUPS)
-        rows = visible_sessions(self.viewer, **filters)
-        return self.page_of(rows, SessionSerializer)
+    def get_queryset(self) -> QuerySet[Any]:
+        return visible_sessions(self.viewer)
 
-    @extend_schema(
-        summary="Say which runs were one sitting, in a study of the token's lab",
-        request=CorrectionInput,
-        responses=CorrectionSerializer,
-        examples=[EXAMPLE],
+    @operation(
+        "Say which runs were one sitting, in a study of the token's lab",
+        CorrectionInput,
+        EXAMPLE,
+        answers=CorrectionSerializer,
     )
-    def post(self, request: Request) -> Response:
-        said = checked(CorrectionInput, request.data)
+    def post(self, said: Fields) -> Response:
         slug = said.pop("study")
         study = find_study(self.lab_viewer, slug)
         self.require_own(study, "study", slug)

@@ -3,9 +3,9 @@
 from math import exp
 from typing import Any, get_args
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import (
     OpenApiExample,
-    extend_schema,
     extend_schema_field,
 )
 from rest_framework import serializers
@@ -21,9 +21,8 @@ from api.kit.fields import (
     TrueOrFalse,
     WholeNumber,
 )
-from api.kit.queries import ListQuery
-from api.kit.shapes import ListOf, Scalar, SmallMap, StrictSerializer, checked
-from api.kit.views import AddressedRow, ApiView
+from api.kit.shapes import ListOf, Scalar, SmallMap, StrictSerializer
+from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
 from benchmarks.evidence.replication import (
     Finding,
     Outcome,
@@ -262,29 +261,22 @@ class StudyDetailSerializer(StudySerializer):
         return list(self.context["card"].tools)
 
 
-class StudiesView(ApiView):
+class StudiesView(ListView):
     """All studies one may see; a lab adds its own."""
 
-    query_class = ListQuery
+    summary = "List studies"
+    serializer_class = StudySerializer
 
-    @extend_schema(
-        summary="List studies",
-        operation_id="studies_list",
-        responses=StudySerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        studies = lists.visible(self.viewer).prefetch_related("shared_with")
-        own = self.viewer.lab_ids
-        return self.page_of(studies, StudySerializer, own=own)
+    def get_queryset(self) -> QuerySet[Any]:
+        return lists.visible(self.viewer).prefetch_related("shared_with")
 
-    @extend_schema(
-        summary="Create a study, or find the same one",
-        request=StudyInput,
-        responses={201: StudySerializer, 200: StudySerializer},
-        examples=[EXAMPLE],
+    def get_serializer_context(self) -> dict[str, Any]:
+        return {**super().get_serializer_context(), "own": self.viewer.lab_ids}
+
+    @operation(
+        "Create a study, or find the same one", StudyInput, EXAMPLE, statuses=(201, 200)
     )
-    def post(self, request: Request) -> Response:
-        fields = checked(StudyInput, request.data)
+    def post(self, fields: Fields) -> Response:
         study, created = save_study(lab=self.lab, **fields)
         own = self.lab_viewer.lab_ids
         return self.created_or_known(StudySerializer, study, created, own=own)
@@ -293,9 +285,9 @@ class StudiesView(ApiView):
 class StudyView(ApiView):
     """One study, by its slug or as lab/slug."""
 
-    @extend_schema(
-        summary="Read a study and its numbers", responses=StudyDetailSerializer
-    )
+    summary = "Read a study and its numbers"
+    serializer_class = StudyDetailSerializer
+
     def get(self, request: Request, slug: str) -> Response:
         study = lists.find_study(self.viewer, slug)
         card = lists.card_of(study)
@@ -307,14 +299,13 @@ class StudyView(ApiView):
         }
         return Response(self.shown(StudyDetailSerializer, study, **context))
 
-    @extend_schema(
-        summary="Change a study of the token's lab",
-        request=StudyChanges,
-        responses=StudySerializer,
-        examples=[EXAMPLE_CHANGE],
+    @operation(
+        "Change a study of the token's lab",
+        StudyChanges,
+        EXAMPLE_CHANGE,
+        answers=StudySerializer,
     )
-    def patch(self, request: Request, slug: str) -> Response:
-        changes = checked(StudyChanges, request.data)
+    def patch(self, changes: Fields, slug: str) -> Response:
         study = lists.find_study(self.lab_viewer, slug)
         self.require_own(study, "study", slug)
         study = update_study(study=study, who=self.agent.name, **changes)

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.functional import cached_property
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
@@ -12,8 +12,8 @@ from rest_framework.response import Response
 from api.kit.fields import WORDS, Choice, Messages, Slug, Text, WholeNumber
 from api.kit.parsing import kind
 from api.kit.queries import ListQuery, study_parameter
-from api.kit.shapes import SmallMap, StrictSerializer, checked
-from api.kit.views import AddressedRow, ApiView
+from api.kit.shapes import SmallMap, StrictSerializer
+from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Run, System
 from benchmarks.studies.saving import register_system
@@ -114,34 +114,29 @@ class SystemQuery(ListQuery):
     host = Slug(required=False, help_text="A host's slug.")
 
 
-class SystemsView(ApiView):
+class SystemsView(ListView):
     """Systems of one's lab, and those that a visible study measured."""
 
     query_class = SystemQuery
+    summary = "List systems"
+    lookups = {"host": "host__slug"}
+    serializer_class = SystemSerializer
 
-    @extend_schema(
-        summary="List systems",
-        operation_id="systems_list",
-        responses=SystemSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
+    def get_queryset(self) -> QuerySet[Any]:
         systems = System.objects.visible_to(self.viewer).select_related("lab", "host")
-        if "host" in self.query:
-            systems = systems.filter(host__slug=self.query["host"])
         if study := self.asked_study:
             # Not a join, which would give a system as often as it has runs.
             runs = Run.objects.filter(study=study, system=OuterRef("pk"))
             systems = systems.filter(Exists(runs))
-        return self.page_of(systems, SystemSerializer)
+        return systems
 
-    @extend_schema(
-        summary="Register a system, or find the same one",
-        request=SystemInput,
-        responses={201: SystemSerializer, 200: SystemSerializer},
-        examples=[EXAMPLE],
+    @operation(
+        "Register a system, or find the same one",
+        SystemInput,
+        EXAMPLE,
+        statuses=(201, 200),
     )
-    def post(self, request: Request) -> Response:
-        description = checked(SystemInput, request.data)
+    def post(self, description: Fields) -> Response:
         system, created = register_system(lab=self.lab, description=description)
         return self.created_or_known(SystemSerializer, system, created)
 

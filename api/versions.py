@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
@@ -17,8 +18,8 @@ from rest_framework.reverse import reverse
 
 from api.kit.fields import Text
 from api.kit.queries import ListQuery, study_parameter
-from api.kit.shapes import StrictSerializer, checked
-from api.kit.views import AddressedRow, ApiView
+from api.kit.shapes import StrictSerializer
+from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
 from api.publishing import LEVELS
 from benchmarks.models import Version, VersionFile
 from benchmarks.publishing.versions import (
@@ -108,19 +109,15 @@ class VersionsQuery(ListQuery):
     study = study_parameter()
 
 
-class VersionsView(ApiView):
+class VersionsView(ListView):
     """Every published version."""
 
     query_class = VersionsQuery
+    summary = "List versions"
+    serializer_class = VersionSerializer
 
-    @extend_schema(
-        summary="List versions",
-        operation_id="versions_list",
-        responses=VersionSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        rows = visible_versions(self.viewer, self.asked_study)
-        return self.page_of(rows, VersionSerializer)
+    def get_queryset(self) -> QuerySet[Any]:
+        return visible_versions(self.viewer, self.asked_study)
 
 
 class VersionChange(StrictSerializer):
@@ -132,19 +129,17 @@ class VersionChange(StrictSerializer):
 class VersionView(ApiView):
     """One version; all that is ever changed of it is where it was registered."""
 
-    @extend_schema(summary="Read a version", responses=VersionSerializer)
+    summary = "Read a version"
+    serializer_class = VersionSerializer
+
     def get(self, request: Request, pk: int) -> Response:
         version = find_version(self.viewer, pk)
         return Response(self.shown(VersionSerializer, version))
 
-    @extend_schema(
-        summary="Enter the DOI of a version of the token's lab",
-        request=VersionChange,
-        responses=VersionSerializer,
-        examples=[EXAMPLE_DOI],
+    @operation(
+        "Enter the DOI of a version of the token's lab", VersionChange, EXAMPLE_DOI
     )
-    def patch(self, request: Request, pk: int) -> Response:
-        given = checked(VersionChange, request.data)
+    def patch(self, given: Fields, pk: int) -> Response:
         version = find_version(self.lab_viewer, pk)
         self.require_own(version, Sentence("version"), pk)
         set_doi(version=version, doi=given["doi"], person=None, agent=self.agent.name)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,10 +14,10 @@ from rest_framework.status import (
 )
 
 from api.kit.fields import Choice, Text
-from api.kit.queries import ListQuery, study_parameter
+from api.kit.queries import study_parameter
 from api.kit.schema import ErrorSerializer
-from api.kit.shapes import ListOf, StrictSerializer, checked
-from api.kit.views import AddressedRow, ApiView
+from api.kit.shapes import ListOf, StrictSerializer
+from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
 from benchmarks import sight
 from benchmarks.models import Delivery, Event, Membership, Study, Token, Webhook
 from benchmarks.studies.lists import find_study
@@ -110,10 +111,8 @@ class DeliverySerializer(serializers.Serializer[Any]):
     took_ms = serializers.IntegerField(allow_null=True)
 
 
-class WebhookView(ApiView):
-    """One webhook: read, changed, deleted."""
-
-    http_method_names = ["get", "patch", "delete", "head"]
+class KeptLabsView(ApiView):
+    """A view of the webhooks of the labs that a token or a person may change."""
 
     @property
     def kept_labs(self) -> list[int]:
@@ -135,19 +134,20 @@ class WebhookView(ApiView):
         name = given.get("study")
         return find_study(self.lab_viewer, name) if name else None
 
-    @extend_schema(summary="Read a webhook", responses=WebhookSerializer)
+
+class WebhookView(KeptLabsView):
+    """One webhook: read, changed, deleted."""
+
+    http_method_names = ["get", "patch", "delete", "head"]
+    summary = "Read a webhook"
+    serializer_class = WebhookSerializer
+
     def get(self, request: Request, pk: int) -> Response:
         webhook = find_webhook(self.kept_labs, pk)
         return Response(self.shown(WebhookSerializer, webhook))
 
-    @extend_schema(
-        summary="Change a webhook; its secret stays",
-        request=WebhookChange,
-        responses=WebhookSerializer,
-        examples=[EXAMPLE_CHANGE],
-    )
-    def patch(self, request: Request, pk: int) -> Response:
-        given = checked(WebhookChange, request.data)
+    @operation("Change a webhook; its secret stays", WebhookChange, EXAMPLE_CHANGE)
+    def patch(self, given: Fields, pk: int) -> Response:
         webhook = find_webhook([self.lab.pk], pk)
         study = self.study_of(given) if "study" in given else webhook.study
         changed = change_webhook(
@@ -166,35 +166,29 @@ class WebhookView(ApiView):
         return Response(status=HTTP_204_NO_CONTENT)
 
 
-class WebhooksView(WebhookView):
+class WebhooksView(ListView, KeptLabsView):
     """The webhooks of the labs that one keeps; ``POST`` makes one."""
 
     http_method_names = ["get", "post", "head"]
-    query_class = ListQuery
+    summary = "List webhooks"
+    serializer_class = WebhookSerializer
 
-    @extend_schema(
-        summary="List webhooks",
-        operation_id="webhooks_list",
-        responses=WebhookSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:  # type: ignore[override]  # of all
-        return self.page_of(kept_webhooks(self.kept_labs), WebhookSerializer)
+    def get_queryset(self) -> QuerySet[Any]:
+        return kept_webhooks(self.kept_labs)
 
-    @extend_schema(
-        summary="Make a webhook of the token's lab",
-        operation_id="webhooks_create",
-        request=WebhookInput,
-        responses={201: MadeWebhookSerializer, 404: ErrorSerializer},
-        examples=[EXAMPLE],
+    @operation(
+        "Make a webhook of the token's lab",
+        WebhookInput,
+        EXAMPLE,
+        answers={201: MadeWebhookSerializer, 404: ErrorSerializer},
     )
-    def post(self, request: Request) -> Response:
-        given = checked(WebhookInput, request.data)
+    def post(self, given: Fields) -> Response:
         webhook = make_webhook(
             lab=self.lab,
             agent=self.agent.name,
             url=given["url"],
             kinds=given["kinds"],
-            site=request.build_absolute_uri("/").rstrip("/"),
+            site=self.request.build_absolute_uri("/").rstrip("/"),
             study=self.study_of(given),
         )
         shown = self.shown(MadeWebhookSerializer, webhook)
@@ -202,7 +196,7 @@ class WebhooksView(WebhookView):
         return Response(shown, status=HTTP_201_CREATED, headers=headers)
 
 
-class WebhookTestView(WebhookView):
+class WebhookTestView(ApiView):
     """Have an address told that this is a test."""
 
     http_method_names = ["post"]
@@ -219,17 +213,14 @@ class WebhookTestView(WebhookView):
         return Response(shown, status=HTTP_202_ACCEPTED)
 
 
-class DeliveriesView(WebhookView):
+class DeliveriesView(ListView, KeptLabsView):
     """What became of each telling, newest first."""
 
     http_method_names = ["get", "head"]
-    query_class = ListQuery
+    summary = "List the deliveries of a webhook"
+    operation_id = "webhooks_deliveries"
+    serializer_class = DeliverySerializer
 
-    @extend_schema(
-        summary="List the deliveries of a webhook",
-        operation_id="webhooks_deliveries",
-        responses=DeliverySerializer(many=True),
-    )
-    def get(self, request: Request, pk: int) -> Response:
-        webhook = find_webhook(self.kept_labs, pk)
-        return self.page_of(deliveries_of(webhook), DeliverySerializer)
+    def get_queryset(self) -> QuerySet[Any]:
+        webhook = find_webhook(self.kept_labs, self.kwargs["pk"])
+        return deliveries_of(webhook)

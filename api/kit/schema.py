@@ -65,6 +65,20 @@ class ApiSchema(AutoSchema):
         query = self._query()
         return [query] if query().fields else []
 
+    def get_summary(self) -> Any:
+        return getattr(self.view, "summary", None) if self.method == "GET" else None
+
+    def get_operation_id(self) -> str:
+        named = getattr(self.view, "operation_id", "") if self.method == "GET" else ""
+        return named or str(super().get_operation_id())
+
+    def get_response_serializers(self) -> Any:
+        method = getattr(self.view, self.method.lower())
+        answers, statuses = getattr(method, "answers", (None, None))
+        if statuses is None or isinstance(answers, dict):
+            return answers or super().get_response_serializers()
+        return dict.fromkeys(statuses, answers or self.view.serializer_class)
+
     def get_auth(self) -> list[dict[str, list[str]]]:
         super().get_auth()  # registers the scheme
         # To OpenAPI an empty requirement means that none is needed.

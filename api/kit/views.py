@@ -1,13 +1,15 @@
 """What all views of the API share."""
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, wraps
 from typing import Any
 
 from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.generics import GenericAPIView
+from rest_framework.mixins import ListModelMixin
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,8 +18,9 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.status import HTTP_200_OK, HTTP_201_CREATED
 
 from api.kit.bodies import open_body
-from api.kit.queries import Query, read_query, study_parameter
+from api.kit.queries import ListQuery, Query, read_query, study_parameter
 from api.kit.schema import ApiSchema
+from api.kit.shapes import StrictSerializer, checked
 from benchmarks import sight
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Agent, Lab, Membership, Study, Token
@@ -25,6 +28,7 @@ from benchmarks.studies.lists import find_study
 from benchmarks.viewer import ANYONE, Viewer
 
 AnySerializer = BaseSerializer[Any]
+Fields = dict[str, Any]  # a checked body
 
 
 class AddressedRow(serializers.Serializer[Any]):
@@ -90,15 +94,10 @@ class ApiView(GenericAPIView[Any]):
     def looked_up(self, lookups: Mapping[str, str]) -> dict[str, Any]:
         """Return the given ones of these parameters as look-ups of Django's."""
         return {
-            field: self.query[name]
+            field: self.asked_study if name == "study" else self.query[name]
             for name, field in lookups.items()
             if name in self.query
         }
-
-    def looked_up_in_study(self, lookups: Mapping[str, str]) -> dict[str, Any]:
-        """Return the same and the study, if the query names one."""
-        study = self.asked_study
-        return self.looked_up(lookups) | ({"study": study} if study else {})
 
     def cut(self, rows: QuerySet[Any]) -> list[Any]:
         """Return the rows of the page that was asked for."""
@@ -152,6 +151,45 @@ class ApiView(GenericAPIView[Any]):
         """The study that the query names, if any; 404 for one that may not be seen."""
         name = self.query.get("study")
         return find_study(self.viewer, name) if name else None
+
+
+class ListView(ListModelMixin, ApiView):
+    """Pages of the rows of `get_queryset`, filtered by the parameters in `lookups`."""
+
+    query_class: type[Query] = ListQuery
+    summary = ""
+    lookups: Mapping[str, str] = {}
+
+    def get(self, request: Request) -> Response:
+        return self.list(request)
+
+    def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(**self.looked_up(self.lookups))
+
+
+def operation(
+    summary: str,
+    takes: type[StrictSerializer],
+    *examples: OpenApiExample,
+    answers: Any = None,
+    statuses: Sequence[int] = (200,),
+) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
+    """Document a method and hand it the checked body instead of the request.
+
+    It answers with the view's ``serializer_class``, or with ``answers``: a serializer
+    or serializers by status.
+    """
+
+    def decorate(method: Callable[..., Response]) -> Callable[..., Response]:
+        @extend_schema(summary=summary, request=takes, examples=list(examples))
+        @wraps(method)
+        def checked_method(view: ApiView, request: Request, **place: Any) -> Response:
+            return method(view, checked(takes, request.data), **place)
+
+        vars(checked_method)["answers"] = (answers, statuses)
+        return checked_method
+
+    return decorate
 
 
 class StudyQuery(Query):
