@@ -11,7 +11,6 @@ from rest_framework.response import Response
 from rest_framework.status import HTTP_202_ACCEPTED
 
 from api.bulk import check_lines, submit_lines
-from api.hosts import HostInput
 from api.kit import bodies
 from api.kit.errors import problem_of
 from api.kit.parsing import Line, PrintedJSONParser, StrictJSONError, read_object
@@ -19,6 +18,7 @@ from api.kit.refusals import LinesRefusedError
 from api.kit.shapes import checked
 from api.kit.views import ApiView
 from api.power import PowerInput
+from api.systems import HostInput
 from benchmarks.errors import BenchmarksError, ConflictError, InvalidError
 from benchmarks.models import Agent
 from benchmarks.power.logs import keep_power

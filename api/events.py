@@ -1,15 +1,37 @@
-"""/events/: what happened in studies, for whoever asks from time to time."""
+"""/events/ and /webhooks/: what happened in studies, and who is told."""
 
 from typing import Any
 
 from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.status import (
+    HTTP_201_CREATED,
+    HTTP_202_ACCEPTED,
+    HTTP_204_NO_CONTENT,
+)
 
-from api.kit.fields import Choice
+from api.kit.fields import Choice, Text
 from api.kit.queries import ListQuery, study_parameter
-from api.kit.views import ListView
-from benchmarks.models import Event
+from api.kit.schema import ErrorSerializer
+from api.kit.shapes import ListOf, StrictSerializer
+from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
+from benchmarks import sight
+from benchmarks.models import Delivery, Event, Membership, Study, Token, Webhook
+from benchmarks.studies.lists import find_study
 from benchmarks.together.events import visible_events
+from benchmarks.together.webhooks import (
+    change_webhook,
+    delete_webhook,
+    deliveries_of,
+    find_webhook,
+    kept_webhooks,
+    make_webhook,
+    secret_of,
+    send_test,
+)
 
 
 class EventSerializer(serializers.Serializer[Any]):
@@ -39,3 +61,197 @@ class EventsView(ListView):
 
     def get_queryset(self) -> QuerySet[Any]:
         return visible_events(self.viewer)
+
+
+URL_LETTERS = 1_000
+EXAMPLE = OpenApiExample(
+    "Verdicts that change",
+    value={"url": "https://example.org/hook", "kinds": ["verdicts", "flags"]},
+    request_only=True,
+)
+EXAMPLE_CHANGE = OpenApiExample(
+    "Another address", value={"url": "https://example.org/other"}, request_only=True
+)
+
+
+class WebhookInput(StrictSerializer):
+    """Where to, what of, and of which study; without one of all the lab's own."""
+
+    url = Text(max_length=URL_LETTERS, help_text="An address of the open internet.")
+    kinds = ListOf(child=Choice(Event.Kind.values), min_length=1, max_length=10)
+    study = study_parameter()
+
+
+class WebhookChange(StrictSerializer):
+    """What is to be otherwise; a study of "" is all the lab's own."""
+
+    url = Text(max_length=URL_LETTERS, required=False)
+    kinds = ListOf(
+        child=Choice(Event.Kind.values), min_length=1, max_length=10, required=False
+    )
+    study = Text(max_length=151, required=False, allow_blank=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not attrs:
+            raise serializers.ValidationError("Send url, kinds or study.")
+        return attrs
+
+
+class WebhookSerializer(AddressedRow):
+    """A webhook; ``study`` is null for all of the lab's own."""
+
+    address = "api:webhook"
+
+    id = serializers.IntegerField()
+    url = serializers.SerializerMethodField()
+    target = serializers.CharField(source="url", help_text="Where it is told.")
+    kinds = serializers.ListField(
+        child=serializers.ChoiceField(choices=Event.Kind.values)
+    )
+    lab = serializers.CharField(source="lab.slug")
+    study = serializers.SerializerMethodField()
+    made_by = serializers.CharField()
+    created_at = serializers.DateTimeField()
+
+    def get_study(self, webhook: Webhook) -> str | None:
+        study = webhook.study
+        return f"{study.lab.slug}/{study.slug}" if study else None
+
+
+class MadeWebhookSerializer(WebhookSerializer):
+    """A new one: its secret is shown this once."""
+
+    secret = serializers.SerializerMethodField()
+
+    def get_secret(self, webhook: Webhook) -> str:
+        return secret_of(webhook)
+
+
+class DeliverySerializer(serializers.Serializer[Any]):
+    """One telling: ``event`` is null for a test, ``status`` what was answered."""
+
+    id = serializers.IntegerField()
+    event = serializers.IntegerField(source="event_id", allow_null=True)
+    state = serializers.ChoiceField(choices=Delivery.State.values)
+    attempts = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+    tried_at = serializers.DateTimeField(allow_null=True)
+    next_at = serializers.DateTimeField()
+    status = serializers.IntegerField(allow_null=True)
+    problem = serializers.CharField()
+    took_ms = serializers.IntegerField(allow_null=True)
+
+
+class KeptLabsView(ApiView):
+    """A view of the webhooks of the labs that a token or a person may change."""
+
+    @property
+    def kept_labs(self) -> list[int]:
+        """The labs whose webhooks may be seen: some addresses hold a secret."""
+        token, user = self.request.auth, self.request.user
+        if isinstance(token, Token):
+            if not token.can_upload:
+                return []
+            # A token that may but upload sees nothing else of its lab.
+            sight.see_labs(token.lab_id)
+            return [token.lab_id]
+        if not user.is_authenticated:
+            return []
+        kept = Membership.objects.filter(user=user, role__in=Membership.KEEPERS)
+        return list(kept.values_list("lab_id", flat=True))
+
+    def study_of(self, given: dict[str, Any]) -> Study | None:
+        """The study that is named, if the token's lab sees it."""
+        name = given.get("study")
+        return find_study(self.lab_viewer, name) if name else None
+
+
+class WebhookView(KeptLabsView):
+    """One webhook: read, changed, deleted."""
+
+    http_method_names = ["get", "patch", "delete", "head"]
+    summary = "Read a webhook"
+    serializer_class = WebhookSerializer
+
+    def get(self, request: Request, pk: int) -> Response:
+        webhook = find_webhook(self.kept_labs, pk)
+        return Response(self.shown(WebhookSerializer, webhook))
+
+    @operation("Change a webhook; its secret stays", WebhookChange, EXAMPLE_CHANGE)
+    def patch(self, given: Fields, pk: int) -> Response:
+        webhook = find_webhook([self.lab.pk], pk)
+        study = self.study_of(given) if "study" in given else webhook.study
+        changed = change_webhook(
+            webhook=webhook,
+            agent=self.agent.name,
+            url=given.get("url", webhook.url),
+            kinds=given.get("kinds", webhook.kinds),
+            study=study,
+        )
+        return Response(self.shown(WebhookSerializer, changed))
+
+    @extend_schema(summary="Delete a webhook with its log", responses={204: None})
+    def delete(self, request: Request, pk: int) -> Response:
+        webhook = find_webhook([self.lab.pk], pk)
+        delete_webhook(webhook=webhook, agent=self.agent.name)
+        return Response(status=HTTP_204_NO_CONTENT)
+
+
+class WebhooksView(ListView, KeptLabsView):
+    """The webhooks of the labs that one keeps; ``POST`` makes one."""
+
+    http_method_names = ["get", "post", "head"]
+    summary = "List webhooks"
+    serializer_class = WebhookSerializer
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return kept_webhooks(self.kept_labs)
+
+    @operation(
+        "Make a webhook of the token's lab",
+        WebhookInput,
+        EXAMPLE,
+        answers={201: MadeWebhookSerializer, 404: ErrorSerializer},
+    )
+    def post(self, given: Fields) -> Response:
+        webhook = make_webhook(
+            lab=self.lab,
+            agent=self.agent.name,
+            url=given["url"],
+            kinds=given["kinds"],
+            site=self.request.build_absolute_uri("/").rstrip("/"),
+            study=self.study_of(given),
+        )
+        shown = self.shown(MadeWebhookSerializer, webhook)
+        headers = {"Location": shown["url"], "Cache-Control": "no-store"}
+        return Response(shown, status=HTTP_201_CREATED, headers=headers)
+
+
+class WebhookTestView(ApiView):
+    """Have an address told that this is a test."""
+
+    http_method_names = ["post"]
+
+    @extend_schema(
+        summary="Send a test",
+        operation_id="webhooks_test",
+        request=None,
+        responses={202: DeliverySerializer},
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        delivery = send_test(find_webhook([self.lab.pk], pk))
+        shown = self.shown(DeliverySerializer, delivery)
+        return Response(shown, status=HTTP_202_ACCEPTED)
+
+
+class DeliveriesView(ListView, KeptLabsView):
+    """What became of each telling, newest first."""
+
+    http_method_names = ["get", "head"]
+    summary = "List the deliveries of a webhook"
+    operation_id = "webhooks_deliveries"
+    serializer_class = DeliverySerializer
+
+    def get_queryset(self) -> QuerySet[Any]:
+        webhook = find_webhook(self.kept_labs, self.kwargs["pk"])
+        return deliveries_of(webhook)

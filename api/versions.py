@@ -1,6 +1,6 @@
-"""/versions/: studies as they were published to be cited, and their files."""
+"""/publishing/ and /versions/: what a study may be published as, and as what it was."""
 
-from typing import Any
+from typing import Any, get_args
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
@@ -19,9 +19,18 @@ from rest_framework.reverse import reverse
 from api.kit.fields import Text
 from api.kit.queries import ListQuery, study_parameter
 from api.kit.shapes import StrictSerializer
-from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
-from api.publishing import LEVELS
+from api.kit.views import (
+    AddressedRow,
+    ApiView,
+    Fields,
+    ListView,
+    NamedStudyView,
+    operation,
+)
+from benchmarks.analysis.publishing import DISCLOSURE, DISPERSION, ENOUGH_RUNS, Level
+from benchmarks.evidence.replication import reproduced_by
 from benchmarks.models import Version, VersionFile
+from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.versions import (
     find_file,
     find_version,
@@ -29,6 +38,51 @@ from benchmarks.publishing.versions import (
     visible_versions,
 )
 from benchmarks.sentences import Sentence
+
+LEVELS = get_args(Level)
+
+
+class ShortCellSerializer(serializers.Serializer[Any]):
+    """A cell that keeps the study from the next level."""
+
+    id = serializers.IntegerField()
+    case = serializers.CharField(source="label")
+    component = serializers.CharField()
+    n = serializers.IntegerField()
+    dispersion = serializers.FloatField(allow_null=True)
+
+
+class AssessmentSerializer(serializers.Serializer[Any]):
+    """``few_runs`` have less than five; ``dispersed`` vary more than their component
+    may; ``undisclosed`` is what nobody states, by host, hypervisor, guest, benchmark.
+    ``reproduced_by`` are other labs that found the same, in public studies of theirs.
+    """
+
+    rule_set = serializers.IntegerField()
+    level = serializers.ChoiceField(choices=LEVELS)
+    cells = serializers.IntegerField()
+    few_runs = ShortCellSerializer(many=True)
+    dispersed = ShortCellSerializer(many=True)
+    undisclosed = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField())
+    )
+    reproduced_by = serializers.ListField(child=serializers.CharField())
+
+
+class PublishingView(NamedStudyView):
+    """A study judged by the rules of publishing."""
+
+    @extend_schema(
+        summary="Judge a study by the rules of publishing",
+        description=f"Rule set 1: {ENOUGH_RUNS} runs a cell; a dispersion of at most "
+        + ", ".join(f"{name} {limit:.0%}" for name, limit in DISPERSION.items())
+        + f"; a disclosure of {', '.join(DISCLOSURE)}.",
+        responses=AssessmentSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        assessment = study_assessment(self.study).reproduced(reproduced_by(self.study))
+        return Response(self.shown(AssessmentSerializer, assessment))
+
 
 FORMS = ["csv", "json", "tex", "pdf", "bib"]
 EXAMPLE_DOI = OpenApiExample(

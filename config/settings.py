@@ -295,7 +295,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["api.kit.authentication.Scoped"],
     "DEFAULT_PARSER_CLASSES": ["api.kit.parsing.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["api.kit.parsing.ORJSONRenderer"],
-    "DEFAULT_PAGINATION_CLASS": "api.kit.pagination.IdCursor",
+    "DEFAULT_PAGINATION_CLASS": "api.kit.queries.IdCursor",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "api.kit.errors.answer",
     "URL_FORMAT_OVERRIDE": None,

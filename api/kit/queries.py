@@ -1,12 +1,18 @@
-"""Query parameters, declared once: they check a request and document it."""
+"""Query parameters, declared once: they check a request and document it; pages."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from django.db.models import QuerySet
 from django.http import QueryDict
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.utils.urls import replace_query_param
 
 from api.kit.fields import WORDS, Messages, Pattern, Text
 from api.kit.shapes import StrictSerializer, checked
@@ -132,3 +138,58 @@ def read_query(shape: type[Query], parameters: QueryDict) -> dict[str, Any]:
             {shorten(name): ["Send this once."] for name in twice}
         )
     return checked(shape, parameters.dict())
+
+
+class IdCursor(BasePagination):
+    """``next`` and ``previous`` are addresses, or null where the list ends."""
+
+    def paginate_queryset(
+        self, queryset: QuerySet[Any], request: Request, view: Any = None
+    ) -> list[Any]:
+        """Return one page in ascending order of the view's ``cursor_field``."""
+        self.request, self.field = request, getattr(view, "cursor_field", "id")
+        size = view.query.get("page_size", PAGE_SIZE)
+        cursor: Cursor | None = view.query.get("cursor")
+        backwards = cursor is not None and cursor.before
+        if cursor is not None:
+            side = "lt" if backwards else "gt"
+            queryset = queryset.filter(**{f"{self.field}__{side}": cursor.place})
+        order = f"-{self.field}" if backwards else self.field
+        # One row more than a page tells whether the list goes on.
+        rows = list(queryset.order_by(order)[: size + 1])
+        page, more = rows[:size], len(rows) > size
+        if backwards:
+            page.reverse()
+        # Where one came from there is a page, in either direction.
+        self.has_next = more or backwards
+        self.has_previous = cursor is not None and (more or not backwards)
+        self.page = page
+        return page
+
+    def get_paginated_response(self, data: Sequence[Any]) -> Response:
+        return Response(
+            {
+                "next": self._address("after", -1) if self.has_next else None,
+                "previous": self._address("before", 0) if self.has_previous else None,
+                "results": data,
+            }
+        )
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        address = {"type": "string", "format": "uri", "nullable": True}
+        properties = {"next": address, "previous": address, "results": schema}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+        }
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        return []  # the view's query declares them
+
+    def _address(self, side: str, index: int) -> str | None:
+        if not self.page:
+            return None
+        place = getattr(self.page[index], self.field)
+        url = self.request.build_absolute_uri()
+        return replace_query_param(url, "cursor", f"{side}-{place}")

@@ -7,7 +7,7 @@ import pytest
 from agents.timing.asking import open_asking, take_stamp
 from agents.timing.clocks import own_clocks
 from agents.timing.intervals import interval_of, offset_of
-from api import time as time_module
+from api import server as time_module
 
 
 def test_it_tells_both_clocks_and_sends_the_nonce_back(anyone):
