@@ -160,7 +160,7 @@ class ListView(ListModelMixin, ApiView):
     summary = ""
     lookups: Mapping[str, str] = {}
 
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request, **place: Any) -> Response:
         return self.list(request)
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
