@@ -15,10 +15,16 @@ from django.core.files.storage import FileSystemStorage
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
-from django.views.defaults import server_error
+from django.utils.translation import gettext as _
+from django.views.defaults import page_not_found, server_error
 
 from benchmarks.database import sqlstate, was_away
-from benchmarks.errors import TOOK_TOO_LONG, TooFastError
+from benchmarks.errors import (
+    TOOK_TOO_LONG,
+    NotFoundError,
+    TooFastError,
+    TooManyAttemptsError,
+)
 from benchmarks.labs.second_factors import lab_that_waits_for
 
 logger = logging.getLogger(__name__)
@@ -73,7 +79,7 @@ class SecondFactorMiddleware:
 
 
 class BusyMiddleware:
-    """Say 503 and when to try again, where the database is away or took too long."""
+    """Answer with a page for errors that any view may raise: 404, 429 and 503."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -85,9 +91,15 @@ class BusyMiddleware:
         self, request: HttpRequest, error: Exception
     ) -> HttpResponse | None:
         """Answer what a view could not; None for what is a mistake of ours."""
-        if isinstance(error, TooFastError):
-            page = render(request, "429.html", {"error": error}, status=error.status)
+        if isinstance(error, NotFoundError):
+            return page_not_found(request, error)
+        if isinstance(error, TooFastError | TooManyAttemptsError):
+            is_attempt = isinstance(error, TooManyAttemptsError)
+            title = _("Too many attempts") if is_attempt else _("Too much at once")
+            context = {"error": error, "title": title}
+            page = render(request, "429.html", context, status=error.status)
             page["Retry-After"] = str(error.wait_s)
+            page["Cache-Control"] = "no-store"
             return page
         return unavailable(error)
 

@@ -11,12 +11,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
-from benchmarks.errors import NotFoundError
 from benchmarks.models import Membership, Run, Study
 from benchmarks.studies.lists import find_study, has_pages
 from benchmarks.uploads.runs import find_run
 from benchmarks.viewer import ANYONE, Viewer
-from dashboard import wording
 
 Given = ParamSpec("Given")
 # Of a session: which invitation's code it has shown.
@@ -81,18 +79,12 @@ def study_or_404(viewer: Viewer, lab: str, slug: str) -> Study:
 
     A private one of others is not there at all.
     """
-    try:
-        return find_study(viewer, f"{lab}/{slug}", **has_pages())
-    except NotFoundError as error:
-        raise Http404(wording.said(error.sentence)) from error
+    return find_study(viewer, f"{lab}/{slug}", **has_pages())
 
 
 def run_or_404(viewer: Viewer, run_id: int) -> Run:
     """Return a run with its upload; one of others' private studies is not there."""
-    try:
-        return find_run(viewer, run_id)
-    except NotFoundError as error:
-        raise Http404(wording.said(error.sentence)) from error
+    return find_run(viewer, run_id)
 
 
 def signed_in(view: View[Given]) -> View[Given]:

@@ -24,7 +24,6 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from benchmarks.errors import TooManyAttemptsError
 from benchmarks.labs.second_factors import (
     LEFT_FEW,
     add_passkey,
@@ -43,7 +42,6 @@ from dashboard.pages.account.sign_in import (
     FactorForm,
     attempt,
     confirmed,
-    refused,
 )
 
 
@@ -90,10 +88,7 @@ def add_app(request: HttpRequest) -> HttpResponse:
     form = FactorForm(request.POST or None)
     status = 200
     if request.method == "POST":
-        try:
-            trial = attempt(request, person.get_username(), is_factor=True)
-        except TooManyAttemptsError as error:
-            return refused(request, error)
+        trial = attempt(request, person.get_username(), is_factor=True)
         if form.is_valid():
             code = "".join(form.cleaned_data["code"].split())
             if set_up_app(person, get_totp_secret(), code):

@@ -22,7 +22,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchmarks.errors import BenchmarksError, TooManyAttemptsError
+from benchmarks.errors import BenchmarksError
 from benchmarks.labs.sign_ins import forget_address, keep_address, log_of_person
 from benchmarks.labs.throttle import Attempt
 from benchmarks.models import AuditEntry
@@ -36,7 +36,7 @@ from benchmarks.together.letters import (
 )
 from dashboard import wording
 from dashboard.kit.viewers import signed_in, signed_in_person
-from dashboard.pages.account.sign_in import confirmed, refused
+from dashboard.pages.account.sign_in import confirmed
 
 # Of a session: the code of a link that was found good.
 RESET: Final = "new-password"
@@ -150,11 +150,8 @@ def forgotten(request: HttpRequest) -> HttpResponse:
         status = 422 if request.method == "POST" else 200
         return render(request, "account/forgotten.html", {"form": form}, status=status)
     who = form.cleaned_data["who"]
-    try:
-        # Not given back: this is no password that could be right.
-        Attempt(f"forgotten {who}", request.META.get("REMOTE_ADDR", "")).count()
-    except TooManyAttemptsError as error:
-        return refused(request, error)
+    # Not given back: this is no password that could be right.
+    Attempt(f"forgotten {who}", request.META.get("REMOTE_ADDR", "")).count()
     mail_new_password(who)
     return render(request, "account/forgotten.html", {"is_sent": True})
 

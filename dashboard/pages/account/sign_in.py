@@ -43,7 +43,7 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from benchmarks.errors import TooFastError, TooManyAttemptsError
+from benchmarks.errors import TooFastError
 from benchmarks.labs.second_factors import factors_of, has_factor, take_code
 from benchmarks.labs.throttle import Attempt
 from dashboard.kit.viewers import page_of, signed_in, signed_in_person
@@ -98,10 +98,7 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        try:
-            self.trial = attempt(request, request.POST.get("username", ""))
-        except TooManyAttemptsError as error:
-            return refused(request, error)
+        self.trial = attempt(request, request.POST.get("username", ""))
         with uncounted_if_busy(self.trial):
             return super().post(request, *args, **options)
 
@@ -156,10 +153,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
         return answer or HttpResponseRedirect(target)
     form = OwnPasswordForm(person, request.POST or None)
     if request.method == "POST" and person.has_usable_password():
-        try:
-            trial = attempt(request, person.get_username())
-        except TooManyAttemptsError as error:
-            return refused(request, error)
+        trial = attempt(request, person.get_username())
         with uncounted_if_busy(trial):
             is_right = form.is_valid()
         if is_right:
@@ -208,10 +202,7 @@ def _checked_factor(
     request: HttpRequest, person: User, **context: Any
 ) -> HttpResponse | None:
     """Look at a code or a passkey's answer; None if it is right, else what to say."""
-    try:
-        trial = attempt(request, person.get_username(), is_factor=True)
-    except TooManyAttemptsError as error:
-        return refused(request, error)
+    trial = attempt(request, person.get_username(), is_factor=True)
     form, used = FactorForm(request.POST), None
     if credential := request.POST.get("credential"):
         used = passkeys.answered(person, credential)
@@ -282,10 +273,7 @@ def leave_for_provider(request: HttpRequest) -> HttpResponse:
     is_linking = "link" in request.POST
     if is_linking and not is_sure(request):
         return _confirm_first(reverse("dashboard:account"))
-    try:
-        Attempt("", request.META.get("REMOTE_ADDR", "")).count()
-    except TooManyAttemptsError as error:
-        return refused(request, error)
+    Attempt("", request.META.get("REMOTE_ADDR", "")).count()
     provider = get_adapter().get_provider(request, known.app["provider_id"])
     provider.oauth2_adapter_class = Discovery
     process = "connect" if is_linking else "login"
@@ -305,10 +293,7 @@ def come_back(request: HttpRequest) -> HttpResponse:
     """Take whom the provider sends back."""
     provider_id = provider_set().app["provider_id"]
     trial = Attempt(provider_id, request.META.get("REMOTE_ADDR", ""))
-    try:
-        trial.count()
-    except TooManyAttemptsError as error:
-        return refused(request, error)
+    trial.count()
     view = OAuth2CallbackView.adapter_view(Discovery(request, provider_id))
     try:
         answer = cast(HttpResponse, view(request))
@@ -365,10 +350,3 @@ def uncounted_if_busy(trial: Attempt) -> Iterator[None]:
     except TooFastError:
         trial.succeeded()
         raise
-
-
-def refused(request: HttpRequest, error: TooManyAttemptsError) -> HttpResponse:
-    """Say how long to wait."""
-    answer = render(request, "account/attempts.html", {"error": error}, status=429)
-    answer["Retry-After"] = str(error.wait_s)
-    return answer

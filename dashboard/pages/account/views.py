@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from benchmarks.errors import BenchmarksError, TooManyAttemptsError
+from benchmarks.errors import BenchmarksError
 from benchmarks.labs.people import end_sessions
 from benchmarks.labs.second_factors import factors_of
 from benchmarks.labs.sign_ins import linked_account, unlink, verified_address
@@ -34,7 +34,6 @@ from dashboard.pages.account.sign_in import (
     confirmed,
     is_sure,
     leave_for_provider,
-    refused,
     second_step,
     uncounted_if_busy,
 )
@@ -53,11 +52,8 @@ class ChangePassword(PasswordChangeView):
         return form
 
     def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        try:
-            # A stolen session could try passwords here without end.
-            self.trial = attempt(request, signed_in_person(request).get_username())
-        except TooManyAttemptsError as error:
-            return refused(request, error)
+        # A stolen session could try passwords here without end.
+        self.trial = attempt(request, signed_in_person(request).get_username())
         with uncounted_if_busy(self.trial):
             return super().post(request, *args, **options)
 
@@ -88,11 +84,8 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
         end_sessions(person=person)
         messages.success(request, _("You are signed out everywhere."))
         return redirect("dashboard:login")
-    try:
-        # A stolen session could try passwords here without end.
-        trial = attempt(request, person.get_username())
-    except TooManyAttemptsError as error:
-        return refused(request, error)
+    # A stolen session could try passwords here without end.
+    trial = attempt(request, person.get_username())
     form = OwnPasswordForm(person, request.POST)
     with uncounted_if_busy(trial):
         is_right = form.is_valid()

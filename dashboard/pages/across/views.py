@@ -6,10 +6,8 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.comparing.side_by_side import Choice, SideKey, find_side, side_by_side
 from benchmarks.comparing.side_pairs import side_pair
-from benchmarks.errors import NotFoundError
 from benchmarks.platforms import canonical_hypervisor
 from benchmarks.work_classes import WORK_CLASSES
-from dashboard import wording
 from dashboard.kit.addresses import id_in
 from dashboard.kit.kept import Content, kept_page
 from dashboard.kit.routes import page
@@ -42,10 +40,7 @@ def show_across(request: HttpRequest) -> Content:
     if against and choice.against is None:
         raise Http404(_("There is no such system."))
     viewer = viewer_of(request)
-    try:
-        found = side_by_side(viewer, choice)
-    except NotFoundError as error:
-        raise Http404(wording.said(error.sentence)) from error
+    found = side_by_side(viewer, choice)
     page = across_page(found, person_of(request))
     return Content("across/across.html", {"page": page})
 
@@ -56,10 +51,7 @@ def show_pair(request: HttpRequest) -> Content:
     """Show two systems case by case; on two machines by their natives alone."""
     viewer, query = viewer_of(request), query_of(request)
     keys = (SideKey.read(query.get(name, "")) for name in ("one", "other"))
-    try:
-        one, other = (find_side(viewer, key) for key in keys)
-    except NotFoundError as error:
-        raise Http404(wording.said(error.sentence)) from error
+    one, other = (find_side(viewer, key) for key in keys)
     return Content("across/pair.html", {"page": pair_page(side_pair(one, other))})
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import Http404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -28,7 +27,6 @@ from benchmarks.comparing.cell_evidence import (
     width_advice,
 )
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.errors import NotFoundError
 from benchmarks.models import Cell, Run, Study, System
 from benchmarks.own_tools.declaration import BETWEEN
 from benchmarks.power.energy_per_work import cell_energies, energy_row
@@ -212,10 +210,7 @@ def evidence_or_404(
     viewer: Viewer, study: Study, cell_id: int, query: Mapping[str, str]
 ) -> CellEvidence:
     """Return what a cell stands on, against native or the system a query names."""
-    try:
-        return evidence(viewer, study, cell_id, chosen_baseline(query))
-    except NotFoundError as error:
-        raise Http404(str(error)) from error
+    return evidence(viewer, study, cell_id, chosen_baseline(query))
 
 
 def chosen_baseline(query: Mapping[str, str]) -> int | None:

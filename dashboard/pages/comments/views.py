@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
-from benchmarks.errors import BenchmarksError, NotFoundError
+from benchmarks.errors import BenchmarksError
 from benchmarks.models import Comment
 from benchmarks.together.comments import (
     Author,
@@ -36,14 +36,11 @@ def write(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Keep a comment on a study, or on a cell or a run of it."""
     viewer = viewer_of(request)
     about = Thing(study_or_404(viewer, lab, slug))
-    try:
-        if cell := request.POST.get("cell", ""):
-            about = find_cell(viewer, id_in(cell))
-        elif run := request.POST.get("run", ""):
-            found = run_or_404(viewer, id_in(run))
-            about = Thing(found.study, run=found)
-    except NotFoundError as error:
-        raise Http404(wording.said(error.sentence)) from error
+    if cell := request.POST.get("cell", ""):
+        about = find_cell(viewer, id_in(cell))
+    elif run := request.POST.get("run", ""):
+        found = run_or_404(viewer, id_in(run))
+        about = Thing(found.study, run=found)
     author, text = author_of(signed_in_person(request)), request.POST.get("text", "")
     return _done(
         request, lambda: write_comment(author=author, about=about, text=text), ""
@@ -72,10 +69,7 @@ def remove(request: HttpRequest, comment_id: int) -> HttpResponse:
 
 
 def _comment_or_404(request: HttpRequest, pk: int) -> tuple[Comment, Author]:
-    try:
-        comment = find_comment(viewer_of(request), pk)
-    except NotFoundError as error:
-        raise Http404(wording.said(error.sentence)) from error
+    comment = find_comment(viewer_of(request), pk)
     return comment, author_of(signed_in_person(request))
 
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.errors import BenchmarksError, NotFoundError
+from benchmarks.errors import BenchmarksError
 from benchmarks.models import Flag
 from benchmarks.studies.flags import decide_flag, find_flag
 from dashboard import wording
@@ -42,10 +42,7 @@ def list_flags(request: HttpRequest, lab: str, slug: str) -> Content:
 
 def decide(request: HttpRequest, flag_id: int) -> HttpResponse:
     """Confirm, dismiss or reopen a flag, with a note."""
-    try:
-        flag = find_flag(viewer_of(request), flag_id)
-    except NotFoundError as error:
-        raise Http404(wording.said(error.sentence)) from error
+    flag = find_flag(viewer_of(request), flag_id)
     keeper_or_404(request, flag.lab_id)
     status = request.POST.get("status", "")
     if status not in Flag.Status.values:

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from functools import wraps
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from benchmarks.errors import BenchmarksError, NotFoundError
+from benchmarks.errors import BenchmarksError
 from benchmarks.models import OwnTool, OwnToolVersion
 from benchmarks.own_tools.declaration import declared, stored_declaration
 from benchmarks.own_tools.declaring import (
@@ -164,10 +164,7 @@ def newest(tool: OwnTool) -> OwnToolVersion:
 
 def tool_or_404(request: HttpRequest, place: LabPlace, slug: str) -> OwnTool:
     """Return a tool of the lab that the reader may see."""
-    try:
-        return find_tool_of(viewer_of(request), slug=slug, lab=place.lab)
-    except NotFoundError as error:
-        raise Http404(str(error)) from error
+    return find_tool_of(viewer_of(request), slug=slug, lab=place.lab)
 
 
 def _form(

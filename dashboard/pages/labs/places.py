@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from django.http import Http404, HttpRequest
 
-from benchmarks.errors import NotFoundError
 from benchmarks.labs.pages import find_lab
 from benchmarks.labs.people import RANKS
 from benchmarks.models import Lab, Membership
@@ -33,10 +32,7 @@ class LabPlace:
 
 def lab_or_404(request: HttpRequest, slug: str) -> LabPlace:
     """Return a lab that the reader may know of, and their role in it."""
-    try:
-        lab = find_lab(viewer_of(request), slug)
-    except NotFoundError as error:
-        raise Http404(str(error)) from error
+    lab = find_lab(viewer_of(request), slug)
     mine = Membership.objects.filter(lab=lab, user=request.user.pk)
     return LabPlace(lab, mine.values_list("role", flat=True).first() or "")
 

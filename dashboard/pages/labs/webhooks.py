@@ -4,14 +4,14 @@ from typing import Any, Final
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
-from benchmarks.errors import BenchmarksError, NotFoundError
+from benchmarks.errors import BenchmarksError
 from benchmarks.models import Delivery, Event, Webhook
 from benchmarks.studies.lists import find_study
 from benchmarks.together.webhooks import (
@@ -130,7 +130,4 @@ def delete(request: HttpRequest, lab: str, webhook_id: int) -> HttpResponse:
 
 
 def _webhook_or_404(place: LabPlace, pk: int) -> Webhook:
-    try:
-        return find_webhook([place.lab.pk], pk)
-    except NotFoundError as error:
-        raise Http404(wording.said(error.sentence)) from error
+    return find_webhook([place.lab.pk], pk)

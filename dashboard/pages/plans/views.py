@@ -2,12 +2,12 @@
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.errors import BenchmarksError, NotFoundError
+from benchmarks.errors import BenchmarksError
 from benchmarks.models import Plan
 from benchmarks.plans.lists import find_plan, step_counts, visible_plans
 from benchmarks.plans.planning import create_plan, stop_plan
@@ -102,10 +102,7 @@ def stop(request: HttpRequest, plan_id: int) -> HttpResponse:
 
 
 def _plan_or_404(request: HttpRequest, plan_id: int) -> Plan:
-    try:
-        return find_plan(viewer_of(request), plan_id)
-    except NotFoundError as error:
-        raise Http404(str(error)) from error
+    return find_plan(viewer_of(request), plan_id)
 
 
 urlpatterns = [

@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from benchmarks.errors import BenchmarksError, NotFoundError
+from benchmarks.errors import BenchmarksError
 from benchmarks.evidence.reading import Question
 from benchmarks.models import Lab, Membership, Review
 from benchmarks.publishing.reviews import (
@@ -130,10 +130,7 @@ def show(request: HttpRequest, review_id: int) -> HttpResponse:
 
 def download(request: HttpRequest, review_id: int, name: str) -> HttpResponse:
     """Hand out a file of a review: the same bytes every time."""
-    try:
-        file = find_review_file(viewer_of(request), review_id, name)
-    except NotFoundError as error:
-        raise Http404(wording.said(error.sentence)) from error
+    file = find_review_file(viewer_of(request), review_id, name)
     headers = {
         "Content-Disposition": f'attachment; filename="review-{review_id}-{name}"',
         "Cache-Control": "private, no-cache",
@@ -157,10 +154,7 @@ def withdraw(request: HttpRequest, review_id: int) -> HttpResponse:
 
 
 def _review_or_404(request: HttpRequest, review_id: int) -> Review:
-    try:
-        return find_review(viewer_of(request), review_id)
-    except NotFoundError as error:
-        raise Http404(wording.said(error.sentence)) from error
+    return find_review(viewer_of(request), review_id)
 
 
 def _labs_of(request: HttpRequest) -> list[Lab]:

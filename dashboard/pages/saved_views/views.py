@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.errors import BenchmarksError, NotFoundError
+from benchmarks.errors import BenchmarksError
 from benchmarks.models import Lab
 from benchmarks.together.saved_views import (
     can_be_saved,
@@ -91,10 +91,7 @@ def _address_of(request: HttpRequest) -> str:
 def delete_view(request: HttpRequest, view_id: int) -> HttpResponse:
     """Delete a view of one's own, or as a keeper of the lab that shares it."""
     person = signed_in_person(request)
-    try:
-        view = find_view(viewer_of(request), view_id, person)
-    except NotFoundError as error:
-        raise Http404(wording.said(error.sentence)) from error
+    view = find_view(viewer_of(request), view_id, person)
     if not may_change_view(view, person):
         raise Http404("It is not yours to delete.")
     view.delete()

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
-from benchmarks.errors import BenchmarksError, InvalidError, NotFoundError
+from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.evidence.replication import reproduced_by
 from benchmarks.models import Lab, Membership, PublishingJob, Study, Version
 from benchmarks.publishing.jobs import check_settled, request_version
@@ -143,10 +143,7 @@ def show(request: HttpRequest, version_id: int) -> HttpResponse:
 
 def download(request: HttpRequest, version_id: int, form: str) -> HttpResponse:
     """Hand out one form of a version: the same bytes every time."""
-    try:
-        file = find_file(viewer_of(request), version_id, form)
-    except NotFoundError as error:
-        raise Http404(wording.said(error.sentence)) from error
+    file = find_file(viewer_of(request), version_id, form)
     version = file.version
     name = f"{version.study.slug}-{version.number}.{form}"
     headers = {
@@ -209,10 +206,7 @@ def _done(
 
 
 def _version_or_404(request: HttpRequest, version_id: int) -> Version:
-    try:
-        return find_version(viewer_of(request), version_id)
-    except NotFoundError as error:
-        raise Http404(wording.said(error.sentence)) from error
+    return find_version(viewer_of(request), version_id)
 
 
 def _labs_of(request: HttpRequest) -> list[Lab]:
