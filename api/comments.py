@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -31,15 +31,12 @@ from benchmarks.together.comments import (
 from benchmarks.uploads.runs import find_run
 
 ABOUT = ("study", "cell", "run")
-EXAMPLE = OpenApiExample(
+EXAMPLE = (
     "About a run",
-    value={"run": 17, "text": "The room was at 31 °C: https://example.org/log"},
-    request_only=True,
+    {"run": 17, "text": "The room was at 31 °C: https://example.org/log"},
 )
-EDITED = OpenApiExample(
-    "Said otherwise", value={"text": "The room was at 30 °C."}, request_only=True
-)
-REMOVED = OpenApiExample("Removed", value={"removed": True}, request_only=True)
+EDITED = ("Said otherwise", {"text": "The room was at 30 °C."})
+REMOVED = ("Removed", {"removed": True})
 
 
 class CommentInput(StrictSerializer):

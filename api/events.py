@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import OpenApiExample, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -64,14 +64,11 @@ class EventsView(ListView):
 
 
 URL_LETTERS = 1_000
-EXAMPLE = OpenApiExample(
+EXAMPLE = (
     "Verdicts that change",
-    value={"url": "https://example.org/hook", "kinds": ["verdicts", "flags"]},
-    request_only=True,
+    {"url": "https://example.org/hook", "kinds": ["verdicts", "flags"]},
 )
-EXAMPLE_CHANGE = OpenApiExample(
-    "Another address", value={"url": "https://example.org/other"}, request_only=True
-)
+EXAMPLE_CHANGE = ("Another address", {"url": "https://example.org/other"})
 
 
 class WebhookInput(StrictSerializer):

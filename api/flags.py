@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import OpenApiExample, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,10 +17,9 @@ from benchmarks.plausibility.checking import RULES
 from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.studies import flags
 
-EXAMPLE = OpenApiExample(
+EXAMPLE = (
     "It is a mistake",
-    value={"status": "confirmed", "note": "The authors read the wrong column."},
-    request_only=True,
+    {"status": "confirmed", "note": "The authors read the wrong column."},
 )
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,11 +17,7 @@ from benchmarks.labs.making import SLUG_LENGTH, make_lab_by_agent
 from benchmarks.labs.pages import agents_of, labs_with_counts, last_runs
 from benchmarks.models import Agent
 
-EXAMPLE = OpenApiExample(
-    "A lab",
-    value={"slug": "rack-lab", "name": "The rack lab", "admin": "Carol"},
-    request_only=True,
-)
+EXAMPLE = ("A lab", {"slug": "rack-lab", "name": "The rack lab", "admin": "Carol"})
 
 
 class LabInput(StrictSerializer):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import OpenApiExample, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -41,13 +41,9 @@ DECLARED = {
         }
     ],
 }
-EXAMPLE = OpenApiExample(
-    "A stopwatch", value={"slug": "boot-time", **DECLARED}, request_only=True
-)
-EXAMPLE_VERSION = OpenApiExample("What it is now", value=DECLARED, request_only=True)
-EXAMPLE_RETIRED = OpenApiExample(
-    "Take no more uploads", value={"is_retired": True}, request_only=True
-)
+EXAMPLE = ("A stopwatch", {"slug": "boot-time", **DECLARED})
+EXAMPLE_VERSION = ("What it is now", DECLARED)
+EXAMPLE_RETIRED = ("Take no more uploads", {"is_retired": True})
 
 
 class MetricInput(StrictSerializer):

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.kit.fields import Choice, Number, Text, UUIDText, WholeNumber
-from api.kit.shapes import ListOf, StrictSerializer, checked
+from api.kit.shapes import ListOf, StrictSerializer
 from api.kit.views import ApiView, Fields, operation
 from api.plans import PlanSlotSerializer
 from api.systems import SystemField
@@ -31,10 +30,6 @@ ARRIVED = {
     "now_us": 93124446021,
 }
 STATES = ("run", "wait", "over", "start", "stop", "released", "keep", "discard", "held")
-
-
-def _example(title: str, body: dict[str, Any]) -> OpenApiExample:
-    return OpenApiExample(title, value=body, request_only=True)
 
 
 class JoinInput(StrictSerializer):
@@ -132,7 +127,7 @@ class PlanSlotsView(ApiView):
     @operation(
         "Take a slot of a plan",
         JoinInput,
-        _example("A guest", {"name": "vm-a", "system": 17}),
+        ("A guest", {"name": "vm-a", "system": 17}),
         answers=JoinedSerializer,
     )
     def post(self, fields: Fields, pk: int) -> Response:
@@ -143,15 +138,14 @@ class PlanSlotsView(ApiView):
 class PlanNextView(ApiView):
     """The next step of a slot."""
 
-    @extend_schema(
-        summary="Ask for a slot's next step",
-        request=NextInput,
-        responses=AnswerSerializer,
-        examples=[_example("Slot 3", {"slot": 3})],
+    @operation(
+        "Ask for a slot's next step",
+        NextInput,
+        ("Slot 3", {"slot": 3}),
+        answers=AnswerSerializer,
     )
-    def post(self, request: Request, pk: int) -> Response:
-        slot = checked(NextInput, request.data)["slot"]
-        answer = turns.next_part(lab=self.lab, plan_id=pk, slot_id=slot)
+    def post(self, fields: Fields, pk: int) -> Response:
+        answer = turns.next_part(lab=self.lab, plan_id=pk, slot_id=fields["slot"])
         return Response(self.shown(AnswerSerializer, answer))
 
 
@@ -161,7 +155,7 @@ class PartMeetView(ApiView):
     @operation(
         "Arrive at a step's barrier, and learn when to start",
         MeetInput,
-        _example("Here we are", ARRIVED),
+        ("Here we are", ARRIVED),
         answers=AnswerSerializer,
     )
     def post(self, fields: Fields, pk: int) -> Response:
@@ -175,7 +169,7 @@ class PartFinishView(ApiView):
     @operation(
         "Report how a slot's part ended, and learn whether to keep it",
         FinishInput,
-        _example("It is done", WORK_DONE),
+        ("It is done", WORK_DONE),
         answers=AnswerSerializer,
     )
     def post(self, report: Fields, pk: int) -> Response:

@@ -3,14 +3,14 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.kit.fields import Choice, Number, Slug, Text, WholeNumber
 from api.kit.queries import ListQuery, study_parameter
-from api.kit.shapes import ListOf, SmallMap, StrictSerializer, checked
+from api.kit.shapes import ListOf, SmallMap, StrictSerializer
 from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
 from api.systems import SystemField
 from benchmarks.analysis.planning import KINDS, ORDERS
@@ -27,9 +27,9 @@ YEAR_S = 366 * 86_400
 
 DESIGN = ("systems", "tools", "scenarios", "repetitions", "warm_up", "order")
 
-EXAMPLE = OpenApiExample(
+EXAMPLE = (
     "Three guests, alone and together",
-    value={
+    {
         "study": "my-study",
         "title": "hackbench, alone and three at once",
         "systems": [{"system": 17, "slots": 3}],
@@ -43,11 +43,10 @@ EXAMPLE = OpenApiExample(
         "order": "random",
         "budget_s": 3600,
     },
-    request_only=True,
 )
 
 
-EXAMPLE_STOP = OpenApiExample("Stop it", value={"status": "stopped"}, request_only=True)
+EXAMPLE_STOP = ("Stop it", {"status": "stopped"})
 
 
 class PlanSystemInput(StrictSerializer):
@@ -312,19 +311,15 @@ class PlansView(ListView):
 class PlanView(ApiView):
     """One plan."""
 
-    @extend_schema(summary="Read a plan and how far it is", responses=PlanDetail)
+    summary = "Read a plan and how far it is"
+    serializer_class = PlanDetail
+
     def get(self, request: Request, pk: int) -> Response:
         plan = lists.find_plan(self.viewer, pk)
         return Response(self.shown(PlanDetail, plan, state=lists.state_of(plan)))
 
-    @extend_schema(
-        summary="Stop a plan of the token's lab",
-        request=PlanChange,
-        responses=PlanDetail,
-        examples=[EXAMPLE_STOP],
-    )
-    def patch(self, request: Request, pk: int) -> Response:
-        checked(PlanChange, request.data)
+    @operation("Stop a plan of the token's lab", PlanChange, EXAMPLE_STOP)
+    def patch(self, change: Fields, pk: int) -> Response:
         plan = lists.find_plan(self.lab_viewer, pk)
         self.require_own(plan, "plan", pk)
         stop_plan(plan=plan)

@@ -1,11 +1,11 @@
 """/reviews/: what many studies said together on a day, to be cited; and their files."""
 
-from typing import Any, Final
+from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -30,9 +30,9 @@ from benchmarks.publishing.reviews import (
 from benchmarks.tasks import send_by_name
 from benchmarks.work_classes import WORK_CLASSES
 
-EXAMPLE: Final = OpenApiExample(
+EXAMPLE = (
     "What KVM costs at two kinds of work",
-    value={
+    {
         "title": "What KVM costs",
         "authors": "Doe, Jane; Roe, Richard",
         "questions": [
@@ -40,13 +40,11 @@ EXAMPLE: Final = OpenApiExample(
             {"hypervisor": "KVM", "work_class": "disk-random-write"},
         ],
     },
-    request_only=True,
 )
 
-WITHDRAWAL: Final = OpenApiExample(
+WITHDRAWAL = (
     "What turned out to be wrong",
-    value={"withdrawn_reason": "The native runs of one study were made at 40 °C."},
-    request_only=True,
+    {"withdrawn_reason": "The native runs of one study were made at 40 °C."},
 )
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -23,14 +23,11 @@ from benchmarks.together.saved_views import (
     visible_views,
 )
 
-EXAMPLE = OpenApiExample(
+EXAMPLE = (
     "What integer work costs",
-    value={"name": "Integer work", "address": "/compare/?work=cpu-integer"},
-    request_only=True,
+    {"name": "Integer work", "address": "/compare/?work=cpu-integer"},
 )
-RENAMED = OpenApiExample(
-    "Another name", value={"name": "Work of whole numbers"}, request_only=True
-)
+RENAMED = ("Another name", {"name": "Work of whole numbers"})
 
 
 class SavedViewInput(StrictSerializer):

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import OpenApiExample
 from rest_framework import serializers
 from rest_framework.response import Response
 
@@ -17,15 +16,14 @@ from benchmarks.studies.session_corrections import MOST_LETTERS, correct_session
 from benchmarks.studies.sessions import visible_sessions
 
 MOST_RUNS = 10_000
-EXAMPLE = OpenApiExample(
+EXAMPLE = (
     "These runs were another day",
-    value={
+    {
         "study": "my-study",
         "name": "second day",
         "runs": [17, 18, 19],
         "note": "The clock of the host was a day late.",
     },
-    request_only=True,
 )
 
 

@@ -5,7 +5,6 @@ from typing import Any, get_args
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import (
-    OpenApiExample,
     extend_schema_field,
 )
 from rest_framework import serializers
@@ -39,9 +38,9 @@ MAX_LABS = 100
 CENTURY_DATE = r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?"
 LANGUAGE = r"[a-z]{2,3}(-[A-Za-z0-9]{2,4})?"
 
-EXAMPLE = OpenApiExample(
+EXAMPLE = (
     "A study",
-    value={
+    {
         "slug": "lmu-2010-xen",
         "title": "Parameters that influence the efficiency of virtualization: Xen 3.3",
         "author": "Bastian Gebhardt",
@@ -49,12 +48,9 @@ EXAMPLE = OpenApiExample(
         "visibility": "public",
         "factors": {"guest bits": [32, 64], "AMD-V": ["off", "on"]},
     },
-    request_only=True,
 )
 
-EXAMPLE_CHANGE = OpenApiExample(
-    "Publish it", value={"visibility": "public"}, request_only=True
-)
+EXAMPLE_CHANGE = ("Publish it", {"visibility": "public"})
 
 
 class StudyFields(StrictSerializer):

@@ -21,20 +21,18 @@ from benchmarks.models import Host, Run, System
 from benchmarks.parsing.machines import read_machine
 from benchmarks.studies.saving import register_host, register_system, update_host
 
-EXAMPLE_HOST = OpenApiExample(
+EXAMPLE_HOST = (
     "A machine",
-    value={
+    {
         "slug": "lmu-athlon64-x2-4800",
         "title": "Athlon 64 X2 4800+",
         "facts": {"cores": 2, "cpu": "AMD Athlon 64 X2 4800+, 2.4 GHz"},
     },
-    request_only=True,
 )
 
-EXAMPLE_CHANGE = OpenApiExample(
+EXAMPLE_CHANGE = (
     "All facts, as they are now",
-    value={"facts": {"cores": 2, "memory_bytes": 2147483648}},
-    request_only=True,
+    {"facts": {"cores": 2, "memory_bytes": 2147483648}},
 )
 EXAMPLE_OUTPUT = OpenApiExample(
     "What uname -a printed",
@@ -159,7 +157,7 @@ SYSTEM = {
     "guest_bits": 32,
     "options": {"hw_virt": "on"},
 }
-EXAMPLE = OpenApiExample("A Xen guest", value=SYSTEM, request_only=True)
+EXAMPLE = ("A Xen guest", SYSTEM)
 
 
 class SystemInput(StrictSerializer):

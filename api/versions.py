@@ -6,7 +6,6 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
-    OpenApiExample,
     OpenApiParameter,
     extend_schema,
     extend_schema_field,
@@ -85,9 +84,7 @@ class PublishingView(NamedStudyView):
 
 
 FORMS = ["csv", "json", "tex", "pdf", "bib"]
-EXAMPLE_DOI = OpenApiExample(
-    "Registered at Zenodo", value={"doi": "10.5281/zenodo.1234567"}, request_only=True
-)
+EXAMPLE_DOI = ("Registered at Zenodo", {"doi": "10.5281/zenodo.1234567"})
 FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=FORMS)
 
 

@@ -170,18 +170,19 @@ class ListView(ListModelMixin, ApiView):
 def operation(
     summary: str,
     takes: type[StrictSerializer],
-    *examples: OpenApiExample,
+    *examples: tuple[str, Any],
     answers: Any = None,
     statuses: Sequence[int] = (200,),
 ) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
     """Document a method and hand it the checked body instead of the request.
 
     It answers with the view's ``serializer_class``, or with ``answers``: a serializer
-    or serializers by status.
+    or serializers by status. An example is a title and a body.
     """
+    shown = [OpenApiExample(*example, request_only=True) for example in examples]
 
     def decorate(method: Callable[..., Response]) -> Callable[..., Response]:
-        @extend_schema(summary=summary, request=takes, examples=list(examples))
+        @extend_schema(summary=summary, request=takes, examples=shown)
         @wraps(method)
         def checked_method(view: ApiView, request: Request, **place: Any) -> Response:
             return method(view, checked(takes, request.data), **place)
