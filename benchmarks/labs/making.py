@@ -1,6 +1,10 @@
-"""Make labs: by whoever the installation lets (the setting ``LABS_MADE_BY``)."""
+"""Create labs: the first one, and more where ``LABS_MADE_BY`` allows it."""
+
+import secrets
+from dataclasses import dataclass
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.text import slugify
@@ -8,7 +12,8 @@ from django.utils.text import slugify
 from benchmarks import sight
 from benchmarks.errors import ConflictError, ForbiddenError, InvalidError, shorten
 from benchmarks.labs.audit import log_action
-from benchmarks.labs.people import new_invitation
+from benchmarks.labs.people import PASSWORD_BYTES, new_invitation
+from benchmarks.labs.tokens import issue_token
 from benchmarks.models import Agent, AuditEntry, Lab, Membership
 from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text, collapse
@@ -84,3 +89,38 @@ def new_lab(*, name: str, slug: str = "") -> Lab:
             slug=shorten(slug),
         ).at("slug")
     return lab
+
+
+LAB = ("first-lab", "First lab")
+PERSON = "admin"
+AGENT = "first-agent"
+READER = "first-reader"
+
+
+@dataclass(frozen=True)
+class FirstSecrets:
+    """Shown once: the caller writes them where only the owner can read."""
+
+    username: str
+    password: str
+    upload_token: str
+    read_token: str
+
+
+@transaction.atomic
+def install() -> FirstSecrets | None:
+    """Make the first lab with its people and tokens; None if there is a lab already."""
+    if Lab.objects.exists():
+        return None
+    lab = Lab.objects.create(slug=LAB[0], name=LAB[1])
+    password = secrets.token_urlsafe(PASSWORD_BYTES)
+    person = get_user_model().objects.create_user(PERSON, password=password)
+    Membership.objects.create(lab=lab, user=person, role=Membership.Role.ADMIN)
+    agent = Agent.objects.create(lab=lab, name=AGENT)
+    reader = Agent.objects.create(lab=lab, name=READER)
+    return FirstSecrets(
+        username=PERSON,
+        password=password,
+        upload_token=issue_token(agent=agent, can_upload=True)[1],
+        read_token=issue_token(agent=reader, can_read=True)[1],
+    )

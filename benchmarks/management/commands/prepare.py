@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
-from benchmarks.labs.installation import FirstSecrets, install
+from benchmarks.labs.making import FirstSecrets, install
 from benchmarks.row_security import as_owner, secure
 from benchmarks.unattended import attempts
 from benchmarks.unattended.holding import held

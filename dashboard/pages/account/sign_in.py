@@ -9,8 +9,8 @@ from typing import Any, Final, cast
 from urllib.parse import urlencode
 
 import requests
+from allauth.account.authentication import get_authentication_records
 from allauth.account.internal.flows.login import (
-    get_authentication_records,
     perform_password_login,
     record_authentication,
 )
