@@ -102,7 +102,6 @@ TYPES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 # A study's check asks of the same few names and options for each of its cells.
-@lru_cache(maxsize=1024)
 @lru_cache(4096)
 def _folded(name: str) -> str:
     """A name as it is looked up: case, brackets, hyphens and slashes do not matter."""
@@ -127,15 +126,11 @@ _VERSION: Final = re.compile(
 )
 # What lets QEMU run a guest on the processor itself, and how people say "without".
 _ACCELERATORS: Final = frozenset({"kvm", "hvf", "whpx", "haxm", "nvmm", "xen"})
-_HELP: Final = _ACCELERATORS | {
-    "accel",
-    "accelerator",
-    "acceleration",
-    "hardware",
-    "hw",
-}
+_HELP: Final = _ACCELERATORS | set(
+    ["accel", "accelerator", "acceleration", "hardware", "hw"]
+)
 _WITHOUT: Final = frozenset(
-    {
+    [
         "no",
         "not",
         "non",
@@ -147,7 +142,7 @@ _WITHOUT: Final = frozenset(
         "sans",
         "sin",
         "senza",
-    }
+    ]
 )
 _OFF: Final = frozenset({"off", "none", "disabled", "absent", "missing", "false"})
 _QEMU: Final = frozenset({"qemu", "tcg", "mttcg"})

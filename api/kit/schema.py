@@ -73,11 +73,12 @@ class ApiSchema(AutoSchema):
         return named or str(super().get_operation_id())
 
     def get_response_serializers(self) -> Any:
-        method = getattr(self.view, self.method.lower())
+        view: Any = self.view
+        method = getattr(view, self.method.lower())
         answers, statuses = getattr(method, "answers", (None, None))
         if statuses is None or isinstance(answers, dict):
             return answers or super().get_response_serializers()
-        return dict.fromkeys(statuses, answers or self.view.serializer_class)
+        return dict.fromkeys(statuses, answers or view.serializer_class)
 
     def get_auth(self) -> list[dict[str, list[str]]]:
         super().get_auth()  # registers the scheme
