@@ -126,9 +126,14 @@ _VERSION: Final = re.compile(
 )
 # What lets QEMU run a guest on the processor itself, and how people say "without".
 _ACCELERATORS: Final = frozenset({"kvm", "hvf", "whpx", "haxm", "nvmm", "xen"})
-_HELP: Final = _ACCELERATORS | set(
-    ["accel", "accelerator", "acceleration", "hardware", "hw"]
-)
+_HELP: Final = {
+    *_ACCELERATORS,
+    "accel",
+    "accelerator",
+    "acceleration",
+    "hardware",
+    "hw",
+}
 _WITHOUT: Final = frozenset(
     [
         "no",
