@@ -126,8 +126,7 @@ _VERSION: Final = re.compile(
 )
 # What lets QEMU run a guest on the processor itself, and how people say "without".
 _ACCELERATORS: Final = frozenset({"kvm", "hvf", "whpx", "haxm", "nvmm", "xen"})
-_HELP: Final = {
-    *_ACCELERATORS,
+_HELP: Final = _ACCELERATORS | {
     "accel",
     "accelerator",
     "acceleration",
@@ -135,7 +134,7 @@ _HELP: Final = {
     "hw",
 }
 _WITHOUT: Final = frozenset(
-    [
+    {
         "no",
         "not",
         "non",
@@ -147,7 +146,7 @@ _WITHOUT: Final = frozenset(
         "sans",
         "sin",
         "senza",
-    ]
+    }
 )
 _OFF: Final = frozenset({"off", "none", "disabled", "absent", "missing", "false"})
 _QEMU: Final = frozenset({"qemu", "tcg", "mttcg"})
