@@ -44,10 +44,10 @@ class InvalidError(BenchmarksError):
 
 
 class ParseError(BenchmarksError):
-    """A tool's output cannot be read."""
+    """A tool's output that cannot be read."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__("parse", text)
+    def __init__(self, text: str, /, **values: Any) -> None:
+        super().__init__("parse", text, **values)
 
 
 class MalformedError(BenchmarksError):

@@ -196,10 +196,10 @@ def tool_of(name: str, declaration: Declaration) -> Tool:
         homepage=declaration.homepage,
         metrics=tuple(
             Metric(
-                name=metric.name,
-                unit=metric.unit,
-                better=cast(Better, metric.better),
-                component=cast(Component, metric.component),
+                metric.name,
+                metric.unit,
+                cast(Better, metric.better),
+                cast(Component, metric.component),
                 title=metric.title,
                 zero_allowed=metric.zero_allowed,
                 kind=cast(Kind, metric.kind) if metric.kind else None,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from sys import float_info
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from benchmarks import units
 from benchmarks.errors import InvalidError, UnknownNameError
@@ -64,7 +64,7 @@ class Cap:
     ways: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Metric:
     """What one number of a tool means.
 
@@ -84,6 +84,7 @@ class Metric:
     unit: str
     better: Better
     component: Component
+    _: KW_ONLY
     title: str = ""
     zero_allowed: bool = False
     kind: Kind | None = None
@@ -118,27 +119,13 @@ class Metric:
 
 def metrics(
     names: Iterable[str],
-    *,
     unit: str,
     better: Better,
     component: Component,
-    zero_allowed: bool = False,
-    kind: Kind | None = None,
-    capped_by: tuple[Cap, ...] = (),
+    **options: Any,
 ) -> tuple[Metric, ...]:
-    """Metrics that differ in nothing but their names."""
-    return tuple(
-        Metric(
-            name=name,
-            unit=unit,
-            better=better,
-            component=component,
-            zero_allowed=zero_allowed,
-            kind=kind,
-            capped_by=capped_by,
-        )
-        for name in names
-    )
+    """Return metrics that differ only by their names."""
+    return tuple(Metric(name, unit, better, component, **options) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,14 +227,7 @@ class Tool:
 
 def cost_metric(name: str, component: Component) -> Metric:
     """CPU time for data: 0 where a share was too small to be printed."""
-    return Metric(
-        name=name,
-        unit="us/KB",
-        better="lower",
-        component=component,
-        zero_allowed=True,
-        kind="cost",
-    )
+    return Metric(name, "us/KB", "lower", component, zero_allowed=True, kind="cost")
 
 
 def folded(name: str) -> str:

@@ -124,12 +124,10 @@ def _decoded(data: bytes) -> str:
         if len(data) - error.start < 4:
             return data[: error.start].decode(encoding)
         raise ParseError(
-            Sentence(
-                "The file begins as {encoding} and breaks off at byte {place}. "
-                "Save it as UTF-8.",
-                encoding=encoding.upper(),
-                place=error.start + 1,
-            )
+            "The file begins as {encoding} and breaks off at byte {place}. "
+            "Save it as UTF-8.",
+            encoding=encoding.upper(),
+            place=error.start + 1,
         ) from None
 
 
@@ -158,10 +156,8 @@ def writes_comma(locale: str | None) -> bool:
     has_comma = language in _COMMA_LANGUAGES.split()
     if name is None or not (has_comma or language in _POINT_LANGUAGES.split()):
         raise ParseError(
-            Sentence(
-                'The locale "{locale}" is unknown: name it as in "de_DE.UTF-8".',
-                locale=shorten(locale),
-            )
+            'The locale "{locale}" is unknown: name it as in "de_DE.UTF-8".',
+            locale=shorten(locale),
         )
     return has_comma and f"{language}_{name[2]}" not in _POINT_COUNTRIES.split()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, ParamSpec, TypeVar
 
 from benchmarks.errors import ParseError
-from benchmarks.sentences import Sentence, joined
+from benchmarks.sentences import joined, sentence_of
 
 MAX_READINGS: Final = 10_000
 """A run of more readings is a log to be summarized, not a result."""
@@ -84,11 +84,9 @@ class Draft:
         the same case is its second repetition."""
         if len(self._readings) == MAX_READINGS:
             raise ParseError(
-                Sentence(
-                    "There are more than {most:,} readings of one run. Summarize "
-                    "the log, or upload it in parts.",
-                    most=MAX_READINGS,
-                )
+                "There are more than {most:,} readings of one run. Summarize "
+                "the log, or upload it in parts.",
+                most=MAX_READINGS,
             )
         both = {**self.parameters, **parameters}
         # Whatever order they were told in: it is the same case.
@@ -103,9 +101,9 @@ class Draft:
         )
         self._readings.append(reading)
 
-    def mark(self, code: str, sentence: str) -> None:
-        """Take a doubt; the same doubt twice is one."""
-        self._warnings[Mark(code, sentence)] = None
+    def mark(self, code: str, why: str, /, **values: str | float) -> None:
+        """Add a warning once: a sentence, or a template and its values."""
+        self._warnings[Mark(code, sentence_of(why, values))] = None
 
     def __bool__(self) -> bool:
         """Whether anything was read."""
@@ -138,9 +136,7 @@ def keep(items: list[T], item: T) -> None:
     """Append a run or a total; too many are refused before they fill the memory."""
     if len(items) > MAX_RUNS:
         raise ParseError(
-            Sentence(
-                "The text holds more than {most:,} results: cut it.", most=MAX_RUNS
-            )
+            "The text holds more than {most:,} results: cut it.", most=MAX_RUNS
         )
     items.append(item)
 
@@ -151,6 +147,7 @@ def finished(drafts: list[Draft], nothing: str) -> tuple[ParsedRun, ...]:
     A draft that was only doubted is a run that failed: it is refused with that sentence
     and with what the tool said.
     """
+    nothing = sentence_of(nothing, {})
     if runs := [draft for draft in drafts if draft.is_told]:
         return tuple(draft.finished(nothing) for draft in runs)
     raise ParseError(nothing)

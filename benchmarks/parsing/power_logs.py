@@ -7,7 +7,6 @@ from typing import Final
 
 from benchmarks.errors import ParseError
 from benchmarks.parsing.decoding import decode
-from benchmarks.sentences import Sentence
 from benchmarks.tools.power_csv import tables_of
 from benchmarks.tools.watts_up import logs_of
 
@@ -62,16 +61,12 @@ def power_log(tool: str, output: str) -> PowerLog:
                 times = tuple(float(step * log.interval) for step in steps)
             logs.append(PowerLog(times, tuple(log.watts)))
     else:
-        raise ParseError(
-            Sentence("This meter's samples are not kept with their times.")
-        )
+        raise ParseError("This meter's samples are not kept with their times.")
     logs = [log for log in logs if log.watts]
     if len(logs) != 1:
         raise ParseError(
-            Sentence(
-                "This part of the upload holds {logs} logs, not one.", logs=len(logs)
-            )
+            "This part of the upload holds {logs} logs, not one.", logs=len(logs)
         )
     if len(logs[0].times_s) != len(logs[0].watts) or len(logs[0].watts) < 2:
-        raise ParseError(Sentence("The log does not say when its samples were taken."))
+        raise ParseError("The log does not say when its samples were taken.")
     return logs[0]

@@ -157,9 +157,7 @@ def read(
         runs += _as_uploaded(found, text) if part.source.prefix else found
         if len(runs) > MAX_RUNS:
             raise ParseError(
-                Sentence(
-                    "The text holds more than {most:,} runs: cut it.", most=MAX_RUNS
-                )
+                "The text holds more than {most:,} runs: cut it.", most=MAX_RUNS
             )
     return tuple(runs)
 
@@ -178,7 +176,7 @@ def _as_uploaded(runs: Iterable[ReadRun], text: str) -> Iterator[ReadRun]:
 def _spoken(text: str, named: Tool | None) -> list[Part]:
     """The parts of the named tool, or of any; at least one."""
     if not text or text.isspace():
-        raise ParseError(Sentence("The output is empty. Upload what the tool printed."))
+        raise ParseError("The output is empty. Upload what the tool printed.")
     whole = Source(text)
     known = [part for each in _clearest(whole) for part in _parts(each) if part.tool]
     if ours := [part for part in known if named in (None, part.tool)]:
@@ -254,10 +252,8 @@ def _parts(source: Source) -> Iterator[Part]:
     prompts = list(islice(found, MOST_PROMPTS + 1))
     if len(prompts) > MOST_PROMPTS:
         raise ParseError(
-            Sentence(
-                "The text holds more than {most:,} prompts of a shell: cut it.",
-                most=MOST_PROMPTS,
-            )
+            "The text holds more than {most:,} prompts of a shell: cut it.",
+            most=MOST_PROMPTS,
         )
     ends = [*(prompt.start() for prompt in prompts), len(text)]
     line, position = 1, 0
@@ -354,10 +350,8 @@ def _read_part(part: Part, comma: bool, command: str) -> Iterator[ReadRun]:
     assert part.tool is not None
     if part.tool.parser is None:
         raise ParseError(
-            Sentence(
-                "The output of {title} cannot be read yet: send its samples.",
-                title=part.tool.title,
-            )
+            "The output of {title} cannot be read yet: send its samples.",
+            title=part.tool.title,
         )
     parser = part.tool.parser
     # A run that is none, at the last line of the part that is not blank; found without
@@ -419,7 +413,7 @@ def _checked(tool: Tool, run: ParsedRun, refused: ReadRun, at: LineNumber) -> Re
             return _because(ParseError(error.sentence), refused, at)
         kept.append(reading)
     if not kept:
-        nothing = ParseError(Sentence("Every number of this run is 0."))
+        nothing = ParseError("Every number of this run is 0.")
         return _because(nothing, refused, at)
     return replace(
         refused,

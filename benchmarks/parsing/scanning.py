@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from benchmarks.errors import ParseError, shorten
-from benchmarks.sentences import Sentence, joined
+from benchmarks.sentences import Sentence, joined, sentence_of
 
 # Limited, because a text of thousands of digits must not become a number.
 _NUMBER: Final = re.compile(
@@ -76,7 +76,7 @@ class Found:
     def amount_of(self, text: str) -> float:
         """The number that a piece of this line is; it cannot be negative."""
         if (number := self.number_of(text)) < 0:
-            raise self.refused(Sentence("{text} cannot be: it is negative.", text=text))
+            raise self.refused("{text} cannot be: it is negative.", text=text)
         return number
 
     def number_of(self, text: str) -> float:
@@ -100,7 +100,7 @@ class Found:
         """The whole number of a group."""
         if not _WHOLE.fullmatch(self[group]):
             raise self.refused(
-                Sentence('"{text}" is not a whole number.', text=shorten(self[group]))
+                '"{text}" is not a whole number.', text=shorten(self[group])
             )
         self._refuse_cut(group, self[group], None)
         return int(self[group])
@@ -112,15 +112,13 @@ class Found:
     def refuse_open(self, group: str) -> None:
         """Refuse the line if the text ends with this group."""
         if self.is_open(group):
-            raise self.refused(Sentence("the text ends within this line."))
+            raise self.refused("the text ends within this line.")
 
     def _refuse_cut(self, group: str, number: str, decimals: int | None) -> None:
         if self.is_open(group) and len(number.partition(".")[2]) != decimals:
             raise self.refused(
-                Sentence(
-                    "the text ends within this line. Upload the whole output, with "
-                    "the end of its last line."
-                )
+                "the text ends within this line. Upload the whole output, with "
+                "the end of its last line."
             )
 
     def precedes(self, pattern: str, until: Found | None) -> bool:
@@ -129,9 +127,9 @@ class Found:
         lines = re.compile(rf"\n[ \t]*+{pattern}", re.ASCII)
         return lines.search(self._match.string, self._match.end(), end) is not None
 
-    def refused(self, why: str) -> LineError:
-        """The error that this line cannot be read, to be raised."""
-        return LineError(self.line, self.text, why)
+    def refused(self, why: str, /, **values: str | float) -> LineError:
+        """Return the error that this line cannot be read, to be raised."""
+        return LineError(self.line, self.text, sentence_of(why, values))
 
     @property
     def line(self) -> int:
@@ -215,13 +213,11 @@ def _refuse_constant(name: str) -> None:
 def number(value: object, what: str) -> float:
     """A number of a document; anything else is a ParseError."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ParseError(Sentence("{what} is not a number in this output.", what=what))
+        raise ParseError("{what} is not a number in this output.", what=what)
     try:
         return float(value)
     except OverflowError:
-        raise ParseError(
-            Sentence("{what} is a number of too many digits.", what=what)
-        ) from None
+        raise ParseError("{what} is a number of too many digits.", what=what) from None
 
 
 def section(document: object, *names: str) -> dict[str, Any]:

@@ -96,9 +96,7 @@ def refuse_other_width(line: Found, cells: Sequence[str], width: int) -> None:
     """Refuse a row that has more or fewer cells than its header."""
     if len(cells) != width:
         raise line.refused(
-            Sentence(
-                "it has {cells} columns, not {width}.", cells=len(cells), width=width
-            )
+            "it has {cells} columns, not {width}.", cells=len(cells), width=width
         )
 
 
@@ -124,7 +122,7 @@ def summarize(
     is_gap = seconds > 0 and max(steps) > _GAP * median(steps)
     if is_gap:
         gap_s = max(steps) / _SECOND
-        run.mark("gap", Sentence("Nothing was measured for {gap:g} s.", gap=gap_s))
+        run.mark("gap", "Nothing was measured for {gap:g} s.", gap=gap_s)
     if seconds > 0 and not (is_gap and has_holes):
         # In C instead of a loop: a log has a million samples.
         area = fsum(map(mul, map(add, watts[1:], watts[:-1]), steps)) / 2 / _SECOND

@@ -65,12 +65,13 @@ class Output(ABC, Generic[Case]):
             self.step_s = line.number("steps")
             self.draft.facts["clock steps s"] = line["steps"]
         elif line.kind == "lost":
-            lost = Sentence("{kernel} lost its time server.", kernel=self.subject)
-            self.draft.mark("time_server", lost)
+            self.draft.mark(
+                "time_server", "{kernel} lost its time server.", kernel=self.subject
+            )
         elif line.kind == "end":
             self.is_whole = True
         elif line.kind == "cut":
-            raise line.refused(Sentence("this line is not whole."))
+            raise line.refused("this line is not whole.")
         else:
             self.read_own(line)
 
@@ -81,10 +82,10 @@ class Output(ABC, Generic[Case]):
             return
         if not (self.draft.tool_version and "bits" in self.draft.parameters):
             raise ParseError(
-                Sentence("The output's head is missing: upload it from its first line.")
+                "The output's head is missing: upload it from its first line."
             )
         if not self.is_whole:
-            raise ParseError(Sentence("The output has no last line `end`: it was cut."))
+            raise ParseError("The output has no last line `end`: it was cut.")
         self.take_rows()
         self._mark_a_coarse_clock()
 
@@ -94,19 +95,17 @@ class Output(ABC, Generic[Case]):
             return
         shortest_s = min(row.number("local") for rows in own for row in rows)
         if self.step_s > COARSE * shortest_s:
-            coarse = Sentence(
+            self.draft.mark(
+                "coarse_clock",
                 "The clock moves in steps of {steps:.3g} s, and the shortest row took "
                 "{shortest:.3g} s.",
                 steps=self.step_s,
                 shortest=shortest_s,
             )
-            self.draft.mark("coarse_clock", coarse)
 
     def _open(self, line: Found) -> None:
         if not line["version"].startswith(KNOWN):
-            raise line.refused(
-                Sentence("this version is not known here: update Virtlab.")
-            )
+            raise line.refused("this version is not known here: update Virtlab.")
         self.draft.tool_version = line["version"]
 
 

@@ -24,7 +24,7 @@ from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.options import Options
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import WEB
-from benchmarks.sentences import Sentence, template
+from benchmarks.sentences import template
 
 LINES = Scanner(
     banner=r"This is ApacheBench, Version (?P<version>\S+)",
@@ -126,15 +126,11 @@ class Report:
         if "csv" in self.lines:
             self._add_percentiles("cell")
             if self.run and "cell100" not in self.lines:
-                self.run.mark(
-                    "cut", Sentence("The table of percentiles ends before 100 %.")
-                )
+                self.run.mark("cut", "The table of percentiles ends before 100 %.")
         # A text that ends before them does not tell whether connections were kept.
         elif complete and complete.whole("complete") and self.lines.keys() & BEHIND:
             if moved and moved.whole("moved") == 0:
-                self.run.mark(
-                    "errors", Sentence("No server sent a byte: nothing was answered.")
-                )
+                self.run.mark("errors", "No server sent a byte: nothing was answered.")
             else:
                 self._read_results()
                 self._add_percentiles("percent")
@@ -144,19 +140,19 @@ class Report:
             if (line := self.lines.get(kind)) and (count := line.whole(kind)):
                 why = self.lines.get("why")
                 reason = f" ({why['why']})" if why and kind == "failed" else ""
-                self.run.mark(code, Sentence(TOLD[kind], n=count, why=reason))
+                self.run.mark(code, TOLD[kind], n=count, why=reason)
         for line in self.lines.values():
             if line.kind == "doubt":
-                scattered = Sentence(
+                self.run.mark(
+                    "unreliable",
                     "ab does not trust its {which} times: they scatter.",
                     which=line["doubt"],
                 )
-                self.run.mark("unreliable", scattered)
         if trouble := self.lines.get("trouble"):
             printed = trouble["trouble"].strip()
-            self.run.mark("failed", Sentence("ab printed: {trouble}.", trouble=printed))
+            self.run.mark("failed", "ab printed: {trouble}.", trouble=printed)
         if "complete" in self.lines and "rate" not in self.lines:
-            self.run.mark("cut", Sentence("The text ends before the rates of ab."))
+            self.run.mark("cut", "The text ends before the rates of ab.")
 
     def _read_results(self) -> None:
         for kind in (kind for kind in NUMBERS if kind in self.lines):
@@ -186,9 +182,9 @@ class Report:
         for phase, row in ((phase, row) for phase, row in rows.items() if row):
             times = row.numbers("times", 0)
             if row.is_open("times") or len(times) not in COLUMNS:
-                raise row.refused(Sentence("this row is cut or has other columns."))
+                raise row.refused("this row is cut or has other columns.")
             if min(times) < 0:
-                raise row.refused(Sentence("a time of this row is negative."))
+                raise row.refused("a time of this row is negative.")
             for which, value in zip(COLUMNS[len(times)], times, strict=True):
                 # 0 is less than the whole millisecond that ab prints.
                 if which != "sd" and value:
@@ -200,7 +196,7 @@ class Report:
             if line.kind == kind:
                 percent, value = line.whole(rank), line.number(time, decimals)
                 if percent > 100:
-                    raise line.refused(Sentence("there is no such percentile."))
+                    raise line.refused("there is no such percentile.")
                 self.run.add(
                     "response time percentile", value, "ms", percentile=percent
                 )
@@ -218,19 +214,11 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         reports[-1].lines[key] = line
     for report in reports:
         report.run.attempt(report.read)
-    return finished(
-        [report.run for report in reports], Sentence("ab completed no request.")
-    )
+    return finished([report.run for report in reports], "ab completed no request.")
 
 
 def _metric(name: str, unit: str, better: Better) -> Metric:
-    return Metric(
-        name=name,
-        unit=unit,
-        better=better,
-        component="application",
-        zero_allowed=not unit,
-    )
+    return Metric(name, unit, better, "application", zero_allowed=not unit)
 
 
 TOOL = Tool(
@@ -250,10 +238,10 @@ TOOL = Tool(
             for which in ("min", "mean", "median", "max")
         ),
         Metric(
-            name="test duration",
-            unit="s",
-            better="lower",
-            component="application",
+            "test duration",
+            "s",
+            "lower",
+            "application",
             fixed_by=("t", *SET_LENGTHS),
             unless=SET_AMOUNTS,
         ),

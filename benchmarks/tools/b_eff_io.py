@@ -55,7 +55,7 @@ class Summary:
         # NOT VALID stands at its end: cut off, the doubt would be lost.
         if last.is_open("judged_last") and not self.is_judged:
             raise last.refused(
-                Sentence("the text ends within this line, before it says if VALID.")
+                "the text ends within this line, before it says if VALID."
             )
         if "NOT VALID" in judged:
             run.mark("not_valid", NOT_VALID)
@@ -103,11 +103,11 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             if line["validity"] == "NOT VALID":
                 run.mark("not_valid", NOT_VALID)
         elif line.kind == "criterion":
-            reason = Sentence("Not reached: {criterion}.", criterion=line["criterion"])
-            run.mark("not_valid", reason)
+            run.mark(
+                "not_valid", "Not reached: {criterion}.", criterion=line["criterion"]
+            )
         elif line.kind == "error":
-            printed = Sentence('b_eff_io printed "{error}".', error=line["error"])
-            run.mark("errors", printed)
+            run.mark("errors", 'b_eff_io printed "{error}".', error=line["error"])
         else:
             summary.read_last(line)
             keep(runs, run)
@@ -118,9 +118,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 
 def _count_errors(text: str, run: Draft) -> None:
     if errors := _ERRORS.search(text):
-        run.mark(
-            "errors", Sentence("b_eff_io counted {errors} errors.", errors=errors[1])
-        )
+        run.mark("errors", "b_eff_io counted {errors} errors.", errors=errors[1])
 
 
 TOOL = Tool(
@@ -128,16 +126,8 @@ TOOL = Tool(
     title="b_eff_io",
     homepage="https://fs.hlrs.de/projects/par/mpi/b_eff_io/",
     metrics=(
-        Metric(
-            name="weighted bandwidth", unit="MB/s", better="higher", component="disk"
-        ),
-        Metric(
-            name="b_eff_io",
-            title="b_eff_io",
-            unit="MB/s",
-            better="higher",
-            component="disk",
-        ),
+        Metric("weighted bandwidth", "MB/s", "higher", "disk"),
+        Metric("b_eff_io", "MB/s", "higher", "disk", title="b_eff_io"),
     ),
     aliases=("beffio", "b-eff-io"),
     labels=("{processes} processes",),

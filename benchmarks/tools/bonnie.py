@@ -24,7 +24,6 @@ from benchmarks.parsing.drafts import (
 )
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import DISK, NO_CLASS, always
-from benchmarks.sentences import Sentence
 
 # The CSV of 1.03 names no version: 27 fields of this form are its sign.
 _CELLS = r"(?:,(?:[\d.]+|\++)?){12}"
@@ -77,12 +76,12 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         runs = _of_tables(LINES(output))
         for run in runs:
             if run:
-                rounded = Sentence(
+                run.mark(
+                    "table_only",
                     "The CSV below the table is not there: the numbers are rounded,"
-                    " and tests may be missing."
+                    " and tests may be missing.",
                 )
-                run.mark("table_only", rounded)
-    return finished(runs, Sentence("Bonnie++ printed no result."))
+    return finished(runs, "Bonnie++ printed no result.")
 
 
 def _of_csv(line: Found, version: str) -> Draft:
@@ -90,9 +89,7 @@ def _of_csv(line: Found, version: str) -> Draft:
     if line.kind == "old":
         fields = line["old"].strip().split(",")
         if line.is_open("old") and fields[-1]:
-            raise line.refused(
-                Sentence("the text ends within this line: upload its end.")
-            )
+            raise line.refused("the text ends within this line: upload its end.")
         size, _, chunk = fields[1].partition(":")
         concurrency, first = "", 2
         files, created = fields[14], fields[15:]
@@ -104,9 +101,7 @@ def _of_csv(line: Found, version: str) -> Draft:
         # tests (12), and the latencies of both (12).
         if not first or len(fields) != first + 41:
             raise line.refused(
-                Sentence(
-                    "these are not the fields of CSV {format}.", format=line["format"]
-                )
+                "these are not the fields of CSV {format}.", format=line["format"]
             )
         version, concurrency = line["bonnie"], fields[1]
         size, chunk = fields[3:5]
@@ -139,19 +134,14 @@ def _read_rates(
     _forget_sizes(run, tests)
     for (metric, case), rate, cpu in zip(tests, cells[::2], cells[1::2], strict=True):
         if rate.startswith("+"):
-            run.mark(
-                "too_fast", Sentence("A test was too fast to be measured (+++++).")
-            )
+            run.mark("too_fast", "A test was too fast to be measured (+++++).")
         elif rate and metric != "throughput":
             run.add(metric, line.amount_of(rate), "1/s", **case)
         elif rate:
             suffix = rate[-1] if rate[-1] in UNITS else ""
             if not suffix and unit != "K/sec":
                 raise line.refused(
-                    Sentence(
-                        '"{text}" does not say whether it is in KiB/s or MiB/s.',
-                        text=rate,
-                    )
+                    '"{text}" does not say whether it is in KiB/s or MiB/s.', text=rate
                 )
             value = line.amount_of(rate.removesuffix(suffix))
             run.add(metric, value, UNITS[suffix or "k"], **case)
@@ -164,7 +154,7 @@ def _read_latencies(line: Found, cells: list[str], tests: Tests, run: Draft) -> 
     for (_, case), cell in zip(tests, cells, strict=True):
         if cell:
             if not (latency := _LATENCY.fullmatch(cell)):
-                raise line.refused(Sentence('"{cell}" is not a latency.', cell=cell))
+                raise line.refused('"{cell}" is not a latency.', cell=cell)
             run.add("latency max", float(latency[1]), latency[2], **case)
 
 
@@ -245,7 +235,7 @@ def _of_tables(lines: Iterator[Found]) -> list[Draft]:
 def _cells(line: Found, start: int, group: str, per_test: int) -> list[str]:
     """The cells of six tests, by their places if some of them were not done."""
     if line.is_open(group):
-        raise line.refused(Sentence("the text ends within this line: upload its end."))
+        raise line.refused("the text ends within this line: upload its end.")
     words = line[group].split()
     if len(words) >= 6 * per_test:
         return words[-6 * per_test :]
@@ -263,7 +253,7 @@ def _cells(line: Found, start: int, group: str, per_test: int) -> list[str]:
             or len(group_of_test) != per_test
             or cells[(column - 1) * per_test]
         ):
-            raise line.refused(Sentence("its columns are not below their heading."))
+            raise line.refused("its columns are not below their heading.")
         cells[(column - 1) * per_test : column * per_test] = group_of_test
         shift += over
     return cells
@@ -274,17 +264,11 @@ TOOL = Tool(
     title="Bonnie++",
     homepage="https://www.coker.com.au/bonnie++/",
     metrics=(
-        Metric(name="throughput", unit="KiB/s", better="higher", component="disk"),
-        Metric(name="seek rate", unit="1/s", better="higher", component="disk"),
-        Metric(name="file rate", unit="1/s", better="higher", component="disk"),
-        Metric(
-            name="CPU utilization",
-            unit="%",
-            better="lower",
-            component="disk",
-            zero_allowed=True,
-        ),
-        Metric(name="latency max", unit="us", better="lower", component="disk"),
+        Metric("throughput", "KiB/s", "higher", "disk"),
+        Metric("seek rate", "1/s", "higher", "disk"),
+        Metric("file rate", "1/s", "higher", "disk"),
+        Metric("CPU utilization", "%", "lower", "disk", zero_allowed=True),
+        Metric("latency max", "us", "lower", "disk"),
         cost_metric("CPU time per data", "disk"),
     ),
     aliases=("bonnie",),

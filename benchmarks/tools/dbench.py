@@ -13,7 +13,6 @@ from benchmarks.parsing.contract import Cap, Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import NO_CLASS
-from benchmarks.sentences import Sentence
 
 LINES = Scanner(
     banner=r"[dt]bench version (?P<version>\d[\w.]*+)",
@@ -53,21 +52,18 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             run.facts[f"{line['name']} mean ms"] = line.number("mean")
             run.facts[f"{line['name']} max ms"] = line.number("max", decimals=3)
         elif line.kind == "failed":
-            printed = Sentence('dbench printed "{text}".', text=line.text.strip())
-            run.mark("failed", printed)
+            run.mark("failed", 'dbench printed "{text}".', text=line.text.strip())
         elif line.kind == "result":
             _read_result(line, run)
             is_over = True
-    return finished(
-        runs, Sentence("dbench printed no throughput: it did not come to its end.")
-    )
+    return finished(runs, "dbench printed no throughput: it did not come to its end.")
 
 
 def _read_result(line: Found, run: Draft) -> None:
     # What stands last: the latency since version 4, the processes before it.
     is_whole = line["unit"] or (line["procs"] and not line["clients"])
     if line["rest"].strip() or not (is_whole or line["nominal"]):
-        raise line.refused(Sentence("this line is cut."))
+        raise line.refused("this line is cut.")
     if line["procs"]:
         # Version 3 had one client in each process.
         run.parameters["clients"] = int(line["clients"] or line["procs"])
@@ -75,9 +71,7 @@ def _read_result(line: Found, run: Draft) -> None:
     if sync := line["sync"].replace("(", "").replace(")", "").split():
         run.parameters["sync"] = " and ".join(word for word in sync if word != "sync")
     if line["nominal"]:
-        run.mark(
-            "nominal", Sentence("This version computes its MB from the time alone.")
-        )
+        run.mark("nominal", "This version computes its MB from the time alone.")
     run.add("throughput", line.number("rate"), "MB/s")
     if line["unit"]:
         run.add("latency max", line.number("latency"), "ms")
@@ -89,13 +83,13 @@ TOOL = Tool(
     homepage="https://dbench.samba.org/",
     metrics=(
         Metric(
-            name="throughput",
-            unit="MB/s",
-            better="higher",
-            component="disk",
+            "throughput",
+            "MB/s",
+            "higher",
+            "disk",
             capped_by=(Cap("target_rate", "MB/s"), Cap("R", "MB/s")),
         ),
-        Metric(name="latency max", unit="ms", better="lower", component="disk"),
+        Metric("latency max", "ms", "lower", "disk"),
     ),
     labels=("{clients} clients", "sync {sync}"),
     primary={

@@ -132,9 +132,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if line.kind == "named" and line["head"] and logs[-1].results:
             keep(logs, Log(whole=Draft(tool_version=logs[-1].whole.tool_version)))
         logs[-1].take(line)
-    return finished(
-        [log.finished() for log in logs], Sentence("fio printed no result of a job.")
-    )
+    return finished([log.finished() for log in logs], "fio printed no result of a job.")
 
 
 def _case_of(options: Mapping[str, str], operation: str) -> dict[str, Parameter]:
@@ -176,28 +174,26 @@ def _block_size(text: str, operation: str) -> str:
 
 
 def _mark_failed(run: Draft, job: str, error: Parameter) -> None:
-    failed = Sentence("{name} ended with error {error}.", name=job, error=error)
-    run.mark("failed", failed)
+    run.mark("failed", "{name} ended with error {error}.", name=job, error=error)
 
 
 def _mark_short(run: Draft, job: str, runtime_s: float) -> None:
     """fio measures whatever it is given, also a file that fits into a moment."""
     if 0 < runtime_s < SHORT_S:
-        short = Sentence(
+        run.mark(
+            "short",
             "{job} ran {seconds:g} s: too short to be relied on.",
             job=job,
             seconds=runtime_s,
         )
-        run.mark("short", short)
 
 
 def _mark_errors(run: Draft, job: str, errors: float) -> None:
     """``continue_on_error`` counts errors, passes over them and ends without one."""
     if errors:
-        passed = Sentence(
-            "{job} passed over {errors:g} errors.", job=job, errors=errors
+        run.mark(
+            "errors", "{job} passed over {errors:g} errors.", job=job, errors=errors
         )
-        run.mark("errors", passed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +206,7 @@ class Report:
     def jobs(self) -> list[dict[str, Any]]:
         jobs = self.document.get("jobs", self.document.get("client_stats", []))
         if not isinstance(jobs, list):
-            raise ParseError(Sentence("The jobs of this fio report are not a list."))
+            raise ParseError("The jobs of this fio report are not a list.")
         return [job for job in jobs if isinstance(job, dict)]
 
     @property
@@ -335,7 +331,7 @@ def _read_terse(line: Found, run: Draft) -> None:
         for first in firsts
     )
     if not is_whole:
-        raise line.refused(Sentence("its fields are not those of a whole line."))
+        raise line.refused("its fields are not those of a whole line.")
     for operation, first in zip(("read", "write", "trim"), firsts, strict=False):
         way = fields[first - _BEFORE_PERCENTILES :]
         if not line.number_of(way[0]):
@@ -380,7 +376,7 @@ class Log:
             self.whole.tool_version = line["version"]
         elif line.kind == "trouble":
             printed = line["trouble"].strip()[:200]
-            self.whole.mark("failed", Sentence("{said}", said=printed))
+            self.whole.mark("failed", "{said}", said=printed)
         # A failed job has no name here: what stands below it is no result.
         elif self.job:
             self._take_result(line)
@@ -396,8 +392,9 @@ class Log:
                 "iodepth": line["depth"],
             }
         elif line["created"]:
-            created = Sentence("fio wrote the file itself before it measured.")
-            self.whole.mark("file_created", created)
+            self.whole.mark(
+                "file_created", "fio wrote the file itself before it measured."
+            )
         else:
             # The result of a job, or a later one of the same.
             # Without a process number nothing tells a later report from another job.
@@ -492,17 +489,17 @@ TOOL = Tool(
     ),
     metrics=(
         Metric(
-            name="throughput",
-            unit="MB/s",
-            better="higher",
-            component="disk",
+            "throughput",
+            "MB/s",
+            "higher",
+            "disk",
             capped_by=(Cap("rate", "B/s", times=("jobs",), ways=WAYS),),
         ),
         Metric(
-            name="IOPS",
-            unit="1/s",
-            better="higher",
-            component="disk",
+            "IOPS",
+            "1/s",
+            "higher",
+            "disk",
             capped_by=(
                 Cap("rate_iops", times=("jobs",), ways=WAYS),
                 Cap("rate", ""),
@@ -513,15 +510,15 @@ TOOL = Tool(
                 *(f"latency {which}" for which in ("min", "mean", "max")),
                 *(f"completion latency {w}" for w in ("mean", *RANKS.values())),
             ),
-            unit="us",
-            better="lower",
-            component="disk",
+            "us",
+            "lower",
+            "disk",
         ),
         *metrics(
             (f"CPU {mode}" for mode in ("user", "system")),
-            unit="%",
-            better="lower",
-            component="disk",
+            "%",
+            "lower",
+            "disk",
             zero_allowed=True,
         ),
         cost_metric("CPU time per data", "disk"),

@@ -13,7 +13,6 @@ from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.options import Options
 from benchmarks.parsing.scanning import Scanner
 from benchmarks.parsing.work import always
-from benchmarks.sentences import Sentence
 
 LINES = Scanner(
     header=r"Running in (?P<mode>\w+) mode with (?P<groups>\d+) groups using "
@@ -41,8 +40,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             run.parameters["messages"] = line.whole("messages")
             run.parameters["message size"] = f"{line.whole('size')} B"
         elif line.kind == "failed":
-            printed = Sentence('hackbench printed "{text}".', text=line.text.strip())
-            run.mark("failed", printed)
+            run.mark("failed", 'hackbench printed "{text}".', text=line.text.strip())
         else:
             old = "old_" if line.kind == "old" else ""
             if not old:
@@ -50,9 +48,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             for name in ("groups", "descriptors"):
                 run.parameters[name] = line.whole(f"{old}{name}")
             run.facts["tasks"] = line.whole(f"{old}tasks")
-    return finished(
-        runs, Sentence("hackbench printed no time: it did not come to its end.")
-    )
+    return finished(runs, "hackbench printed no time: it did not come to its end.")
 
 
 TOOL = Tool(
@@ -60,7 +56,7 @@ TOOL = Tool(
     title="hackbench",
     homepage="https://wiki.linuxfoundation.org/realtime/documentation/howto/tools/hackbench",
     options=Options(dict.fromkeys(("-g", "--groups"), "groups")),
-    metrics=(Metric(name="time", unit="s", better="lower", component="CPU"),),
+    metrics=(Metric("time", "s", "lower", "CPU"),),
     labels=("{mode}", "{groups} groups"),
     primary={
         "time": always("system: context switch"),

@@ -11,7 +11,6 @@ from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import NO_CLASS, SEQUENTIAL_READ, always
-from benchmarks.sentences import Sentence
 
 LINES = Scanner(
     device=r"(?P<path>/dev/[^\s:]++):(?P<trouble> [^\n]*)?$",
@@ -38,14 +37,13 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if line.kind == "row":
             runs[-1].attempt(_read, line, runs[-1])
         elif line.kind == "failed" or line["trouble"].strip():
-            printed = Sentence('hdparm printed "{text}".', text=line.text.strip())
-            runs[-1].mark("failed", printed)
+            runs[-1].mark("failed", 'hdparm printed "{text}".', text=line.text.strip())
         else:
             # What is said before the first device is named belongs to it.
             if runs[-1] or runs[-1].facts:
                 keep(runs, Draft())
             runs[-1].facts["device"] = line["path"]
-    return finished(runs, Sentence("hdparm timed no reads."))
+    return finished(runs, "hdparm timed no reads.")
 
 
 def _read(line: Found, run: Draft) -> None:
@@ -60,13 +58,11 @@ TOOL = Tool(
     title="hdparm",
     homepage="https://sourceforge.net/projects/hdparm/",
     metrics=(
-        Metric(name="buffered read", unit="MB/s", better="higher", component="disk"),
+        Metric("buffered read", "MB/s", "higher", "disk"),
         # Served from RAM: no disk is read.
-        Metric(name="cached read", unit="MB/s", better="higher", component="memory"),
-        Metric(name="direct read", unit="MB/s", better="higher", component="disk"),
-        Metric(
-            name="direct cached read", unit="MB/s", better="higher", component="disk"
-        ),
+        Metric("cached read", "MB/s", "higher", "memory"),
+        Metric("direct read", "MB/s", "higher", "disk"),
+        Metric("direct cached read", "MB/s", "higher", "disk"),
     ),
     primary={
         "buffered read": SEQUENTIAL_READ,

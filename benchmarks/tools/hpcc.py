@@ -21,7 +21,6 @@ from benchmarks.parsing.drafts import (
 )
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import COPY, FLOATING_POINT, NO_CLASS, always
-from benchmarks.sentences import Sentence
 
 LINES = Scanner(
     begin=r"Begin of Summary section\.",
@@ -62,7 +61,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             keep(runs, Draft())
             runs[-1].attempt(_read, summary, runs[-1])
             summary = None
-    return finished(runs, Sentence("HPCC printed no whole summary section."))
+    return finished(runs, "HPCC printed no whole summary section.")
 
 
 def _read(summary: dict[str, Found], run: Draft) -> None:
@@ -91,13 +90,10 @@ def _read(summary: dict[str, Found], run: Draft) -> None:
 
     success = summary.get("Success")
     if success is None or success["value"] != "1":
-        run.mark(
-            "failed", Sentence("The summary does not say Success=1: a test failed.")
-        )
+        run.mark("failed", "The summary does not say Success=1: a test failed.")
     for key, line in summary.items():
         if key.endswith("_Errors") and line.number("value") > 0:
-            counted = Sentence("{key} is {value}.", key=key, value=line["value"])
-            run.mark("errors", counted)
+            run.mark("errors", "{key} is {value}.", key=key, value=line["value"])
 
 
 TOOL = Tool(
@@ -105,13 +101,11 @@ TOOL = Tool(
     title="HPC Challenge",
     homepage="https://hpcchallenge.org/hpcc/",
     metrics=(
-        Metric(name="performance", unit="Gflop/s", better="higher", component="CPU"),
-        Metric(name="update rate", unit="1/s", better="higher", component="memory"),
-        Metric(name="bandwidth", unit="GB/s", better="higher", component="network"),
-        Metric(
-            name="memory bandwidth", unit="GB/s", better="higher", component="memory"
-        ),
-        Metric(name="network latency", unit="us", better="lower", component="network"),
+        Metric("performance", "Gflop/s", "higher", "CPU"),
+        Metric("update rate", "1/s", "higher", "memory"),
+        Metric("bandwidth", "GB/s", "higher", "network"),
+        Metric("memory bandwidth", "GB/s", "higher", "memory"),
+        Metric("network latency", "us", "lower", "network"),
     ),
     aliases=("hpcc",),
     labels=("{test}",),

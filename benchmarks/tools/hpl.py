@@ -9,7 +9,6 @@ from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import FLOATING_POINT
-from benchmarks.sentences import Sentence
 
 LINES = Scanner(
     banner=r"(?:HPLinpack|HPL-\w+) +v?(?P<version>\d+(?:\.\d+)*) ",
@@ -34,20 +33,17 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         elif line.kind == "row":
             run.attempt(_read, line, run)
         elif line.kind == "skipped":
-            skipped = Sentence("HPL skipped {skipped} tests.", skipped=line["skipped"])
-            run.mark("skipped", skipped)
+            run.mark("skipped", "HPL skipped {skipped} tests.", skipped=line["skipped"])
         elif line.kind == "error":
-            run.mark("failed", Sentence("{said}", said=line["error"].strip()))
+            run.mark("failed", "{said}", said=line["error"].strip())
         else:
             checks[-1] += line.kind == "residual"
             if line["check"] == "FAILED" or line["failed"] not in {"", "0"}:
-                failed = Sentence("A residual check of HPL FAILED.")
-                run.mark("residual_check", failed)
+                run.mark("residual_check", "A residual check of HPL FAILED.")
     for run, done in zip(runs, checks, strict=True):
         if run and not done:
-            unchecked = Sentence("HPL printed no residual check: is the output cut?")
-            run.mark("unchecked", unchecked)
-    return finished(runs, Sentence("HPL printed no result row."))
+            run.mark("unchecked", "HPL printed no residual check: is the output cut?")
+    return finished(runs, "HPL printed no result row.")
 
 
 def _read(line: Found, run: Draft) -> None:
@@ -56,7 +52,7 @@ def _read(line: Found, run: Draft) -> None:
     run.add("time", line.number("time"), "s", variant=variant, **sizes)
     # The mantissa always has the same digits: a cut number lacks its exponent.
     if "e" not in line["rate"].casefold():
-        raise line.refused(Sentence("the rate has no exponent: is the line cut?"))
+        raise line.refused("the rate has no exponent: is the line cut?")
     run.add("performance", line.number("rate"), "Gflop/s", variant=variant, **sizes)
 
 
@@ -65,8 +61,8 @@ TOOL = Tool(
     title="HPL",
     homepage="https://www.netlib.org/benchmark/hpl/",
     metrics=(
-        Metric(name="time", unit="s", better="lower", component="CPU"),
-        Metric(name="performance", unit="Gflop/s", better="higher", component="CPU"),
+        Metric("time", "s", "lower", "CPU"),
+        Metric("performance", "Gflop/s", "higher", "CPU"),
     ),
     aliases=("HPLinpack", "High-Performance Linpack"),
     labels=("n={n}", "{p}x{q}"),

@@ -16,7 +16,6 @@ from benchmarks.parsing.contract import Better, Cap, Kind, Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import WEB
-from benchmarks.sentences import Sentence
 
 LINES = Scanner(
     version=r"httperf: httperf-(?P<version>\S+) compiled ",
@@ -87,12 +86,12 @@ class Run:
                 draft.add("requests", line.whole("requests"), "")
                 draft.add("replies", self.replies, "")
             if 0 < self.replies < line.whole("requests"):
-                unanswered = Sentence(
+                draft.mark(
+                    "errors",
                     "Only {replies} of {requests} requests were replied.",
                     replies=self.replies,
                     requests=line["requests"],
                 )
-                draft.mark("errors", unanswered)
         elif line.kind == "errors":
             self.has_errors = True
             errors = line.whole("errors")
@@ -100,8 +99,7 @@ class Run:
                 draft.add("errors", errors, "")
             if errors:
                 told = f"{line['errors']} ({line['why'].strip()})"
-                counted = Sentence("httperf counted errors: {told}.", told=told)
-                draft.mark("errors", counted)
+                draft.mark("errors", "httperf counted errors: {told}.", told=told)
         elif line.kind in {"more", "status"}:
             self._mark_trouble(line)
         elif self.replies:
@@ -134,18 +132,21 @@ class Run:
         if line.kind == "more":
             counts = line["more"].split()
             if any(count.isdigit() and int(count) for count in counts):
-                limits = Sentence(
-                    "The client met its limits: {told}.", told=line["more"].strip()
+                self.draft.mark(
+                    "client_limit",
+                    "The client met its limits: {told}.",
+                    told=line["more"].strip(),
                 )
-                self.draft.mark("client_limit", limits)
             return
         for answer in line["status"].split():
             status, _, count = answer.partition("=")
             if status in {"4xx", "5xx"} and line.number_of(count) > 0:
-                refusals = Sentence(
-                    "{count} replies were {status}.", count=count, status=status
+                self.draft.mark(
+                    "http_errors",
+                    "{count} replies were {status}.",
+                    count=count,
+                    status=status,
                 )
-                self.draft.mark("http_errors", refusals)
 
     def _read_numbers(self, line: Found) -> None:
         for group, metric, unit in NUMBERS.get(line.kind, ()):
@@ -159,13 +160,12 @@ class Run:
             if line.whole("samples"):
                 self.draft.add("reply rate", line.number("reply"), "1/s")
             else:
-                short = Sentence("It ran less than 5 s: the reply rate has no sample.")
-                self.draft.mark("too_short", short)
+                self.draft.mark(
+                    "too_short", "It ran less than 5 s: the reply rate has no sample."
+                )
         elif line.kind == "sessions" and line["done"] != line["all"]:
             told = f"{line['done']} of {line['all']}"
-            self.draft.mark(
-                "errors", Sentence("Only {told} sessions were completed.", told=told)
-            )
+            self.draft.mark("errors", "Only {told} sessions were completed.", told=told)
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
@@ -183,10 +183,8 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         runs[-1].draft.attempt(runs[-1].read, line)
     for run in runs:
         if run.replies and not run.has_errors:
-            run.draft.mark(
-                "cut", Sentence("The text ends before httperf counted its errors.")
-            )
-    return finished([run.draft for run in runs], Sentence("httperf got no reply."))
+            run.draft.mark("cut", "The text ends before httperf counted its errors.")
+    return finished([run.draft for run in runs], "httperf got no reply.")
 
 
 def _metric(
@@ -199,10 +197,10 @@ def _metric(
     capped_by: tuple[Cap, ...] = (),
 ) -> Metric:
     return Metric(
-        name=name,
-        unit=unit,
-        better=better,
-        component="application",
+        name,
+        unit,
+        better,
+        "application",
         zero_allowed=better == "neither",
         kind=kind,
         fixed_by=fixed_by,

@@ -112,11 +112,9 @@ class Block:
         bins = sum(column[:1].isdigit() or column.startswith(">") for column in columns)
         if len(cells) not in {len(columns), len(columns) - bins}:
             raise line.refused(
-                Sentence(
-                    "it has {cells} cells, the line above has {columns} columns.",
-                    cells=len(cells),
-                    columns=len(columns),
-                )
+                "it has {cells} cells, the line above has {columns} columns.",
+                cells=len(cells),
+                columns=len(columns),
             )
         return dict(zip(columns, map(str.strip, cells), strict=False))
 
@@ -143,16 +141,14 @@ class Block:
 
         for column in ERRORS:
             if cells.get(column) and line.amount_of(cells[column]) > 0:
-                errors = Sentence(
+                draft.mark(
+                    "errors",
                     "{column} counted by Iometer: {cells}.",
                     column=column,
                     cells=cells[column],
                 )
-                draft.mark("errors", errors)
         if self.loads_disks and self.loads_network:
-            draft.mark(
-                "mixed_targets", Sentence("Disks and networks were loaded at once.")
-            )
+            draft.mark("mixed_targets", "Disks and networks were loaded at once.")
         else:
             Row(line, cells, draft).read("disk" if self.loads_disks else "network")
         return draft
@@ -178,9 +174,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             keep(runs, block.run(block.total))
             block.close()
     if runs and block.total:
-        runs[-1].mark(
-            "incomplete", Sentence("More results follow that are cut. {cut}", cut=CUT)
-        )
+        runs[-1].mark("incomplete", "More results follow that are cut. {cut}", cut=CUT)
     return finished(runs, Sentence("Iometer wrote no whole results. {cut}", cut=CUT))
 
 
@@ -222,7 +216,7 @@ def _whole(line: Found, text: str) -> int:
     number = line.number_of(text)
     # Up to there a double holds every whole number.
     if abs(number) > 10**15 or number != int(number):
-        raise line.refused(Sentence("{text} is not a whole number.", text=text))
+        raise line.refused("{text} is not a whole number.", text=text)
     return int(number)
 
 
@@ -267,30 +261,13 @@ TOOL = Tool(
     title="Iometer",
     homepage="http://www.iometer.org/",
     metrics=(
-        Metric(
-            name="network throughput",
-            unit="MB/s",
-            better="higher",
-            component="network",
-        ),
-        Metric(
-            name="CPU utilization (network)",
-            unit="%",
-            better="lower",
-            component="network",
-            zero_allowed=True,
-        ),
-        Metric(name="disk throughput", unit="MB/s", better="higher", component="disk"),
-        Metric(
-            name="CPU utilization (disk)",
-            unit="%",
-            better="lower",
-            component="disk",
-            zero_allowed=True,
-        ),
-        Metric(name="IOps", unit="1/s", better="higher", component="disk"),
-        Metric(name="response time mean", unit="ms", better="lower", component="disk"),
-        Metric(name="response time max", unit="ms", better="lower", component="disk"),
+        Metric("network throughput", "MB/s", "higher", "network"),
+        Metric("CPU utilization (network)", "%", "lower", "network", zero_allowed=True),
+        Metric("disk throughput", "MB/s", "higher", "disk"),
+        Metric("CPU utilization (disk)", "%", "lower", "disk", zero_allowed=True),
+        Metric("IOps", "1/s", "higher", "disk"),
+        Metric("response time mean", "ms", "lower", "disk"),
+        Metric("response time max", "ms", "lower", "disk"),
         cost_metric("CPU time per data (network)", "network"),
         cost_metric("CPU time per data (disk)", "disk"),
     ),

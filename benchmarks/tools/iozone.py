@@ -204,9 +204,7 @@ class Log:
             self.draft.add(metric, line.number(group), "KiB/s", **self.seen)
         elif unit != "ops":
             raise line.refused(
-                Sentence(
-                    '"{unit}/sec" is not a unit of iozone.', unit=line[f"{group}_unit"]
-                )
+                '"{unit}/sec" is not a unit of iozone.', unit=line[f"{group}_unit"]
             )
         elif metric == "throughput":
             self.draft.add("operation rate", line.number(group), "1/s", **self.seen)
@@ -219,13 +217,12 @@ class Log:
         if not self.draft:
             return
         if not self.unit and not self.seen:
-            assumed = Sentence(
-                'The line "Output is in ..." is missing: kBytes/sec are assumed.'
+            self.draft.mark(
+                "unit_assumed",
+                'The line "Output is in ..." is missing: kBytes/sec are assumed.',
             )
-            self.draft.mark("unit_assumed", assumed)
         if not self.complete:
-            unfinished = Sentence('"iozone test complete" is missing: cut?')
-            self.draft.mark("unfinished", unfinished)
+            self.draft.mark("unfinished", '"iozone test complete" is missing: cut?')
 
     def _read_sheet(self, line: Found, report: str, records: list[str]) -> None:
         # A row is one file size, with a column for each record size.
@@ -234,9 +231,7 @@ class Log:
         if meaning is None or case is None:
             return
         if len(values) > len(records):
-            raise line.refused(
-                Sentence("it has more numbers than the record sizes above it.")
-            )
+            raise line.refused("it has more numbers than the record sizes above it.")
         line.refuse_open("sheet")
         metric, symbol = meaning
         for record, value in zip(records, values, strict=False):
@@ -254,7 +249,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             logs[-1].draft.attempt(logs[-1].read, line)
     for log in logs:
         log.draft.attempt(log.close)
-    return finished([log.draft for log in logs], Sentence("iozone printed no result."))
+    return finished([log.draft for log in logs], "iozone printed no result.")
 
 
 def _sizes(file: str, record: str) -> Case:
@@ -283,9 +278,7 @@ def _placed(head: Found, line: Found) -> list[tuple[Case, str]]:
         free = range(first, len(heads))
         if not free:
             raise line.refused(
-                Sentence(
-                    "it has more numbers than the {heads} headings.", heads=len(heads)
-                )
+                "it has more numbers than the {heads} headings.", heads=len(heads)
             )
         column = min(free, key=lambda column: abs(heads[column][0] - end))
         placed.append((_COLUMNS[column], text))
@@ -314,19 +307,17 @@ TOOL = Tool(
     ),
     metrics=(
         # In throughput mode (-t): the sum over all processes.
-        Metric(name="throughput", unit="MB/s", better="higher", component="disk"),
+        Metric("throughput", "MB/s", "higher", "disk"),
         # The same over the time from the first start to the last end.
-        Metric(
-            name="parent throughput", unit="MB/s", better="higher", component="disk"
-        ),
+        Metric("parent throughput", "MB/s", "higher", "disk"),
         *metrics(
             (f"process throughput {which}" for which in ("min", "mean", "max")),
-            unit="MB/s",
-            better="higher",
-            component="disk",
+            "MB/s",
+            "higher",
+            "disk",
         ),
-        Metric(name="operation rate", unit="1/s", better="higher", component="disk"),
-        Metric(name="operation time", unit="us", better="lower", component="disk"),
+        Metric("operation rate", "1/s", "higher", "disk"),
+        Metric("operation time", "us", "lower", "disk"),
     ),
     labels=("{file_size}", "{record}"),
     primary={

@@ -27,7 +27,6 @@ from benchmarks.parsing.drafts import (
 from benchmarks.parsing.options import Options
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import NETWORK
-from benchmarks.sentences import Sentence
 from benchmarks.units import convert
 
 UNITS = {
@@ -120,8 +119,9 @@ class Test:
         elif line.kind == "connected":
             self._connect(line)
         elif line.kind == "doubt":
-            printed = Sentence("iperf printed: {doubt}.", doubt=line["doubt"].strip())
-            self.draft.mark("trouble", printed)
+            self.draft.mark(
+                "trouble", "iperf printed: {doubt}.", doubt=line["doubt"].strip()
+            )
         else:
             self._take_row(line)
 
@@ -197,8 +197,7 @@ class Test:
             elif len(rows) == len(ids) > 0 and (len(ids) == 1 or is_never_summed):
                 self._add(rows, way, len(ids))
             elif rows:
-                missing = Sentence("The sum of its parallel streams is missing.")
-                self.draft.mark("no_sum", missing)
+                self.draft.mark("no_sum", "The sum of its parallel streams is missing.")
 
     def _add(self, lines: list[Found], way: str, streams: int) -> None:
         # A total: of one stream, of a printed sum, or of streams that no one summed.
@@ -217,10 +216,11 @@ class Test:
             ]
             # Binary fractions add up to digits that nobody printed.
             rate = round(sum(rates), 9)
-            summed = Sentence(
-                "iperf printed no sum: {lines} streams were added up.", lines=len(lines)
+            self.draft.mark(
+                "summed",
+                "iperf printed no sum: {lines} streams were added up.",
+                lines=len(lines),
             )
-            self.draft.mark("summed", summed)
         name = "sent throughput" if is_sent else "throughput"
         self.draft.add(name, rate, unit, **case)
         if reported and len(lines) == 1:
@@ -230,8 +230,7 @@ class Test:
             if line[jitter]:
                 self.draft.add("jitter", line.number(jitter), "ms", **case)
             if line[share].strip("+-") == "nan":
-                uncounted = Sentence("iperf counted no datagrams.")
-                self.draft.mark("not_measured", uncounted)
+                self.draft.mark("not_measured", "iperf counted no datagrams.")
             else:
                 self.draft.add("packet loss", line.number(share), "%", **case)
 
@@ -252,7 +251,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         tests[-1].take(line)
     for test in tests:
         test.draft.attempt(test.close)
-    return finished([test.draft for test in tests], Sentence("iperf printed no total."))
+    return finished([test.draft for test in tests], "iperf printed no total.")
 
 
 def _total_of(line: Found) -> tuple[str, bool]:
@@ -275,35 +274,11 @@ TOOL = Tool(
         bit_rates=frozenset({"bitrate"}),
     ),
     metrics=(
-        Metric(
-            name="throughput",
-            unit="Mbit/s",
-            better="higher",
-            component="network",
-            capped_by=BITRATE,
-        ),
+        Metric("throughput", "Mbit/s", "higher", "network", capped_by=BITRATE),
         # What left the sender of datagrams, whether it arrived or not.
-        Metric(
-            name="sent throughput",
-            unit="Mbit/s",
-            better="higher",
-            component="network",
-            capped_by=BITRATE,
-        ),
-        Metric(
-            name="jitter",
-            unit="ms",
-            better="lower",
-            component="network",
-            zero_allowed=True,
-        ),
-        Metric(
-            name="packet loss",
-            unit="%",
-            better="lower",
-            component="network",
-            zero_allowed=True,
-        ),
+        Metric("sent throughput", "Mbit/s", "higher", "network", capped_by=BITRATE),
+        Metric("jitter", "ms", "lower", "network", zero_allowed=True),
+        Metric("packet loss", "%", "lower", "network", zero_allowed=True),
     ),
     aliases=("iperf2", "iperf 2"),
     labels=("{protocol}", "{link}"),

@@ -26,7 +26,6 @@ from benchmarks.parsing.scanning import (
     section,
 )
 from benchmarks.parsing.work import NETWORK
-from benchmarks.sentences import Sentence
 from benchmarks.tools.iperf import BITRATE, UNITS
 
 LINES: Final = Scanner(
@@ -124,8 +123,7 @@ class Test:
             self.draft.parameters["streams"] = streams
         rows = [row for row in self.totals if streams == 1 or row["id"] == "SUM"]
         if self.totals and not rows:
-            missing = Sentence("The sum of its parallel streams is missing.")
-            self.draft.mark("no_sum", missing)
+            self.draft.mark("no_sum", "The sum of its parallel streams is missing.")
         for row in rows:
             self._add(row, is_udp)
         for end in ("local", "remote"):
@@ -145,10 +143,11 @@ class Test:
         if is_udp and row["jitter"] and end != "sender":
             self.draft.add("jitter", row.number("jitter"), "ms", operation=way)
             if row["share"] == "nan" or row["share"].startswith("-"):
-                uncounted = Sentence(
-                    "iperf3 printed a packet loss of {share}%.", share=row["share"]
+                self.draft.mark(
+                    "not_measured",
+                    "iperf3 printed a packet loss of {share}%.",
+                    share=row["share"],
                 )
-                self.draft.mark("not_measured", uncounted)
             else:
                 self.draft.add("packet loss", row.number("share"), "%", operation=way)
 
@@ -156,7 +155,7 @@ class Test:
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each test, from its JSON if there is any; servers print many."""
     if reported := [_of_report(report) for report in _reports(output)]:
-        return finished(reported, Sentence("iperf3 reports no total."))
+        return finished(reported, "iperf3 reports no total.")
     tests = [Test()]
     version = ""
     for line in LINES(output):
@@ -173,8 +172,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             if tests[-1].is_done or (is_alone and tests[-1].draft.is_told):
                 keep(tests, Test())
             trouble = line["trouble"].strip()[:200]
-            printed = Sentence("iperf3 printed: {told}.", told=trouble)
-            tests[-1].draft.mark("failed", printed)
+            tests[-1].draft.mark("failed", "iperf3 printed: {told}.", told=trouble)
             tests[-1].is_done = is_alone
         elif line["echo"]:
             keep(tests, Test(is_echo=True))
@@ -184,7 +182,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for test in own:
         test.draft.tool_version = version
         test.draft.attempt(test.close)
-    return finished([test.draft for test in own], Sentence("iperf3 printed no total."))
+    return finished([test.draft for test in own], "iperf3 printed no total.")
 
 
 def _reports(output: str) -> Iterator[dict[str, Any]]:
@@ -220,7 +218,7 @@ def _of_report(report: Mapping[str, Any]) -> Draft:
     if peer := section(start, "connecting_to").get("host"):
         run.facts["to"] = str(peer)
     if error := report.get("error"):
-        run.mark("failed", Sentence("iperf3 reports: {error}.", error=str(error)[:200]))
+        run.mark("failed", "iperf3 reports: {error}.", error=str(error)[:200])
     _add_sums(run, end, "reverse" if test.get("reverse") else "forward")
     if "sum_sent_bidir_reverse" in end:
         suffix = "_bidir_reverse"
@@ -265,46 +263,16 @@ TOOL = Tool(
         bit_rates=frozenset({"bitrate"}),
     ),
     metrics=(
-        Metric(
-            name="throughput",
-            unit="Mbit/s",
-            better="higher",
-            component="network",
-            capped_by=BITRATE,
-        ),
-        Metric(
-            name="sent throughput",
-            unit="Mbit/s",
-            better="higher",
-            component="network",
-            capped_by=BITRATE,
-        ),
-        Metric(
-            name="retransmits",
-            unit="",
-            better="neither",
-            component="network",
-            zero_allowed=True,
-        ),
-        Metric(
-            name="jitter",
-            unit="ms",
-            better="lower",
-            component="network",
-            zero_allowed=True,
-        ),
-        Metric(
-            name="packet loss",
-            unit="%",
-            better="lower",
-            component="network",
-            zero_allowed=True,
-        ),
+        Metric("throughput", "Mbit/s", "higher", "network", capped_by=BITRATE),
+        Metric("sent throughput", "Mbit/s", "higher", "network", capped_by=BITRATE),
+        Metric("retransmits", "", "neither", "network", zero_allowed=True),
+        Metric("jitter", "ms", "lower", "network", zero_allowed=True),
+        Metric("packet loss", "%", "lower", "network", zero_allowed=True),
         *metrics(
             (f"CPU utilization {end}" for end in ("local", "remote")),
-            unit="%",
-            better="lower",
-            component="network",
+            "%",
+            "lower",
+            "network",
             zero_allowed=True,
         ),
         cost_metric("CPU time per data local", "network"),

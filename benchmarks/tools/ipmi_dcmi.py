@@ -19,7 +19,6 @@ from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.telemetry import Summary, summary_metrics
-from benchmarks.sentences import Sentence
 
 _W = r"(?P<{0}>\S+)(?: +[Ww]atts?\b)?"
 _WINDOW = (
@@ -58,7 +57,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     block: dict[str, Found] = {}
     for line in LINES(output):
         if line.kind == "failed":
-            run.mark("failed", Sentence('It printed "{text}".', text=line.text.strip()))
+            run.mark("failed", 'It printed "{text}".', text=line.text.strip())
         elif line.kind == "period":
             run.facts["sampling period"] = line["period"].strip().rstrip(".")
         elif line.kind == "state":
@@ -68,14 +67,10 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             # The state of the reading above was not printed.
             if line.kind == "now" and block:
                 first = next(iter(block.values()))
-                raise first.refused(
-                    Sentence("the reading that begins here has no state.")
-                )
+                raise first.refused("the reading that begins here has no state.")
             block[line.kind] = line
     if block:
-        run.mark(
-            "cut", Sentence("The last reading has no state: it is cut, and left out.")
-        )
+        run.mark("cut", "The last reading has no state: it is cut, and left out.")
 
     log["now"].add_to(run, "power", "W")
     if samples := len(log["now"].samples):
@@ -84,7 +79,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for kind, (name, chosen) in WINDOWS.items():
         if windows := log[kind].samples:
             run.add(f"window power {name}", chosen(windows), "W")
-    return finished([run], Sentence("The BMC gave no power reading."))
+    return finished([run], "The BMC gave no power reading.")
 
 
 def _read(
@@ -94,18 +89,19 @@ def _read(
     state = line["state"].strip().rstrip(".").casefold()
     if state not in ON:
         line.refuse_open("state")
-        off = Sentence(
-            'The BMC says that its power reading is "{said}": left out.', said=state
+        run.mark(
+            "deactivated",
+            'The BMC says that its power reading is "{said}": left out.',
+            said=state,
         )
-        run.mark("deactivated", off)
         return
     if "now" not in block:
-        raise line.refused(Sentence("the reading that ends here has no beginning."))
+        raise line.refused("the reading that ends here has no beginning.")
     for kind, reading in block.items():
         if watts := reading.number(GROUPS[kind]):
             log[kind].take(watts)
         elif kind == "now":
-            run.mark("not_measured", Sentence("There are readings of 0 W: left out."))
+            run.mark("not_measured", "There are readings of 0 W: left out.")
 
 
 TOOL = Tool(
@@ -116,10 +112,10 @@ TOOL = Tool(
         *summary_metrics("power", "W", "power"),
         *(
             Metric(
-                name=f"window power {what}",
-                unit="W",
-                better="lower",
-                component="power",
+                f"window power {what}",
+                "W",
+                "lower",
+                "power",
                 title=f"Power {what} in the BMC's window",
             )
             for what in ("min", "max", "mean")

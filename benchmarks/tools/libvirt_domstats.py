@@ -13,7 +13,6 @@ from benchmarks.parsing.contract import Component, Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.telemetry import Summary, summary_metrics
-from benchmarks.sentences import Sentence
 
 LINES = Scanner(
     domain=r"Domain: '(?P<name>[^\n]*)'[ \t]*+$",
@@ -102,20 +101,16 @@ class Domain:
         if self.has_restarted:
             run.mark(
                 "restarted",
-                Sentence(
-                    "A counter of {name} fell between two samples: the machine was "
-                    "restarted, and what it did between them is not known.",
-                    name=self.name,
-                ),
+                "A counter of {name} fell between two samples: the machine was "
+                "restarted, and what it did between them is not known.",
+                name=self.name,
             )
         if self.samples == 1:
             run.mark(
                 "one_sample",
-                Sentence(
-                    "There is one sample of {name}: its counters run since its "
-                    "start, and are left out. Put two samples into one text.",
-                    name=self.name,
-                ),
+                "There is one sample of {name}: its counters run since its "
+                "start, and are left out. Put two samples into one text.",
+                name=self.name,
             )
 
 
@@ -133,7 +128,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for domain in domains.values():
         domain.add_to(run)
         run.facts["samples"] = domain.samples
-    return finished([run], Sentence("virsh domstats reported no machine."))
+    return finished([run], "virsh domstats reported no machine.")
 
 
 TOOL = Tool(

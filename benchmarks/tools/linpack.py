@@ -24,7 +24,6 @@ from benchmarks.parsing.drafts import (
 )
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import FLOATING_POINT
-from benchmarks.sentences import Sentence
 
 LINES = Scanner(
     banner=r"LINPACK benchmark, (?P<precision>Double|Single) precision",
@@ -85,21 +84,20 @@ class Table:
         if not (row := self.last):
             if "array size" in run.facts and not run:
                 size = run.facts["array size"]
-                unsolved = Sentence("It printed no row for {size}.", size=size)
-                run.mark("unfinished", unsolved)
+                run.mark("unfinished", "It printed no row for {size}.", size=size)
             return
         if not self.unit:
-            raise row.refused(Sentence("no line above it says what its columns are."))
+            raise row.refused("no line above it says what its columns are.")
         run.add("performance", row.number("rate", decimals=3), self.unit)
         run.facts["repetitions"] = row.whole("reps")
         if (time := row.number("time")) < LONG_ENOUGH_S:
-            short = Sentence(
+            run.mark(
+                "unfinished",
                 "The last row took {time:g} s: LINPACK goes on until a row "
                 "takes {least} s, so rows may be missing.",
                 time=time,
                 least=LONG_ENOUGH_S,
             )
-            run.mark("unfinished", short)
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
@@ -133,9 +131,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             tables[-1].read(line)
     for table in tables:
         table.draft.attempt(table.close)
-    return finished(
-        [table.draft for table in tables], Sentence("LINPACK printed no result row.")
-    )
+    return finished([table.draft for table in tables], "LINPACK printed no result row.")
 
 
 TOOL = Tool(
@@ -143,8 +139,8 @@ TOOL = Tool(
     title="LINPACK",
     homepage="https://www.netlib.org/benchmark/",
     metrics=(
-        Metric(name="time", unit="s", better="lower", component="CPU"),
-        Metric(name="performance", unit="Mflop/s", better="higher", component="CPU"),
+        Metric("time", "s", "lower", "CPU"),
+        Metric("performance", "Mflop/s", "higher", "CPU"),
     ),
     aliases=("netlib LINPACK",),
     labels=("n={n}",),

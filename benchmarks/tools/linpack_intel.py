@@ -9,7 +9,6 @@ from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import FLOATING_POINT
-from benchmarks.sentences import Sentence
 
 LINES = Scanner(
     started=r"Current date/time: *+(?P<date>[^\n]*)",
@@ -38,15 +37,14 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             run.attempt(_read, line, run)
         elif line["verdict"] == "FAILED":
             # It stands below all rows and says nothing about which.
-            run.mark(
-                "residual_check", Sentence("LINPACK printed: Residual checks FAILED.")
-            )
+            run.mark("residual_check", "LINPACK printed: Residual checks FAILED.")
         elif line.kind == "stopped":
             run.mark(
                 "failed",
-                Sentence("LINPACK printed: {error}", error=line["error"].strip()),
+                "LINPACK printed: {error}",
+                error=line["error"].strip(),
             )
-    return finished(runs, Sentence("Intel LINPACK printed no result row."))
+    return finished(runs, "Intel LINPACK printed no result row.")
 
 
 def _read(line: Found, run: Draft) -> None:
@@ -57,7 +55,8 @@ def _read(line: Found, run: Draft) -> None:
     if line["check"] == "fail":
         run.mark(
             "residual_check",
-            Sentence("The residual check of n = {size} failed.", size=size),
+            "The residual check of n = {size} failed.",
+            size=size,
         )
 
 
@@ -67,8 +66,8 @@ TOOL = Tool(
     homepage="https://www.intel.com/content/www/us/en/developer/articles/technical/"
     "onemkl-benchmarks-suite.html",
     metrics=(
-        Metric(name="time", unit="s", better="lower", component="CPU"),
-        Metric(name="performance", unit="Gflop/s", better="higher", component="CPU"),
+        Metric("time", "s", "lower", "CPU"),
+        Metric("performance", "Gflop/s", "higher", "CPU"),
     ),
     aliases=("Intel LINPACK", "xlinpack"),
     labels=("n={n}",),

@@ -19,7 +19,6 @@ from benchmarks.parsing.drafts import (
 )
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import COPY
-from benchmarks.sentences import Sentence
 
 LINES = Scanner(
     header=r"Long uses \d+ bytes\.(?: Will start (?P<threads>\d+) threads\.)?",
@@ -41,7 +40,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     seen: set[tuple[str, str]] = set()
     for line in LINES(output):
         if line.kind == "cut":
-            raise line.refused(Sentence("this row is not whole."))
+            raise line.refused("this row is not whole.")
         row = line["number"], line["method"] or line["total_method"]
         if line.kind == "header" or row in seen:
             # With -q no header is printed: a row that returns is of another start.
@@ -55,7 +54,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         else:
             names = ("threads", "block", "count")
             header.update({name: line.whole(name) for name in names if line[name]})
-    return finished(runs, Sentence("mbw printed no copy."))
+    return finished(runs, "mbw printed no copy.")
 
 
 def _read(line: Found, run: Draft, header: dict[str, int]) -> None:
@@ -84,7 +83,7 @@ TOOL = Tool(
     title="mbw",
     homepage="https://github.com/raas/mbw",
     metrics=tuple(
-        Metric(name=name, unit="MiB/s", better="higher", component="memory")
+        Metric(name, "MiB/s", "higher", "memory")
         for name in ("copy rate", "total copy rate")
     ),
     labels=("{method}", "{size}"),

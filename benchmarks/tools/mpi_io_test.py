@@ -17,7 +17,6 @@ from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import DISK
-from benchmarks.sentences import Sentence
 from benchmarks.units import whole_size
 
 LINES = Scanner(
@@ -49,21 +48,22 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             if len(errors) < MOST_ERRORS:
                 errors[line[line.kind]] = None
         elif not runs:
-            raise line.refused(Sentence('no line "nr_procs = ..." is above it.'))
+            raise line.refused('no line "nr_procs = ..." is above it.')
         elif line.kind == "failed":
-            other = Sentence("The correctness test failed: other data were read.")
-            runs[-1].mark("failed", other)
+            runs[-1].mark(
+                "failed", "The correctness test failed: other data were read."
+            )
         elif line.kind == "total":
             # Its products are 32 bits wide in some versions, its rates made of them.
             moved = runs[-1].facts["bytes"]
             if "files" not in runs[-1].parameters and line["total"] != str(moved):
-                wrong = Sentence(
+                runs[-1].mark(
+                    "wrong_total",
                     "It computed with {told} bytes, but {moved} were moved: its "
                     "bandwidths are wrong.",
                     told=line["total"],
                     moved=moved,
                 )
-                runs[-1].mark("wrong_total", wrong)
         elif line.kind == "times":
             timed = line["timed"].casefold()
             runs[-1].facts.update(
@@ -77,7 +77,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             runs[-1].add("bandwidth", line.number("rate"), "MB/s", operation=way)
     runs = runs or [Draft()]
     _mark(errors, runs[-1])
-    return finished(runs, Sentence("mpi-io-test printed no bandwidth."))
+    return finished(runs, "mpi-io-test printed no bandwidth.")
 
 
 def _begun(line: Found) -> Draft:
@@ -97,14 +97,14 @@ def _begun(line: Found) -> Draft:
 def _mark(errors: dict[str, None], run: Draft) -> None:
     for error in errors:
         printed = shorten(error.strip(), 100)
-        run.mark("errors", Sentence('mpi-io-test printed "{error}".', error=printed))
+        run.mark("errors", 'mpi-io-test printed "{error}".', error=printed)
 
 
 TOOL = Tool(
     slug="mpi-io-test",
     title="mpi-io-test (PVFS2)",
     homepage="https://github.com/waltligon/orangefs",
-    metrics=(Metric(name="bandwidth", unit="MB/s", better="higher", component="disk"),),
+    metrics=(Metric("bandwidth", "MB/s", "higher", "disk"),),
     aliases=("mpi_io_test", "PVFS2 mpi-io-test", "OrangeFS mpi-io-test"),
     labels=("{client} → {server}",),
     primary={

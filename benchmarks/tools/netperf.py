@@ -123,11 +123,11 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             cpu = len(rows[0]["row"].split()) >= {"stream": 9, "rr": 10, "udp": 8}[kind]
             run = Draft()
             _read_classic(run, kind, _DEFAULT_UNIT, rows[:used], cpu)
-            assumed = Sentence(
+            run.mark(
+                "no_header",
                 "Printed without headers (-P 0): the unit is taken to be 10^6 "
-                "bits/s, and the test is not known."
+                "bits/s, and the test is not known.",
             )
-            run.mark("no_header", assumed)
             keep(runs, run)
             del rows[:used]
         return finished(runs, _NOTHING)
@@ -249,11 +249,9 @@ def _read_udp(run: Draft, unit: str, rows: list[Found], cpu: bool) -> None:
     run.facts["elapsed_s"] = sent[2]
     run.add("sent throughput", sent[5], unit)
     if sent[4]:
-        errors = Sentence("netperf counted {n:g} errors of sending.", n=sent[4])
-        run.mark("send_errors", errors)
+        run.mark("send_errors", "netperf counted {n:g} errors of sending.", n=sent[4])
     if len(rows) < 2:
-        missing = Sentence("The receiver's row is missing: is the output cut?")
-        run.mark("no_receiver", missing)
+        run.mark("no_receiver", "The receiver's row is missing: is the output cut?")
         return
     got = _cells(rows[1], 6 if cpu else 4, cpu)
     run.add("throughput", got[3], unit)
@@ -269,11 +267,9 @@ def _cells(row: Found, columns: int, cpu: bool) -> list[float]:
         return [row.number_of(cell) for cell in cells[:columns]]
     if len(cells) != columns:
         raise row.refused(
-            Sentence(
-                "it has {cells} columns instead of {columns}.",
-                cells=len(cells),
-                columns=columns,
-            )
+            "it has {cells} columns instead of {columns}.",
+            cells=len(cells),
+            columns=columns,
         )
     return row.numbers("row", 3 if cpu else 2)
 
@@ -302,11 +298,9 @@ class Values:
         names, values = csv.reader([line["names"], line["values"]])
         if len(names) != len(values):
             raise line.refused(
-                Sentence(
-                    "There are {names} names for {values} values.",
-                    names=len(names),
-                    values=len(values),
-                )
+                "There are {names} names for {values} values.",
+                names=len(names),
+                values=len(values),
             )
         if line.is_open("values") and values[-1][-1:].isdigit():
             raise line.refused(_CUT_VALUES)
@@ -364,10 +358,8 @@ class Values:
         if known := UNITS.get(unit.partition("/")[0].strip()):
             return "throughput", known
         raise self.line.refused(
-            Sentence(
-                "nothing says the unit of its throughput: let netperf print "
-                "THROUGHPUT_UNITS too."
-            )
+            "nothing says the unit of its throughput: let netperf print "
+            "THROUGHPUT_UNITS too."
         )
 
 
@@ -381,40 +373,33 @@ TOOL = Tool(
     title="netperf",
     homepage="https://github.com/HewlettPackard/netperf",
     metrics=(
-        Metric(name="throughput", unit="MB/s", better="higher", component="network"),
+        Metric("throughput", "MB/s", "higher", "network"),
         # What left the sender of datagrams, whether it arrived or not.
-        Metric(
-            name="sent throughput", unit="MB/s", better="higher", component="network"
-        ),
+        Metric("sent throughput", "MB/s", "higher", "network"),
         *metrics(
             (f"CPU utilization {end}" for end in ENDS),
-            unit="%",
-            better="lower",
-            component="network",
+            "%",
+            "lower",
+            "network",
             zero_allowed=True,
         ),
         *metrics(
             (f"service demand {end}" for end in ENDS),
-            unit="us/KB",
-            better="lower",
-            component="network",
+            "us/KB",
+            "lower",
+            "network",
             kind="cost",
         ),
         *metrics(
             (f"CPU time per transaction {end}" for end in ENDS),
-            unit="us",
-            better="lower",
-            component="network",
+            "us",
+            "lower",
+            "network",
             kind="cost",
         ),
-        Metric(
-            name="transaction rate", unit="1/s", better="higher", component="network"
-        ),
+        Metric("transaction rate", "1/s", "higher", "network"),
         *metrics(
-            (f"latency {which}" for which in _LATENCIES),
-            unit="us",
-            better="lower",
-            component="network",
+            (f"latency {which}" for which in _LATENCIES), "us", "lower", "network"
         ),
     ),
     labels=("{test}", "{from} → {to}"),

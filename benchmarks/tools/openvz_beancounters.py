@@ -11,7 +11,6 @@ of their resource (pages of a size that is not printed, files, sockets).
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Scanner
-from benchmarks.sentences import Sentence
 
 LINES = Scanner(
     header=r"uid +resource +held +maxheld +barrier +limit +failcnt",
@@ -41,15 +40,15 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             run.add("kernel memory", line.whole("held"), "B")
             run.add("kernel memory max", line.whole("maxheld"), "B")
         if failures:
-            limited = Sentence(
+            run.mark(
+                "limited",
                 "Container {container} hit its limit of {resource} {failures} "
                 "times since it was started.",
                 container=run.parameters.get("container", ""),
                 resource=resource,
                 failures=failures,
             )
-            run.mark("limited", limited)
-    return finished(runs, Sentence("There are no beancounters."))
+    return finished(runs, "There are no beancounters.")
 
 
 TOOL = Tool(
@@ -57,15 +56,9 @@ TOOL = Tool(
     title="OpenVZ beancounters",
     homepage="https://wiki.openvz.org/Proc/user_beancounters",
     metrics=(
-        Metric(
-            name="failures",
-            unit="",
-            better="neither",
-            component="memory",
-            zero_allowed=True,
-        ),
-        Metric(name="kernel memory", unit="B", better="lower", component="memory"),
-        Metric(name="kernel memory max", unit="B", better="lower", component="memory"),
+        Metric("failures", "", "neither", "memory", zero_allowed=True),
+        Metric("kernel memory", "B", "lower", "memory"),
+        Metric("kernel memory max", "B", "lower", "memory"),
     ),
     aliases=("user_beancounters", "beancounters", "vzubc"),
     labels=("{container}", "{resource}"),

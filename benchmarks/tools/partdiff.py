@@ -23,7 +23,6 @@ from benchmarks.parsing.drafts import (
 )
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import FLOATING_POINT
-from benchmarks.sentences import Sentence
 
 _TIME: Final = r"(?:Calculation time|Calculating time|Berechnungszeit)"
 _MEMORY: Final = r"Memory usage|Memory requirement|Speicherbedarf"
@@ -71,9 +70,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         else:
             lines = {} if line.kind == "time" else lines
             lines[line.kind] = line
-    return finished(
-        runs, Sentence("partdiff printed no time with a residuum below it.")
-    )
+    return finished(runs, "partdiff printed no time with a residuum below it.")
 
 
 def _read(lines: dict[str, Found], run: Draft) -> None:
@@ -110,7 +107,7 @@ TOOL = Tool(
     slug="partdiff",
     title="partdiff",
     homepage="https://github.com/parcio/partdiff",
-    metrics=(Metric(name="time", unit="s", better="lower", component="CPU"),),
+    metrics=(Metric("time", "s", "lower", "CPU"),),
     aliases=("partdiff-seq", "partdiff-par"),
     labels=("{method}", "{interlines} interlines"),
     primary={

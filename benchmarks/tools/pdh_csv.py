@@ -42,7 +42,6 @@ from benchmarks.parsing.telemetry import (
     summary_metrics,
     take_chunks,
 )
-from benchmarks.sentences import Sentence
 
 LINES = Scanner(
     header=r'"\(PDH-CSV 4\.0\)(?P<zone>[^"\n]*)"(?P<columns>[^\n]*)$',
@@ -151,8 +150,7 @@ class Table:
             if cell and cell != "-1":
                 summary.take(line.amount_of(cell))
             elif self.rows:
-                blank = Sentence("There are blank samples: left out.")
-                self.run.mark("not_measured", blank)
+                self.run.mark("not_measured", "There are blank samples: left out.")
         self.rows += 1
 
     def plain(self, cell: str) -> str:
@@ -166,9 +164,7 @@ class Table:
         try:
             return next(csv.reader([text], delimiter=self.separator, strict=True))
         except csv.Error:
-            raise line.refused(
-                Sentence("this row is cut or damaged: a quote is open.")
-            ) from None
+            raise line.refused("this row is cut or damaged: a quote is open.") from None
 
     def done(self) -> Draft:
         """The run, summarized."""
@@ -213,10 +209,8 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     take_chunks(output, partial(_take, tables))
     return finished(
         [table.done() for table in tables],
-        Sentence(
-            "There is no sample of a CPU counter with an English or a German name: "
-            "of the counters only those of processors are read."
-        ),
+        "There is no sample of a CPU counter with an English or a German name: "
+        "of the counters only those of processors are read.",
     )
 
 

@@ -12,7 +12,6 @@ from benchmarks.parsing.contract import Metric, Tool, metrics
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import NO_CLASS
-from benchmarks.sentences import Sentence
 
 # It stands before what is printed where the commands were piped into it.
 _PROMPT = r"(?:pm>[ \t]*+){0,99}"
@@ -66,11 +65,11 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if alone:
             run.parameters["files"] = alone[0].whole("size")
         elif any(line.kind == "total" for line in lines):
-            run.mark("cut", Sentence("Its report has no number of files: it is cut."))
+            run.mark("cut", "Its report has no number of files: it is cut.")
         for line in lines:
             if alone or line.kind == "failed":
                 _read(line, run)
-    return finished(runs, Sentence("PostMark printed no result."))
+    return finished(runs, "PostMark printed no result.")
 
 
 def _read(line: Found, run: Draft) -> None:
@@ -78,10 +77,11 @@ def _read(line: Found, run: Draft) -> None:
         seconds = line.number("total")
         run.add("total time", seconds, "s")
         if seconds < SHORT:
-            short = Sentence(
-                "{seconds:g} whole seconds are too short a run.", seconds=seconds
+            run.mark(
+                "short",
+                "{seconds:g} whole seconds are too short a run.",
+                seconds=seconds,
             )
-            run.mark("short", short)
     elif line.kind == "transactions":
         run.facts["transaction seconds"] = line.number("seconds")
         run.add("transaction rate", line.number("transactions"), "1/s")
@@ -100,8 +100,7 @@ def _read(line: Found, run: Draft) -> None:
         unit = UNITS[line["unit"] or "bytes"]
         run.add(DATA[line["way"]], line.number("data"), unit)
     elif line.kind == "failed":
-        printed = Sentence('PostMark printed "{text}".', text=line.text.strip())
-        run.mark("failed", printed)
+        run.mark("failed", 'PostMark printed "{text}".', text=line.text.strip())
 
 
 TOOL = Tool(
@@ -109,14 +108,9 @@ TOOL = Tool(
     title="PostMark",
     homepage="https://packages.debian.org/stable/postmark",
     metrics=(
-        Metric(name="total time", unit="s", better="lower", component="disk"),
-        *metrics(
-            ("transaction rate", *RATES.values()),
-            unit="1/s",
-            better="higher",
-            component="disk",
-        ),
-        *metrics(DATA.values(), unit="MiB/s", better="higher", component="disk"),
+        Metric("total time", "s", "lower", "disk"),
+        *metrics(("transaction rate", *RATES.values()), "1/s", "higher", "disk"),
+        *metrics(DATA.values(), "MiB/s", "higher", "disk"),
     ),
     labels=("{phase}", "{files} files"),
     primary={

@@ -141,13 +141,11 @@ class Rows:
         watts = row.number_of(cells[1]) if cells[1] else 0
         if watts < 0:
             raise row.refused(
-                Sentence(
-                    "{watts} W is not the power of a running machine.", watts=cells[1]
-                )
+                "{watts} W is not the power of a running machine.", watts=cells[1]
             )
         time = microseconds(row, cells[0], self.is_ms)
         if self.times and time < self.times[-1]:
-            raise row.refused(Sentence("its time is before that of the row above."))
+            raise row.refused("its time is before that of the row above.")
         if watts:
             self.times.append(time)
             self.watts.append(watts)
@@ -155,7 +153,8 @@ class Rows:
             what = "0 W" if cells[1] else Sentence("no watts")
             self.run.mark(
                 "not_measured",
-                Sentence("There are rows with {what}: left out.", what=what),
+                "There are rows with {what}: left out.",
+                what=what,
             )
             self.has_holes = True
 
@@ -176,7 +175,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each header, or for all rows if there is none."""
     return finished(
         [table.done() for table in tables_of(output)],
-        Sentence("There are no rows of a time and watts."),
+        "There are no rows of a time and watts.",
     )
 
 
@@ -241,7 +240,7 @@ def microseconds(row: Found, cell: str, is_ms: bool) -> int:
         try:
             time = datetime.fromisoformat(cell.replace("/", "-"))
         except ValueError:
-            raise row.refused(Sentence('"{cell}" is not a time.', cell=cell)) from None
+            raise row.refused('"{cell}" is not a time.', cell=cell) from None
         aware = time if time.tzinfo else time.replace(tzinfo=UTC)
         return (aware - _EPOCH) // _MICROSECOND
     if clock := _CLOCK.fullmatch(cell):
@@ -249,7 +248,7 @@ def microseconds(row: Found, cell: str, is_ms: bool) -> int:
         return minutes * 60 * _SECOND + round(float(clock[3]) * _SECOND)
     number = row.number_of(cell)
     if not 0 <= number < _LARGEST:
-        raise row.refused(Sentence("{cell} is not a time.", cell=cell))
+        raise row.refused("{cell} is not a time.", cell=cell)
     return round(number * (1000 if is_ms or number > _FIRST_MILLISECOND else _SECOND))
 
 
@@ -258,15 +257,9 @@ TOOL = Tool(
     title="Power CSV",
     homepage="https://www.rfc-editor.org/rfc/rfc4180",
     metrics=(
-        Metric(name="energy", unit="J", better="lower", component="power"),
+        Metric("energy", "J", "lower", "power"),
         # The window in which the meter ran, not the duration of the work.
-        Metric(
-            name="meter time",
-            unit="s",
-            better="neither",
-            component="power",
-            kind="setting",
-        ),
+        Metric("meter time", "s", "neither", "power", kind="setting"),
         *summary_metrics("power", "W", "power"),
     ),
     aliases=("power csv log", "watts csv"),

@@ -12,7 +12,6 @@ from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import MEMORY
-from benchmarks.sentences import Sentence
 
 _KIND = r"(?:INTEGER|FL-POINT|MMX|SSE)(?: \(nt\))?"
 _RATE = r"(?P<{0}>\S+) (?P<{0}_unit>M[Bb])/s"
@@ -54,10 +53,11 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             if line["processes"]:
                 header.parameters["processes"] = line.whole("processes")
         elif line.kind == "lost":
-            cut = Sentence(
-                'The line "{row}" is cut: left out.', row=line["lost"].strip()[:80]
+            runs[-1].mark(
+                "cut",
+                'The line "{row}" is cut: left out.',
+                row=line["lost"].strip()[:80],
             )
-            runs[-1].mark("cut", cut)
         else:
             once = line.text.partition(":")[0]
             # A batch prints the same row for each of its numbered benchmarks.
@@ -67,7 +67,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
                 seen.clear()
             seen.add(once)
             _read(line, runs[-1], header)
-    return finished(runs, Sentence("RAMspeed printed no bandwidth."))
+    return finished(runs, "RAMspeed printed no bandwidth.")
 
 
 def _read(line: Found, run: Draft, header: Draft) -> None:
@@ -99,9 +99,7 @@ TOOL = Tool(
     slug="ramspeed",
     title="RAMspeed",
     homepage="https://github.com/cruvolo/ramspeed-smp",
-    metrics=(
-        Metric(name="bandwidth", unit="MB/s", better="higher", component="memory"),
-    ),
+    metrics=(Metric("bandwidth", "MB/s", "higher", "memory"),),
     aliases=("ramsmp", "RAMspeed/SMP"),
     labels=("{type}", "{level}", "{block}"),
     primary={

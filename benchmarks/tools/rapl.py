@@ -31,7 +31,6 @@ from benchmarks.parsing.telemetry import (
     summary_metrics,
 )
 from benchmarks.parsing.work import ENERGY
-from benchmarks.sentences import Sentence
 from benchmarks.tools.power_csv import microseconds, split
 
 _TURBOSTAT: Final = (
@@ -79,10 +78,8 @@ class Counter:
         if self.before is not None:
             if value < self.before and not self.limit:
                 raise line.refused(
-                    Sentence(
-                        "the counter fell: it wraps at max_energy_range_uj, which must "
-                        "be in the log."
-                    )
+                    "the counter fell: it wraps at max_energy_range_uj, which must "
+                    "be in the log."
                 )
             self.total += value - self.before
             self.total += self.limit if value < self.before else 0
@@ -110,8 +107,9 @@ class Log:
         """A row of perf."""
         part = PARTS.get(line["part"], line["part"])
         if line["joules"].startswith("<"):
-            uncounted = Sentence("perf could not count {part}: left out.", part=part)
-            self.run.mark("not_measured", uncounted)
+            self.run.mark(
+                "not_measured", "perf could not count {part}: left out.", part=part
+            )
             return
         key = (part, line["socket"])
         # With -I there is a row for each interval: they are added up.
@@ -160,7 +158,7 @@ class Log:
         refuse_other_width(line, cells, len(self.names))
         time = microseconds(line, cells[0], self.is_ms)
         if self.times and time < self.times[-1]:
-            raise line.refused(Sentence("its time is before that of the row above."))
+            raise line.refused("its time is before that of the row above.")
         # The first and the last are all that is needed.
         self.times = [*self.times[:1], time]
         for index, limit, counter in self.columns:
@@ -232,9 +230,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             log.begin_counters(line["names"])
         else:
             log.take_row(line)
-    return finished(
-        [log.done() for log in logs], Sentence("There are no joules or watts.")
-    )
+    return finished([log.done() for log in logs], "There are no joules or watts.")
 
 
 def _is(name: str, ending: str) -> bool:
@@ -252,9 +248,7 @@ def _whole(line: Found, cell: str) -> int:
         return int(cell)
     value = line.number_of(cell)
     if value < 0 or not value.is_integer():
-        raise line.refused(
-            Sentence('"{cell}" is not a counter of microjoules.', cell=cell)
-        )
+        raise line.refused('"{cell}" is not a counter of microjoules.', cell=cell)
     return int(value)
 
 
@@ -263,15 +257,9 @@ TOOL = Tool(
     title="RAPL",
     homepage="https://docs.kernel.org/power/powercap/powercap.html",
     metrics=(
-        Metric(name="energy", unit="J", better="lower", component="power"),
+        Metric("energy", "J", "lower", "power"),
         # The window in which the counter ran, not the duration of the work.
-        Metric(
-            name="meter time",
-            unit="s",
-            better="neither",
-            component="power",
-            kind="setting",
-        ),
+        Metric("meter time", "s", "neither", "power", kind="setting"),
         *summary_metrics("power", "W", "power"),
     ),
     aliases=("turbostat", "powercap", "energy_uj"),

@@ -13,7 +13,6 @@ from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import MEMORY
-from benchmarks.sentences import Sentence
 
 KERNELS = ("copy", "scale", "add", "triad")
 DOUBLE = 8  # B, of an element
@@ -44,14 +43,14 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         runs[-1].attempt(_read, line, runs[-1])
     if rows:
         runs[-1].attempt(_refuse_missing, rows)
-    return finished(runs, Sentence("STREAM printed no bandwidth."))
+    return finished(runs, "STREAM printed no bandwidth.")
 
 
 def _read(line: Found, run: Draft) -> None:
     if line.kind == "cut":
-        raise line.refused(Sentence("this row is not whole."))
+        raise line.refused("this row is not whole.")
     if line.kind == "failed":
-        raise line.refused(Sentence("the results do not validate."))
+        raise line.refused("the results do not validate.")
     if line.kind == "version":
         run.tool_version = line["version"]
     elif line.kind == "element":
@@ -75,7 +74,7 @@ def _refuse_missing(rows: list[str]) -> None:
     missing = [kernel for kernel in KERNELS if kernel not in rows]
     if missing:
         raise ParseError(
-            Sentence("STREAM printed no row for {kernels}.", kernels=", ".join(missing))
+            "STREAM printed no row for {kernels}.", kernels=", ".join(missing)
         )
 
 
@@ -83,9 +82,7 @@ TOOL = Tool(
     slug="stream",
     title="STREAM",
     homepage="https://www.cs.virginia.edu/stream/",
-    metrics=(
-        Metric(name="bandwidth", unit="MB/s", better="higher", component="memory"),
-    ),
+    metrics=(Metric("bandwidth", "MB/s", "higher", "memory"),),
     labels=("{threads} threads", "{sockets} sockets"),
     primary={"bandwidth": MEMORY},
     parser=Parser(

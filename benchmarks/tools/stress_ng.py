@@ -22,7 +22,6 @@ from benchmarks.parsing.drafts import (
 )
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import Work, when
-from benchmarks.sentences import Sentence
 
 _SAYS = r"stress-ng: (?:[\d:.]++ )?(?:{0}): ++(?:\[\d++\] ++)?"
 _INFO = rf"(?:{_SAYS.format('info|metrc')})?"
@@ -85,19 +84,18 @@ class Report:
             if line["prefix"]:
                 columns = len(known)
                 raise line.refused(
-                    Sentence("its heading has {known} columns or more.", known=columns)
+                    "its heading has {known} columns or more.", known=columns
                 )
             return
         # Columns that are unknown may be missing from an open end: -1 is never met.
         values = line.numbers("cells", decimals=2 if is_all else -1)
         if min(values) < 0:
-            raise line.refused(Sentence("a number of it is negative."))
+            raise line.refused("a number of it is negative.")
         row = dict(zip(known, values[: len(known)], strict=True))
 
         name = line["name"].replace("_", "-")
         if row.get("real time") == 0:
-            idle = Sentence("{name} did not run: left out.", name=name)
-            self.run.mark("not_run", idle)
+            self.run.mark("not_run", "{name} did not run: left out.", name=name)
             return
         for metric in (OPS, WALL, CPU):
             if metric in row:
@@ -167,15 +165,16 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         else:
             runs.append(report.run)
         table = None if report.is_yaml else report
-    return finished(
-        runs, Sentence('stress-ng printed no metrics: call it "--metrics".')
-    )
+    return finished(runs, 'stress-ng printed no metrics: call it "--metrics".')
 
 
 def _mark_printed(line: Found, run: Draft) -> None:
     is_doubt = line["what"] in {"metrics untrustworthy", "skipped"}
-    printed = Sentence('stress-ng printed "{text}".', text=line.text.strip())
-    run.mark("doubtful" if is_doubt else "failed", printed)
+    run.mark(
+        "doubtful" if is_doubt else "failed",
+        'stress-ng printed "{text}".',
+        text=line.text.strip(),
+    )
 
 
 def _columns(head: str, order: tuple[str, ...]) -> list[str]:
@@ -196,10 +195,10 @@ TOOL = Tool(
     title="stress-ng",
     homepage="https://github.com/ColinIanKing/stress-ng",
     metrics=(
-        Metric(name=OPS, unit="", better="neither", component="CPU", zero_allowed=True),
-        Metric(name=WALL, unit="1/s", better="higher", component="CPU"),
+        Metric(OPS, "", "neither", "CPU", zero_allowed=True),
+        Metric(WALL, "1/s", "higher", "CPU"),
         # For a second of CPU time that the guest counts.
-        Metric(name=CPU, unit="1/s", better="higher", component="CPU", kind="cost"),
+        Metric(CPU, "1/s", "higher", "CPU", kind="cost"),
     ),
     labels=("{stressor}", "{instances} instances"),
     primary={

@@ -33,7 +33,6 @@ from benchmarks.parsing.drafts import (
 from benchmarks.parsing.options import Options
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import NO_CLASS, Work, when
-from benchmarks.sentences import Sentence
 
 COUNTS = (
     "transactions",
@@ -211,26 +210,25 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             run.tool_version = line["version"].rstrip(":")
         elif line.kind == "checkpoint":
             run.facts["checkpoints"] = True
-            reset = Sentence(
+            run.mark(
+                "checkpoints",
                 "Its counters were reset at checkpoints: each report is of its "
-                "own interval."
+                "own interval.",
             )
-            run.mark("checkpoints", reset)
         elif line.kind == "trouble":
             trouble = line["trouble"].strip()[:200]
-            printed = Sentence('sysbench printed "{trouble}".', trouble=trouble)
-            run.mark("failed", printed)
+            run.mark("failed", 'sysbench printed "{trouble}".', trouble=trouble)
         else:
             _read_setting(line, run)
             _read_result(line, run)
     for run in runs:
         if run and "test" not in run.parameters:
-            unknown = Sentence(
+            run.mark(
+                "unknown_test",
                 "sysbench does not print whether this was its threads or its "
-                "mutex test: put the command above its output."
+                "mutex test: put the command above its output.",
             )
-            run.mark("unknown_test", unknown)
-    return finished(runs, Sentence("sysbench printed no result."))
+    return finished(runs, "sysbench printed no result.")
 
 
 def _called(command: str) -> dict[str, Parameter]:
@@ -298,10 +296,12 @@ def _read_result(line: Found, run: Draft) -> None:
         if what in _RATES:
             run.add(_RATES[what], line.number("rate"), "1/s")
         if what in _DOUBTS and count:
-            counted = Sentence(
-                "sysbench counted {count:g} {what}.", count=count, what=what
+            run.mark(
+                what.replace(" ", "_"),
+                "sysbench counted {count:g} {what}.",
+                count=count,
+                what=what,
             )
-            run.mark(what.replace(" ", "_"), counted)
     elif line.kind == "sum":
         unit = f"{line['sum_unit']}iB/s" if line["sum_unit"] else "B/s"
         run.add("file throughput", line.number("sum"), unit)
@@ -322,75 +322,27 @@ TOOL = Tool(
     ),
     metrics=(
         Metric(
-            name="total time",
-            unit="s",
-            better="lower",
-            component="application",
+            "total time",
+            "s",
+            "lower",
+            "application",
             fixed_by=SET_LENGTHS,
             unless=SET_AMOUNTS,
         ),
-        *metrics(
-            COUNTS,
-            unit="",
-            better="neither",
-            component="application",
-            zero_allowed=True,
-        ),
-        *metrics(
-            RATES,
-            unit="1/s",
-            better="higher",
-            component="application",
-            capped_by=ASKED,
-        ),
-        *metrics(
-            QUERY_RATES,
-            unit="1/s",
-            better="higher",
-            component="application",
-            capped_by=FOLLOWING,
-        ),
+        *metrics(COUNTS, "", "neither", "application", zero_allowed=True),
+        *metrics(RATES, "1/s", "higher", "application", capped_by=ASKED),
+        *metrics(QUERY_RATES, "1/s", "higher", "application", capped_by=FOLLOWING),
         *metrics(
             (f"request latency {which}" for which in LATENCIES),
-            unit="ms",
-            better="lower",
-            component="application",
+            "ms",
+            "lower",
+            "application",
         ),
-        Metric(
-            name="CPU event rate",
-            unit="1/s",
-            better="higher",
-            component="CPU",
-            capped_by=ASKED,
-        ),
-        Metric(
-            name="memory throughput",
-            unit="MiB/s",
-            better="higher",
-            component="memory",
-            capped_by=FOLLOWING,
-        ),
-        Metric(
-            name="memory operation rate",
-            unit="1/s",
-            better="higher",
-            component="memory",
-            capped_by=FOLLOWING,
-        ),
-        *metrics(
-            FILE_RATES,
-            unit="1/s",
-            better="higher",
-            component="disk",
-            capped_by=FOLLOWING,
-        ),
-        *metrics(
-            FILE_THROUGHPUTS,
-            unit="MiB/s",
-            better="higher",
-            component="disk",
-            capped_by=FOLLOWING,
-        ),
+        Metric("CPU event rate", "1/s", "higher", "CPU", capped_by=ASKED),
+        Metric("memory throughput", "MiB/s", "higher", "memory", capped_by=FOLLOWING),
+        Metric("memory operation rate", "1/s", "higher", "memory", capped_by=FOLLOWING),
+        *metrics(FILE_RATES, "1/s", "higher", "disk", capped_by=FOLLOWING),
+        *metrics(FILE_THROUGHPUTS, "MiB/s", "higher", "disk", capped_by=FOLLOWING),
     ),
     labels=("{test}", "{threads} threads"),
     primary={

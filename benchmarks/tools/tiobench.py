@@ -75,7 +75,7 @@ class Report:
         percents = [-i for i in range(len(cells), 0, -1) if cells[-i][-1] == "%"]
         is_known = percents == (WIDE_PERCENTS if self.is_wide else PERCENTS)
         if not is_known or len(cells) <= COLUMNS or line.is_open("row"):
-            raise line.refused(Sentence("this row is cut or has other columns."))
+            raise line.refused("this row is cut or has other columns.")
 
         width = COLUMNS + self.is_wide
         name = " ".join(cells[:-width])
@@ -128,7 +128,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             for trouble in troubles:
                 run.mark("failed", trouble)
             keep(runs, run)
-    return finished(runs, Sentence("tiobench printed no rates."))
+    return finished(runs, "tiobench printed no rates.")
 
 
 def _add(
@@ -141,8 +141,9 @@ def _add(
 ) -> None:
     value = value.removesuffix("%")
     if value.strip("#.") == "":
-        wide = Sentence("A {metric} was too wide for its column.", metric=metric)
-        draft.mark("not_measured", wide)
+        draft.mark(
+            "not_measured", "A {metric} was too wide for its column.", metric=metric
+        )
         return
     draft.add(metric, line.amount_of(value), unit, **case)
 
@@ -150,7 +151,7 @@ def _add(
 def _whole(cell: str, line: Found) -> int:
     # A text of thousands of digits must not become a number.
     if not (cell.isascii() and cell.isdigit() and len(cell) < 19):
-        raise line.refused(Sentence('"{text}" is not a whole number.', text=cell))
+        raise line.refused('"{text}" is not a whole number.', text=cell)
     return int(cell)
 
 
@@ -159,21 +160,16 @@ TOOL = Tool(
     title="tiobench",
     homepage="https://github.com/mkuoppal/tiobench",
     metrics=(
-        Metric(name="rate", unit="MiB/s", better="higher", component="disk"),
-        Metric(
-            name="CPU", unit="%", better="lower", component="disk", zero_allowed=True
-        ),
+        Metric("rate", "MiB/s", "higher", "disk"),
+        Metric("CPU", "%", "lower", "disk", zero_allowed=True),
         *metrics(
-            (f"latency {which}" for which in ("mean", "max")),
-            unit="ms",
-            better="lower",
-            component="disk",
+            (f"latency {which}" for which in ("mean", "max")), "ms", "lower", "disk"
         ),
         *metrics(
             (f"requests over {limit} s" for limit in (2, 10)),
-            unit="%",
-            better="lower",
-            component="disk",
+            "%",
+            "lower",
+            "disk",
             zero_allowed=True,
         ),
         cost_metric("CPU time per data", "disk"),

@@ -27,7 +27,6 @@ from benchmarks.parsing.drafts import (
 )
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import DISK
-from benchmarks.sentences import Sentence
 
 _ITEM = r"\| *+(?P<{0}>(?:Random )?(?:Write|Read))\b"
 LINES = Scanner(
@@ -87,17 +86,15 @@ class Run:
         # Up to version 0.3.1 there are no latencies. All have five decimals: less than
         # 7 characters were cut.
         if len(cells) not in {4, 8} or (line.is_open("cells") and len(cells[-1]) < 7):
-            raise line.refused(
-                Sentence("a row of eight (or four) numbers was expected.")
-            )
+            raise line.refused("a row of eight (or four) numbers was expected.")
         numbers = [line.number_of(cell) for cell in cells]
         if min(numbers) < 0:
-            raise line.refused(Sentence("a number of this row is negative."))
+            raise line.refused("a number of this row is negative.")
         amount, time, user, system, *latencies = numbers
         if amount == 0:
             return  # the test was not asked for
         if time == 0:
-            raise line.refused(Sentence("data were moved in no time."))
+            raise line.refused("data were moved in no time.")
         case: dict[str, Parameter] = {
             "operation": FIELDS[line["field"]],
             "size": f"{amount:.0f} MiB",
@@ -120,7 +117,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     runs = [Run()]
     for line in LINES(output):
         if line.kind == "cut":
-            raise line.refused(Sentence("this row is cut or has other columns."))
+            raise line.refused("this row is cut or has other columns.")
         row = (line.kind, line["item"] or line["of"] or line["field"])
         if line.kind == "head" or row in runs[-1].seen:
             keep(runs, Run())
@@ -128,12 +125,13 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if line.kind == "head":
             run.draft.parameters["threads"] = line.whole("threads")
         elif line.kind == "trouble":
-            printed = Sentence('tiotest printed "{trouble}".', trouble=line["trouble"])
-            run.draft.mark("failed", printed)
+            run.draft.mark(
+                "failed", 'tiotest printed "{trouble}".', trouble=line["trouble"]
+            )
         else:
             run.seen.add(row)
             run.draft.attempt(run.read, line)
-    return finished([run.draft for run in runs], Sentence("tiotest printed no rates."))
+    return finished([run.draft for run in runs], "tiotest printed no rates.")
 
 
 TOOL = Tool(
@@ -141,20 +139,17 @@ TOOL = Tool(
     title="tiotest",
     homepage="https://sourceforge.net/projects/tiobench/",
     metrics=(
-        Metric(name="rate", unit="MB/s", better="higher", component="disk"),
-        Metric(name="time", unit="s", better="lower", component="disk"),
+        Metric("rate", "MB/s", "higher", "disk"),
+        Metric("time", "s", "lower", "disk"),
         *metrics(
             ("CPU user", "CPU system", *SHARES.values()),
-            unit="%",
-            better="lower",
-            component="disk",
+            "%",
+            "lower",
+            "disk",
             zero_allowed=True,
         ),
         *metrics(
-            (f"latency {which}" for which in ("mean", "max")),
-            unit="ms",
-            better="lower",
-            component="disk",
+            (f"latency {which}" for which in ("mean", "max")), "ms", "lower", "disk"
         ),
         cost_metric("CPU time per data", "disk"),
     ),

@@ -55,8 +55,9 @@ class Solutions(Output[Size]):
             size = line["precision"], line.whole("n")
             self.rows.setdefault(size, []).append(line)
         elif line.kind == "skipped":
-            skipped = Sentence("LINPACK skipped {skipped}.", skipped=line["skipped"])
-            self.draft.mark("unfinished", skipped)
+            self.draft.mark(
+                "unfinished", "LINPACK skipped {skipped}.", skipped=line["skipped"]
+            )
         else:
             self._take_verdict(line)
 
@@ -65,12 +66,12 @@ class Solutions(Output[Size]):
         precision, n = size = line["of"], line.whole("order")
         self.checked.add(size)
         if line["check"] == "failed":
-            failed = Sentence(
+            self.draft.mark(
+                "residual_check",
                 "The residual check of n = {size} in {precision} precision failed.",
                 size=n,
                 precision=precision,
             )
-            self.draft.mark("residual_check", failed)
         else:
             worst = line.number("worst", decimals=6)
             self.draft.facts[f"residual, {precision}, n={n}"] = worst
@@ -81,7 +82,7 @@ class Solutions(Output[Size]):
             self.draft.parameters["columns_at_once"] = columns
         for size, rows in self.rows.items():
             if size not in self.checked:
-                raise rows[-1].refused(Sentence("its residual was not checked."))
+                raise rows[-1].refused("its residual was not checked.")
             self._take_size(size, rows)
 
     def _take_size(self, size: Size, rows: list[Found]) -> None:
@@ -106,13 +107,13 @@ class Solutions(Output[Size]):
             if times := [row[group] for row in which if row[group] != "-"]:
                 self.draft.facts[f"{fact}, {name}"] = " ".join(times)
         if is_missed(counted):
-            untimed = Sentence(
+            self.draft.mark(
+                "time_server",
                 "The time server did not time all of {size} to {band:.0%}: its times "
                 "are the machine's own.",
                 size=name,
                 band=BAND,
             )
-            self.draft.mark("time_server", untimed)
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
@@ -126,8 +127,8 @@ TOOL = Tool(
     title="Virtlab LINPACK",
     homepage="https://www.netlib.org/linpack/",
     metrics=(
-        Metric(name="time", unit="s", better="lower", component="CPU"),
-        Metric(name="performance", unit="Mflop/s", better="higher", component="CPU"),
+        Metric("time", "s", "lower", "CPU"),
+        Metric("performance", "Mflop/s", "higher", "CPU"),
     ),
     labels=("n={n}", "{precision}"),
     primary={

@@ -62,21 +62,21 @@ class Sweeps(Output[Sweep]):
             for row in rows:
                 self.draft.add("bandwidth", row.number(rate), "MB/s", **case)
                 if row["check"] == "WRONG":
-                    wrong = Sentence(
+                    self.draft.mark(
+                        "wrong_result",
                         "{operation} of {kind} numbers left wrong ones in memory.",
                         operation=operation,
                         kind=kind,
                     )
-                    self.draft.mark("wrong_result", wrong)
         # One mark for all cases: a sweep has dozens of them.
         if missed := sum(map(is_missed, self.rows.values())):
-            untimed = Sentence(
+            self.draft.mark(
+                "time_server",
                 "The time server did not time all of {n} cases to {band:.0%}: their "
                 "times are the machine's own.",
                 n=missed,
                 band=BAND,
             )
-            self.draft.mark("time_server", untimed)
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
@@ -89,9 +89,7 @@ TOOL = Tool(
     slug="virtlab-memory",
     title="Virtlab memory",
     homepage="https://github.com/cruvolo/ramspeed-smp",
-    metrics=(
-        Metric(name="bandwidth", unit="MB/s", better="higher", component="memory"),
-    ),
+    metrics=(Metric("bandwidth", "MB/s", "higher", "memory"),),
     labels=("{type}", "{block}", "{array}"),
     primary={
         "bandwidth": MEMORY,

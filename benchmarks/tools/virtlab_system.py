@@ -77,7 +77,7 @@ class Operations(Output[tuple[str, str]]):
         elif line.kind == "failed":
             self.failed.add(line["failed"])
         elif line["operation"] not in METRICS:
-            raise line.refused(Sentence("this operation is not known here."))
+            raise line.refused("this operation is not known here.")
         else:
             case = line["operation"], whole_size(line.whole("bytes"), "MK")
             self.rows.setdefault(case, []).append(line)
@@ -97,19 +97,19 @@ class Operations(Output[tuple[str, str]]):
             for row in rows:
                 self.draft.add(metric, row.number(rate), unit, **case)
         for operation in sorted(self.failed):
-            wrong = Sentence(
+            self.draft.mark(
+                "wrong_result",
                 "{operation} gave a wrong answer: none of its rows is a result.",
                 operation=operation,
             )
-            self.draft.mark("wrong_result", wrong)
         if missed := sum(map(is_missed, self.rows.values())):
-            untimed = Sentence(
+            self.draft.mark(
+                "time_server",
                 "The time server did not time all of {n} cases to {band:.0%}: their "
                 "times are the machine's own.",
                 n=missed,
                 band=BAND,
             )
-            self.draft.mark("time_server", untimed)
 
     def _stated(self, name: str) -> str:
         """What the head says; of the network only whether it is this machine's own."""
@@ -130,12 +130,12 @@ TOOL = Tool(
     title="Virtlab system",
     homepage="https://lmbench.sourceforge.net/",
     metrics=(
-        Metric(name="rate", unit="1/s", better="higher", component="CPU"),
-        Metric(name="pipe bandwidth", unit="MB/s", better="higher", component="CPU"),
-        Metric(name="files", unit="1/s", better="higher", component="disk"),
-        Metric(name="blocks", unit="1/s", better="higher", component="disk"),
-        Metric(name="round trips", unit="1/s", better="higher", component="network"),
-        Metric(name="throughput", unit="MB/s", better="higher", component="network"),
+        Metric("rate", "1/s", "higher", "CPU"),
+        Metric("pipe bandwidth", "MB/s", "higher", "CPU"),
+        Metric("files", "1/s", "higher", "disk"),
+        Metric("blocks", "1/s", "higher", "disk"),
+        Metric("round trips", "1/s", "higher", "network"),
+        Metric("throughput", "MB/s", "higher", "network"),
     ),
     labels=("{block}", "{network}"),
     primary={

@@ -92,36 +92,31 @@ class Log:
         cells = [cell.strip() for cell in line["cells"].split(",")]
         if len(cells) != line.whole("fields"):
             raise line.refused(
-                Sentence(
-                    "this packet is damaged: it names {fields} fields and has {cells}.",
-                    fields=line["fields"],
-                    cells=len(cells),
-                )
+                "this packet is damaged: it names {fields} fields and has {cells}.",
+                fields=line["fields"],
+                cells=len(cells),
             )
         power = dict(zip(self.names, cells, strict=False)).get("W", OFF)
         value = 0.0 if power == OFF else line.number_of(power)
         if value < 0 or not value.is_integer():
-            raise line.refused(Sentence("W is {power}: not whole tenths.", power=power))
+            raise line.refused("W is {power}: not whole tenths.", power=power)
         if not value:
             what = Sentence("power switched off") if power == OFF else "0 W"
-            unmeasured = Sentence("There are packets with {what}: left out.", what=what)
-            self.run.mark("not_measured", unmeasured)
+            self.run.mark(
+                "not_measured", "There are packets with {what}: left out.", what=what
+            )
             self.has_holes = True
             return
         self.watts.append(value / TENTHS)
         if line["at"]:
             self.times.append(round(line.number("at") * 1_000_000))
             if self.times[-1] < max(self.times[-2:]):
-                raise line.refused(
-                    Sentence("its time is before that of the packet above.")
-                )
+                raise line.refused("its time is before that of the packet above.")
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each logging."""
-    return finished(
-        [log.done() for log in logs_of(output)], Sentence("No packet has watts.")
-    )
+    return finished([log.done() for log in logs_of(output)], "No packet has watts.")
 
 
 def logs_of(output: str) -> list[Log]:
@@ -144,7 +139,7 @@ def _take(logs: list[Log], chunk: str) -> None:
             logs[-1].names = tuple(name.strip() for name in names)
         elif line.kind == "cut" or not line["end"]:
             if not line.is_open(line.kind):
-                raise line.refused(Sentence("this packet is cut."))
+                raise line.refused("this packet is cut.")
             logs[-1].run.mark("cut", CUT)
         else:
             logs[-1].take_packet(line)
@@ -155,15 +150,9 @@ TOOL = Tool(
     title="Watts up? Pro",
     homepage="https://metacpan.org/dist/WattsUp-Daemon",
     metrics=(
-        Metric(name="energy", unit="J", better="lower", component="power"),
+        Metric("energy", "J", "lower", "power"),
         # The window in which the meter ran, not the duration of the work.
-        Metric(
-            name="meter time",
-            unit="s",
-            better="neither",
-            component="power",
-            kind="setting",
-        ),
+        Metric("meter time", "s", "neither", "power", kind="setting"),
         *summary_metrics("power", "W", "power"),
     ),
     aliases=("Watts up?", "Watts up", "wattsup"),

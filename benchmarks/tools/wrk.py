@@ -23,7 +23,6 @@ from benchmarks.parsing.drafts import (
 from benchmarks.parsing.options import Options
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.work import WEB
-from benchmarks.sentences import Sentence
 
 _TIME = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>us|ms|s|m|h)"
 _RATE = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>[kMGTP]?)"
@@ -86,19 +85,20 @@ class Run:
 
     def _mark_doubts(self) -> None:
         if line := self.lines.get("trouble"):
-            printed = Sentence("wrk printed: {trouble}.", trouble=line["trouble"])
-            self.draft.mark("failed", printed)
+            self.draft.mark(
+                "failed", "wrk printed: {trouble}.", trouble=line["trouble"]
+            )
         if line := self.lines.get("socket"):
-            errors = Sentence("Socket errors: {socket}.", socket=line["socket"].strip())
-            self.draft.mark("errors", errors)
+            self.draft.mark(
+                "errors", "Socket errors: {socket}.", socket=line["socket"].strip()
+            )
         if line := self.lines.get("status"):
             count = line.whole("status")
-            refusals = Sentence(
-                "{count} answers were neither 2xx nor 3xx.", count=count
+            self.draft.mark(
+                "http_errors", "{count} answers were neither 2xx nor 3xx.", count=count
             )
-            self.draft.mark("http_errors", refusals)
         if "total" in self.lines and "transfer" not in self.lines:
-            self.draft.mark("cut", Sentence("The text ends before the rates of wrk."))
+            self.draft.mark("cut", "The text ends before the rates of wrk.")
 
     def _read_rates(self) -> None:
         if line := self.lines.get("rate"):
@@ -110,9 +110,7 @@ class Run:
             self.draft.add("transfer rate", value, SIZES[prefix])
         line = self.lines.get("thread")
         if line and line["thread"].strip("+-") == "nan":
-            self.draft.mark(
-                "not_measured", Sentence("Too short for a rate of each thread.")
-            )
+            self.draft.mark("not_measured", "Too short for a rate of each thread.")
         elif line:
             value = line.number("thread") * FACTORS[line["thread_unit"]]
             self.draft.add("thread request rate", value, "1/s")
@@ -150,7 +148,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             runs[-1].lines[line.kind] = line
     for run in runs:
         run.draft.attempt(run.read)
-    return finished([run.draft for run in runs], Sentence("wrk got no answer."))
+    return finished([run.draft for run in runs], "wrk got no answer.")
 
 
 def _metric(name: str, unit: str) -> Metric:
@@ -177,10 +175,10 @@ TOOL = Tool(
     ),
     metrics=(
         Metric(
-            name="request rate",
-            unit="1/s",
-            better="higher",
-            component="application",
+            "request rate",
+            "1/s",
+            "higher",
+            "application",
             capped_by=(Cap("rate"), Cap("R")),
         ),
         _metric("transfer rate", "MiB/s"),
@@ -189,20 +187,8 @@ TOOL = Tool(
         _metric("latency max", "ms"),
         _metric("latency percentile", "ms"),
         # Always as long as its option says, or as the 10 s that stand for it.
-        Metric(
-            name="test duration",
-            unit="s",
-            better="lower",
-            component="application",
-            kind="setting",
-        ),
-        Metric(
-            name="requests",
-            unit="",
-            better="neither",
-            component="application",
-            zero_allowed=True,
-        ),
+        Metric("test duration", "s", "lower", "application", kind="setting"),
+        Metric("requests", "", "neither", "application", zero_allowed=True),
     ),
     aliases=("wrk2",),
     labels=("{connections} connections", "p{percentile}"),

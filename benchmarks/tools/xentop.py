@@ -19,7 +19,6 @@ from benchmarks.parsing.contract import Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished
 from benchmarks.parsing.scanning import LineError, Scanner
 from benchmarks.parsing.telemetry import CUT, Summary, lines_of, summary_metrics
-from benchmarks.sentences import Sentence
 
 HEADER = r"NAME +STATE +CPU\(sec\) +CPU\(%\)"
 _TABLE = re.compile(rf"^[ \t]*+(?:{HEADER})[^\n]*\n?", re.ASCII | re.MULTILINE)
@@ -108,10 +107,8 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             raise error.moved(output.count("\n", 0, start)) from None
     return finished(
         [log.done()],
-        Sentence(
-            "xentop printed no table behind its first, which has no CPU "
-            "times: call it with -i 2 or more."
-        ),
+        "xentop printed no table behind its first, which has no CPU "
+        "times: call it with -i 2 or more.",
     )
 
 

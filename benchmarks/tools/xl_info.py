@@ -12,7 +12,6 @@ sample is the memory that Xen and its domains hold: ``total_memory`` without
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.sentences import Sentence
 
 _FACTS = (
     "host|release|machine|nr_cpus|nr_nodes|cores_per_socket|threads_per_core|cpu_mhz"
@@ -46,24 +45,21 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             line.refuse_open("value")
             size = line["value"].strip()
             if not size.isdecimal() or len(size) > 15:
-                raise line.refused(Sentence("this is not a whole number of MiB."))
+                raise line.refused("this is not a whole number of MiB.")
         total, free = (int(facts[name]) for name in MEMORY)
         if free > total:
-            more = Sentence(
+            raise host["free_memory"].refused(
                 "of {total} MiB, {free} are not free.", total=total, free=free
             )
-            raise host["free_memory"].refused(more)
         run.add("memory in use", total - free, "MiB")
-    return finished(runs, Sentence("xl info reported no total_memory and free_memory."))
+    return finished(runs, "xl info reported no total_memory and free_memory.")
 
 
 TOOL = Tool(
     slug="xl-info",
     title="xl info",
     homepage="https://xenbits.xen.org/docs/unstable/man/xl.1.html",
-    metrics=(
-        Metric(name="memory in use", unit="MiB", better="lower", component="memory"),
-    ),
+    metrics=(Metric("memory in use", "MiB", "lower", "memory"),),
     aliases=("xm info",),
     parser=Parser(
         version=1,

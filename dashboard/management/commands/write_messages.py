@@ -31,6 +31,11 @@ KEYWORDS = {
     # What the core, which knows no gettext, makes its sentences with.
     "Sentence": None,
     "template": None,
+    # What a tool's reader says.
+    "ParseError": None,
+    "refused": None,
+    "finished": (2,),
+    "mark": (2,),
     "counted": (1, 2),
     "rule": (2,),
     "ConflictError": (2,),

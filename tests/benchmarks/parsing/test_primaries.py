@@ -62,7 +62,7 @@ def test_every_tool_that_measures_work_names_what_stands_for_it(tool):
 
 def test_a_tool_may_only_name_metrics_that_it_has():
     def tool(**named):
-        metric = Metric(name="time", unit="s", better="lower", component="CPU")
+        metric = Metric("time", "s", "lower", "CPU")
         return Tool(slug="x", title="X", homepage="", metrics=(metric,), **named)
 
     with pytest.raises(ValueError, match='no metric "rate"'):

@@ -242,4 +242,4 @@ def test_a_kind_follows_from_the_unit_unless_it_is_said():
 
 def test_an_unknown_kind_is_refused():
     with pytest.raises(ValueError, match='kind is "pace"'):
-        Metric(name="x", unit="s", better="lower", component="CPU", kind="pace")
+        Metric("x", "s", "lower", "CPU", kind="pace")

@@ -189,10 +189,10 @@ def _metric(tool: str, sample: Document) -> Metric:
     said = f"{tool} {name}".casefold()
     parts = (part for word, part in COMPONENTS.items() if word in said)
     return Metric(
-        name=name,
-        unit=unit.symbol if unit else "",
-        better="lower" if unit and unit.dimension == "time" else "higher",
-        component=next(parts, "application"),
+        name,
+        unit.symbol if unit else "",
+        "lower" if unit and unit.dimension == "time" else "higher",
+        next(parts, "application"),
     )
 
 

@@ -24,7 +24,7 @@ VALUES = {
 }
 
 
-PLAIN = Metric(name="any", unit="s", better="neither", component="CPU")
+PLAIN = Metric("any", "s", "neither", "CPU")
 
 
 @pytest.fixture

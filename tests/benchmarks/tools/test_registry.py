@@ -9,7 +9,7 @@ from benchmarks.tools import TOOLS, Metric, Tool
 from benchmarks.tools.libvirt_domstats import COUNTERS
 from benchmarks.units import UNITS
 
-RATE = Metric(name="rate", unit="MB/s", better="higher", component="disk")
+RATE = Metric("rate", "MB/s", "higher", "disk")
 DD = Tool(slug="dd", title="dd (GNU)", homepage="https://gnu.org/", metrics=(RATE,))
 
 EVERY_METRIC = [(tool, metric) for tool in TOOLS.values() for metric in tool.metrics]
