@@ -13,8 +13,8 @@ from api.kit.queries import ListQuery, WholeParameter, study_parameter
 from api.kit.shapes import StrictSerializer
 from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
 from benchmarks.models import Flag
-from benchmarks.plausibility.checking import RULES
 from benchmarks.plausibility.findings import SEVERITIES
+from benchmarks.plausibility.rules import RULES
 from benchmarks.studies import flags
 
 EXAMPLE = (

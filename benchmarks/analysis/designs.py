@@ -44,7 +44,7 @@ from benchmarks.analysis.intervals import (
     welch_df,
 )
 from benchmarks.analysis.order import REPEATED_SESSIONS
-from benchmarks.analysis.session_rollups import (
+from benchmarks.analysis.sessions import (
     UNKNOWN_TIME,
     Places,
     SessionRollups,

@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import Final, Literal
 
 from benchmarks.analysis.designs import Design, designed_intervals
-from benchmarks.analysis.session_rollups import SessionRollups, rollups_of_runs
+from benchmarks.analysis.sessions import SessionRollups, rollups_of_runs
 from benchmarks.sentences import Sentence, template
 from benchmarks.units import convert, find
 

@@ -16,7 +16,7 @@ from benchmarks.analysis.designs import BY_SESSION, Design
 from benchmarks.analysis.energy import MeterFacts, meters_log_variance
 from benchmarks.analysis.gates import CURABLE, SENTENCES, Gate, codes_of, reasons_of
 from benchmarks.analysis.intervals import NO_WARNINGS
-from benchmarks.analysis.session_rollups import SessionRollups, rollups_of_runs
+from benchmarks.analysis.sessions import SessionRollups, rollups_of_runs
 from benchmarks.analysis.verdicts import (
     RULE_SET,
     EvidenceLevel,

@@ -21,7 +21,7 @@ from scipy.special import gammaln
 
 from benchmarks.analysis.designs import ACROSS_DAYS, PAIRED, Designed
 from benchmarks.analysis.intervals import NO_WARNINGS, WELCH_RUNS, Floats
-from benchmarks.analysis.session_rollups import Places, SessionRollups
+from benchmarks.analysis.sessions import Places, SessionRollups
 
 BEYOND_DAYS: Final = 1.25
 RARE: Final = 0.01  # five runs a side are separated by chance in 0.8 %

@@ -61,7 +61,7 @@ from benchmarks.analysis.intervals import (
 )
 from benchmarks.analysis.order import REPEATED_SESSIONS
 from benchmarks.analysis.separation import Ends, ends_of
-from benchmarks.analysis.session_rollups import SessionRollups, dependent
+from benchmarks.analysis.sessions import SessionRollups, dependent
 from benchmarks.analysis.widths import runs_for_width, sessions_for_width
 
 RULE_SET: Final = 2

@@ -1,7 +1,7 @@
 """The overhead profile of a study: what each system costs, component by component.
 
 A system gets one geometric mean of its efficiencies a component, over the cases that
-all compared systems of the study have (`benchmarks.analysis.aggregation`): systems
+all compared systems of the study have (`benchmarks.analysis.summary`): systems
 that were measured in different cases are not compared at all.
 
 And the spectrum of everything that may be seen: where the pairs of each component and
@@ -15,7 +15,7 @@ from math import exp
 
 import numpy as np
 
-from benchmarks.analysis.aggregation import overall
+from benchmarks.analysis.summary import overall
 from benchmarks.comparing.primaries import primary_rows
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import comparison_rows

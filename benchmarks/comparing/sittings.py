@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.analysis.designs import SessionRatio, session_ratios
 from benchmarks.analysis.intervals import log_ratio_intervals
-from benchmarks.analysis.session_rollups import UNKNOWN_TIME, SessionRollups
+from benchmarks.analysis.sessions import UNKNOWN_TIME, SessionRollups
 from benchmarks.comparing.verdicts import TWO_METERS, rollups_of
 from benchmarks.models import Cell, CellSession, Session
 

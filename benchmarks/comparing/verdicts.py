@@ -25,8 +25,7 @@ from benchmarks.analysis.judgement import (
     judgement_of,
     table_ratios,
 )
-from benchmarks.analysis.session_rollups import SessionRollups
-from benchmarks.analysis.sessions import OWN_NAME
+from benchmarks.analysis.sessions import OWN_NAME, SessionRollups
 from benchmarks.analysis.verdicts import (
     EvidenceLevel,
     Judgements,

@@ -15,14 +15,15 @@ from benchmarks import tools, units
 from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.fingerprints import display_parameters
 from benchmarks.parsing.contract import (
+    NO_CLASS,
     Better,
     Component,
     Kind,
     Metric,
     Tool,
+    always,
     folded,
 )
-from benchmarks.parsing.work import NO_CLASS, always
 from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text, collapse
 from benchmarks.work_classes import work_class

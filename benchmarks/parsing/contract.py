@@ -4,18 +4,188 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from sys import float_info
 from typing import Any, Final, Literal, get_args
 
 from benchmarks import units
-from benchmarks.errors import InvalidError, UnknownNameError
-from benchmarks.parsing.drafts import Parser
-from benchmarks.parsing.options import Options
-from benchmarks.parsing.work import NO_CLASS, Work
+from benchmarks.errors import InvalidError, UnknownNameError, shorten
+from benchmarks.parsing.scanning import Parser
 from benchmarks.sentences import Sentence
 from benchmarks.text import collapse
+from benchmarks.work_classes import work_class
+
+# Parameters that hold a whole command line's options.
+LINES: Final = frozenset({"args", "arguments", "options", "command line"})
+_BARE_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?) ?([kKmMgGtT])")
+_SWITCHES: Final = {"0": "off", "1": "on"}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a tool's options mean: ``names`` as they are typed -> the parameter.
+
+    ``sizes`` are parameters whose K, M, G mean powers of 1024, ``bit_rates`` those in
+    bit/s, whose prefixes mean powers of 1000; ``switches`` are 0 or 1 when typed.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    sizes: frozenset[str] = frozenset()
+    bit_rates: frozenset[str] = frozenset()
+    switches: frozenset[str] = frozenset()
+
+    def spelled(self, parameters: Mapping[str, object]) -> dict[str, object]:
+        """Return parameters with those options that are known under our names."""
+        given: list[tuple[str, str, object]] = []
+        for key, value in parameters.items():
+            read = self._read(value) if _plain(key) in LINES else None
+            if read is None:
+                given.append((self._name(key), key, value))
+            else:
+                given += read
+        spelled: dict[str, object] = {}
+        keys: dict[str, str] = {}
+        for name, key, value in given:
+            if name in spelled:
+                raise InvalidError(
+                    "parameter",
+                    'The parameters "{one}" and "{other}" are the same one '
+                    '("{key}"). Send it once.',
+                    one=shorten(keys[name]),
+                    other=shorten(key),
+                    key=name,
+                )
+            spelled[name], keys[name] = self._value(name, value), key
+        return spelled
+
+    def _name(self, key: str) -> str:
+        """Return the parameter that an option means: of one letter with its dash."""
+        typed = key.strip()
+        if not typed.startswith("-") and len(typed) > 1:
+            typed = "--" + _plain(typed).replace(" ", "-")
+        return self.names.get(typed, key)
+
+    def _read(self, line: object) -> list[tuple[str, str, object]] | None:
+        """Return the options of a line; None unless every one of them is known."""
+        try:
+            words = shlex.split(line) if isinstance(line, str) else []
+        except ValueError:  # an open quotation mark
+            return None
+        found: list[tuple[str, str, object]] = []
+        at = 0
+        while at < len(words):
+            option, sign, value = words[at].partition("=")
+            at += 1
+            # -t4 and -t=4 do not mean the same everywhere: only what getopt takes.
+            if not option.startswith("--") and option[:2] in self.names:
+                value = words[at - 1][2:]
+                option, sign = option[:2], value
+            if option not in self.names:
+                return None
+            if not sign:
+                if at == len(words):
+                    return None
+                value = words[at]
+                at += 1
+            found.append((self.names[option], option, value))
+        return found or None
+
+    def _value(self, name: str, value: object) -> object:
+        text = value.strip() if isinstance(value, str) else str(value)
+        if name in self.switches and text in _SWITCHES:
+            return _SWITCHES[text]
+        if name in self.bit_rates and (rate := _BARE_SIZE.fullmatch(text)):
+            # Kilobits alone have a small prefix.
+            return f"{rate[1]} {rate[2].upper().replace('K', 'k')}bit/s"
+        size = _BARE_SIZE.fullmatch(text) if name in self.sizes else None
+        return f"{size[1]} {size[2].upper()}iB" if size else value
+
+
+def _plain(key: str) -> str:
+    return re.sub(r"[ _-]+", " ", key.strip().casefold())
+
+
+NONE: Final = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The class (its slug) of cases whose parameters match, each as a whole text."""
+
+    work: str
+    where: tuple[tuple[str, str], ...]
+
+    def fits(self, parameters: Mapping[str, str]) -> bool:
+        return all(
+            re.fullmatch(pattern, parameters.get(name, ""), re.IGNORECASE)
+            for name, pattern in self.where
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The classes that the cases of one metric may have: the first rule that fits."""
+
+    rules: tuple[Rule, ...]
+
+    def of(self, parameters: Mapping[str, str]) -> str:
+        """The slug of a case's class, "" where no rule fits."""
+        fitting = (rule.work for rule in self.rules if rule.fits(parameters))
+        return next(fitting, NONE)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Every class that a case may have, each once."""
+        return tuple(dict.fromkeys(rule.work for rule in self.rules))
+
+
+def always(work: str) -> Work:
+    """Every case is of one class, by its slug or title."""
+    return Work((when(work),))
+
+
+def when(work: str, **where: str) -> Rule:
+    """A class and what its cases state: parameters and patterns of their values."""
+    return Rule(work_class(work).slug, tuple(where.items()))
+
+
+NO_CLASS: Final = Work(())
+FLOATING_POINT: Final = always("CPU: floating point")
+COPY: Final = always("memory: copy")
+WEB: Final = always("application: web")
+ENERGY: Final = always("energy-per-work")
+SEQUENTIAL_READ: Final = always("disk: sequential read")
+
+# Benchmarks of the disk that do not say how they go through a file go from its
+# beginning to its end.
+DISK: Final = Work(
+    (
+        when("disk: random read", access="random", operation=r"(random )?read"),
+        when("disk: random write", access="random", operation=r"(random )?(re)?write"),
+        when("disk: random read", access="", operation="random read"),
+        when("disk: random write", access="", operation="random write"),
+        when("disk: sequential read", access="|sequential", operation="(re)?read"),
+        when("disk: sequential write", access="|sequential", operation="(re)?write"),
+    )
+)
+# Scaling, adding and the triad read as well as write, as copying does.
+MEMORY: Final = Work(
+    (
+        when("memory: read", operation="read(ing)?"),
+        when("memory: write", operation="writ(e|ing)"),
+        when("memory: copy", operation="copy|scale|add|triad"),
+    )
+)
+# "out" is away from the machine that runs the test.
+NETWORK: Final = Work(
+    (
+        when("network: throughput in", operation="receive|reverse|read|in"),
+        when("network: throughput out", operation="|send|forward|write|out"),
+    )
+)
+
 
 Better = Literal["higher", "lower", "neither"]
 Component = Literal["CPU", "memory", "disk", "network", "power", "application"]

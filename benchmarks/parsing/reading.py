@@ -23,21 +23,24 @@ from benchmarks.errors import BenchmarksError, ParseError, shorten
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.parsing.contract import Tool, check_value
 from benchmarks.parsing.decoding import (
+    Source,
     decode,
     first_comma,
+    unprefixed,
     with_points,
     writes_comma,
 )
-from benchmarks.parsing.drafts import (
+from benchmarks.parsing.scanning import (
+    COMMA_HINT,
     MAX_RUNS,
+    LineError,
     Mark,
     Parameter,
     ParsedRun,
     Parser,
     Reading,
+    fault,
 )
-from benchmarks.parsing.prefixes import Source, unprefixed
-from benchmarks.parsing.scanning import COMMA_HINT, LineError, fault
 from benchmarks.parsing.starts import printed_start
 from benchmarks.sentences import Sentence, every, joined
 from benchmarks.tools import TOOLS

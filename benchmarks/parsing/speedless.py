@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from benchmarks.parsing.contract import Cap, Kind, Metric
-from benchmarks.parsing.options import LINES
+from benchmarks.parsing.contract import LINES, Cap, Kind, Metric
 from benchmarks.sentences import Sentence, template
 from benchmarks.units import convert, find
 

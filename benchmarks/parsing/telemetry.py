@@ -16,8 +16,7 @@ from statistics import median
 from typing import Final
 
 from benchmarks.parsing.contract import Better, Component, Metric, metrics
-from benchmarks.parsing.drafts import Draft, Parameter
-from benchmarks.parsing.scanning import Found, LineError
+from benchmarks.parsing.scanning import Draft, Found, LineError, Parameter
 from benchmarks.sentences import Sentence
 
 _CHUNK: Final = 1 << 17

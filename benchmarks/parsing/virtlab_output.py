@@ -22,8 +22,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final, Generic, TypeVar
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing.drafts import Draft, ParsedRun, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.scanning import Draft, Found, ParsedRun, Scanner, finished, keep
 from benchmarks.sentences import Sentence
 
 # Another main version may mean something else by the same rows.

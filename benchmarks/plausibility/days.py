@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import combinations
 from statistics import median
 from typing import Final
 
@@ -22,10 +23,29 @@ from benchmarks.plausibility.facts import (
     TYPICAL,
     CellFact,
     ColumnKey,
+    Id,
     StudyFacts,
     once,
 )
-from benchmarks.plausibility.twins import by_twins
+
+
+def by_twins(study: StudyFacts) -> Mapping[Id, CellFact]:
+    """Of each native cell what the same machine read under the same OS in another
+    study; of several the last one."""
+    machines: dict[object, list[CellFact]] = defaultdict(list)
+    for cell in (*study.others, *study.cells):
+        told = cell.is_native and cell.mean > 0 and cell.scenario == "single"
+        if told and cell.guest_os:
+            machine = (cell.host, cell.guest_os, cell.guest_bits, cell.load)
+            machines[*machine, cell.kind, cell.case].append(cell)
+    twins: dict[Id, CellFact] = {}
+    for cells in machines.values():
+        for cell, other in combinations(cells, 2):
+            # Two native systems of one study differ on purpose.
+            if cell.study != other.study:
+                twins[cell.id], twins[other.id] = other, cell
+    return twins
+
 
 OUTSIDE: Final = frozenset({"external", "client", "meter", "host"})
 """Clocks that no guest can slow down."""

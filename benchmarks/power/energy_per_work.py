@@ -20,7 +20,7 @@ from benchmarks.analysis.energy import (
 )
 from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
 from benchmarks.analysis.judgement import EnergyPair, Judgement, energy_judgements
-from benchmarks.analysis.session_rollups import UNKNOWN_TIME
+from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.comparing.lights import ChosenSystem
 from benchmarks.comparing.row import (
     CIRCUMSTANCES,

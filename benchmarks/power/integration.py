@@ -14,8 +14,14 @@ from django.db import transaction
 from django.db.models import Max, Min, Q, QuerySet
 from django.utils import timezone
 
-from benchmarks.analysis.power_trace import energy_within, quietest_w
-from benchmarks.analysis.server_time import Span, clusters, hull, moment
+from benchmarks.analysis.power_trace import (
+    Span,
+    clusters,
+    energy_within,
+    hull,
+    moment,
+    quietest_w,
+)
 from benchmarks.models import DueEnergy, Host, Meter, Run, RunEnergy, RunWindow
 from benchmarks.power.logs import operations_done, power_of, window_of
 from benchmarks.power.meters import METER_TOOLS

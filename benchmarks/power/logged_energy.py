@@ -17,9 +17,14 @@ from benchmarks.analysis.energy import (
     energy_ratio,
     per_work,
 )
-from benchmarks.analysis.power_trace import WorkEnergy, energy_within, work_energy
-from benchmarks.analysis.server_time import Span, hull
-from benchmarks.analysis.session_rollups import UNKNOWN_TIME
+from benchmarks.analysis.power_trace import (
+    Span,
+    WorkEnergy,
+    energy_within,
+    hull,
+    work_energy,
+)
+from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.comparing.table import natural
 from benchmarks.errors import ParseError
 from benchmarks.models import Meter, Run, RunEnergy, RunMean, Study, System

@@ -13,19 +13,17 @@ from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet
 
 from benchmarks.analysis.energy import WORK_TIMES
 from benchmarks.analysis.power_trace import (
-    Trace,
-    corrected_traces,
-    joined_traces,
-    trace_of_counter,
-    trace_of_power,
-)
-from benchmarks.analysis.server_time import (
     ServerTime,
     Span,
+    Trace,
     Window,
+    corrected_traces,
     external_window,
+    joined_traces,
     known_window,
     moment,
+    trace_of_counter,
+    trace_of_power,
     way_of,
 )
 from benchmarks.errors import UnknownNameError, exists_otherwise, key_reused

@@ -10,7 +10,7 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from benchmarks.analysis.intervals import Floats
-from benchmarks.analysis.session_rollups import UNKNOWN_TIME, SessionRollups
+from benchmarks.analysis.sessions import UNKNOWN_TIME, SessionRollups
 from benchmarks.models import Cell, CellSession, Efficiency, Study
 
 STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "rho", "first")

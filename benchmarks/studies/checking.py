@@ -23,9 +23,9 @@ from benchmarks.models import (
     RunMean,
     Study,
 )
-from benchmarks.plausibility.checking import RULES, check
 from benchmarks.plausibility.facts import Id
 from benchmarks.plausibility.findings import Finding
+from benchmarks.plausibility.rules import RULES, check
 from benchmarks.studies.duplicates import count_once
 from benchmarks.studies.facts import PLACE, study_facts
 from benchmarks.studies.sessions import derive_study_sessions

@@ -13,8 +13,8 @@ from benchmarks.models import (
     RunWindow,
     Study,
 )
-from benchmarks.plausibility.checking import RULES
 from benchmarks.plausibility.facts import StudyFacts
+from benchmarks.plausibility.rules import RULES
 from benchmarks.plausibility.rules.uploads import pairs_of
 from benchmarks.uploads.efficiencies import normalise
 from benchmarks.uploads.summaries import lock_cases, summarise_cells, touched_cells

@@ -16,14 +16,21 @@ from dataclasses import dataclass, field
 from benchmarks.parsing.contract import (
     SET_AMOUNTS,
     SET_LENGTHS,
+    WEB,
     Better,
     Metric,
+    Options,
     Tool,
 )
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.options import Options
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import WEB
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 from benchmarks.sentences import template
 
 LINES = Scanner(

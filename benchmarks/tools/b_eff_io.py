@@ -12,10 +12,16 @@ too short, had no shared file pointers, or errors.
 import re
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import DISK
+from benchmarks.parsing.contract import DISK, Metric, Tool
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 from benchmarks.sentences import Sentence
 
 _RESULT = (

@@ -13,17 +13,25 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from benchmarks.parsing.contract import Cost, Metric, Tool, cost_metric
-from benchmarks.parsing.drafts import (
+from benchmarks.parsing.contract import (
+    DISK,
+    NO_CLASS,
+    Cost,
+    Metric,
+    Tool,
+    always,
+    cost_metric,
+)
+from benchmarks.parsing.scanning import (
     Draft,
+    Found,
     Parameter,
     ParsedRun,
     Parser,
+    Scanner,
     finished,
     keep,
 )
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import DISK, NO_CLASS, always
 
 # The CSV of 1.03 names no version: 27 fields of this form are its sign.
 _CELLS = r"(?:,(?:[\d.]+|\++)?){12}"

@@ -9,10 +9,16 @@ counts the nominal 132 MB of its load file and no bytes: its rate is marked. The
 of every second are progress, no results.
 """
 
-from benchmarks.parsing.contract import Cap, Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import NO_CLASS
+from benchmarks.parsing.contract import NO_CLASS, Cap, Metric, Tool
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 
 LINES = Scanner(
     banner=r"[dt]bench version (?P<version>\d[\w.]*+)",

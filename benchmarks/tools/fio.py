@@ -23,25 +23,30 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing.contract import Cap, Cost, Metric, Tool, cost_metric, metrics
-from benchmarks.parsing.drafts import (
+from benchmarks.parsing.contract import (
+    DISK,
+    Cap,
+    Cost,
+    Metric,
+    Options,
+    Tool,
+    cost_metric,
+    metrics,
+)
+from benchmarks.parsing.scanning import (
     Draft,
+    Found,
+    Pairs,
     Parameter,
     ParsedRun,
     Parser,
-    finished,
-    keep,
-)
-from benchmarks.parsing.options import Options
-from benchmarks.parsing.scanning import (
-    Found,
-    Pairs,
     Scanner,
     documents,
+    finished,
+    keep,
     number,
     section,
 )
-from benchmarks.parsing.work import DISK
 from benchmarks.sentences import Sentence
 
 WAYS: Final = ("read", "write", "trim", "mixed")
@@ -132,7 +137,8 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if line.kind == "named" and line["head"] and logs[-1].results:
             keep(logs, Log(whole=Draft(tool_version=logs[-1].whole.tool_version)))
         logs[-1].take(line)
-    return finished([log.finished() for log in logs], "fio printed no result of a job.")
+    drafts = [log.finished() for log in logs]
+    return finished(drafts, "fio printed no result of a job.")
 
 
 def _case_of(options: Mapping[str, str], operation: str) -> dict[str, Parameter]:

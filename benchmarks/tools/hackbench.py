@@ -8,11 +8,15 @@ It is in seconds, of all the messages together. The older programs print their h
 as ``Running with 10*40 (== 400) tasks.``
 """
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.options import Options
-from benchmarks.parsing.scanning import Scanner
-from benchmarks.parsing.work import always
+from benchmarks.parsing.contract import Metric, Options, Tool, always
+from benchmarks.parsing.scanning import (
+    Draft,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 
 LINES = Scanner(
     header=r"Running in (?P<mode>\w+) mode with (?P<groups>\d+) groups using "

@@ -7,10 +7,16 @@ One result row, as printed with ``-tT``::
 Its source counts MB of 2^20 B and kB of 2^10 B (``TIMING_BUF_BYTES``).
 """
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import NO_CLASS, SEQUENTIAL_READ, always
+from benchmarks.parsing.contract import NO_CLASS, SEQUENTIAL_READ, Metric, Tool, always
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 
 LINES = Scanner(
     device=r"(?P<path>/dev/[^\s:]++):(?P<trouble> [^\n]*)?$",

@@ -10,17 +10,24 @@ are 10^9 updates a second; -1 is a test that was not done.
 
 from typing import Final
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import (
+from benchmarks.parsing.contract import (
+    COPY,
+    FLOATING_POINT,
+    NO_CLASS,
+    Metric,
+    Tool,
+    always,
+)
+from benchmarks.parsing.scanning import (
     Draft,
+    Found,
     Parameter,
     ParsedRun,
     Parser,
+    Scanner,
     finished,
     keep,
 )
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import COPY, FLOATING_POINT, NO_CLASS, always
 
 LINES = Scanner(
     begin=r"Begin of Summary section\.",

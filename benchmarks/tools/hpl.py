@@ -5,10 +5,16 @@ One result row, as printed by HPL 2.0::
     WR11C2R4        1200    80     1     2               0.12              9.935e+00
 """
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import FLOATING_POINT
+from benchmarks.parsing.contract import FLOATING_POINT, Metric, Tool
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 
 LINES = Scanner(
     banner=r"(?:HPLinpack|HPL-\w+) +v?(?P<version>\d+(?:\.\d+)*) ",

@@ -12,10 +12,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Better, Cap, Kind, Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import WEB
+from benchmarks.parsing.contract import WEB, Better, Cap, Kind, Metric, Tool
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 
 LINES = Scanner(
     version=r"httperf: httperf-(?P<version>\S+) compiled ",

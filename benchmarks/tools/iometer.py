@@ -15,17 +15,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.parsing import work
+from benchmarks.parsing import contract
 from benchmarks.parsing.contract import Cost, Metric, Tool, cost_metric
-from benchmarks.parsing.drafts import (
+from benchmarks.parsing.scanning import (
     Draft,
+    Found,
     Parameter,
     ParsedRun,
     Parser,
+    Scanner,
     finished,
     keep,
 )
-from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
 from benchmarks.units import whole_size
 
@@ -273,8 +274,8 @@ TOOL = Tool(
     ),
     labels=("{block_size}",),
     primary={
-        "disk throughput": work.DISK,
-        "network throughput": work.NETWORK,
+        "disk throughput": contract.DISK,
+        "network throughput": contract.NETWORK,
     },
     implied={
         "IOps": ("disk throughput",),

@@ -15,18 +15,17 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.parsing.contract import Metric, Tool, metrics
-from benchmarks.parsing.drafts import (
+from benchmarks.parsing.contract import DISK, Metric, Options, Tool, metrics
+from benchmarks.parsing.scanning import (
     Draft,
+    Found,
     Parameter,
     ParsedRun,
     Parser,
+    Scanner,
     finished,
     keep,
 )
-from benchmarks.parsing.options import Options
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import DISK
 from benchmarks.sentences import Sentence
 
 LINES: Final = Scanner(

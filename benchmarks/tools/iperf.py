@@ -15,18 +15,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Cap, Metric, Tool
-from benchmarks.parsing.drafts import (
+from benchmarks.parsing.contract import NETWORK, Cap, Metric, Options, Tool
+from benchmarks.parsing.scanning import (
     Draft,
+    Found,
     Parameter,
     ParsedRun,
     Parser,
+    Scanner,
     finished,
     keep,
 )
-from benchmarks.parsing.options import Options
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import NETWORK
 from benchmarks.units import convert
 
 UNITS = {

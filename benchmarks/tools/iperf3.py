@@ -14,18 +14,28 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from benchmarks.parsing.contract import Cost, Metric, Tool, cost_metric, metrics
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.options import Options
+from benchmarks.parsing.contract import (
+    NETWORK,
+    Cost,
+    Metric,
+    Options,
+    Tool,
+    cost_metric,
+    metrics,
+)
 from benchmarks.parsing.scanning import (
+    Draft,
     Found,
     Pairs,
+    ParsedRun,
+    Parser,
     Scanner,
     documents,
+    finished,
+    keep,
     number,
     section,
 )
-from benchmarks.parsing.work import NETWORK
 from benchmarks.tools.iperf import BITRATE, UNITS
 
 LINES: Final = Scanner(

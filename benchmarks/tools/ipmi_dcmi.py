@@ -16,8 +16,14 @@ from collections.abc import Callable, Iterable
 from statistics import fmean
 
 from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished
-from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+)
 from benchmarks.parsing.telemetry import Summary, summary_metrics
 
 _W = r"(?P<{0}>\S+)(?: +[Ww]atts?\b)?"

@@ -10,8 +10,14 @@ virtual CPU waited for a real one: what the guest calls steal.
 """
 
 from benchmarks.parsing.contract import Component, Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished
-from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+)
 from benchmarks.parsing.telemetry import Summary, summary_metrics
 
 LINES = Scanner(

@@ -13,17 +13,17 @@ Java one a single line ``Mflops/s: ... Time: ... Norm Res: ... Precision: ...``.
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import (
+from benchmarks.parsing.contract import FLOATING_POINT, Metric, Tool
+from benchmarks.parsing.scanning import (
     Draft,
+    Found,
     Parameter,
     ParsedRun,
     Parser,
+    Scanner,
     finished,
     keep,
 )
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import FLOATING_POINT
 
 LINES = Scanner(
     banner=r"LINPACK benchmark, (?P<precision>Double|Single) precision",

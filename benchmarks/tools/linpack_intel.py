@@ -5,10 +5,16 @@ One result row, as printed by ``xlinpack_xeon64``::
     20000  20000  4      18.362     290.4959 3.520981e-10 3.116839e-02   pass
 """
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import FLOATING_POINT
+from benchmarks.parsing.contract import FLOATING_POINT, Metric, Tool
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 
 LINES = Scanner(
     started=r"Current date/time: *+(?P<date>[^\n]*)",

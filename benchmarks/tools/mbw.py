@@ -8,17 +8,17 @@ All sizes are of 2^20 B, also where an old version writes MB. ``AVG`` rows are t
 over the mean time; ``TOT`` rows (3.0) add up the threads.
 """
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import (
+from benchmarks.parsing.contract import COPY, Metric, Tool
+from benchmarks.parsing.scanning import (
     Draft,
+    Found,
     Parameter,
     ParsedRun,
     Parser,
+    Scanner,
     finished,
     keep,
 )
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import COPY
 
 LINES = Scanner(
     header=r"Long uses \d+ bytes\.(?: Will start (?P<threads>\d+) threads\.)?",

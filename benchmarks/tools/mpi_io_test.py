@@ -13,10 +13,16 @@ first line.
 from typing import Final
 
 from benchmarks.errors import shorten
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import DISK
+from benchmarks.parsing.contract import DISK, Metric, Tool
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 from benchmarks.units import whole_size
 
 LINES = Scanner(

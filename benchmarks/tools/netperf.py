@@ -17,10 +17,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.parsing.contract import Metric, Tool, metrics
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import NETWORK, Work, when
+from benchmarks.parsing.contract import NETWORK, Metric, Tool, Work, metrics, when
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 from benchmarks.sentences import Sentence
 
 LINES: Final = Scanner(

@@ -9,8 +9,14 @@ of their resource (pages of a size that is not printed, files, sockets).
 """
 
 from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Scanner
+from benchmarks.parsing.scanning import (
+    Draft,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 
 LINES = Scanner(
     header=r"uid +resource +held +maxheld +barrier +limit +failcnt",

@@ -12,17 +12,17 @@ it runs. How many threads or processes worked is told by the command alone.
 import re
 from typing import Final
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import (
+from benchmarks.parsing.contract import FLOATING_POINT, Metric, Tool
+from benchmarks.parsing.scanning import (
     Draft,
+    Found,
     Parameter,
     ParsedRun,
     Parser,
+    Scanner,
     finished,
     keep,
 )
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import FLOATING_POINT
 
 _TIME: Final = r"(?:Calculation time|Calculating time|Berechnungszeit)"
 _MEMORY: Final = r"Memory usage|Memory requirement|Speicherbedarf"

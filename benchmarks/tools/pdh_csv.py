@@ -25,15 +25,16 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from benchmarks.parsing.contract import Tool
-from benchmarks.parsing.drafts import (
+from benchmarks.parsing.scanning import (
     Draft,
+    Found,
     Parameter,
     ParsedRun,
     Parser,
+    Scanner,
     finished,
     keep,
 )
-from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.telemetry import (
     CUT,
     Summary,

@@ -8,10 +8,16 @@ It counts whole seconds, and one where none has passed. kilobytes and megabytes 
 2^10 B and 2^20 B; the amount and the rate (in brackets) have each their own.
 """
 
-from benchmarks.parsing.contract import Metric, Tool, metrics
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import NO_CLASS
+from benchmarks.parsing.contract import NO_CLASS, Metric, Tool, metrics
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 
 # It stands before what is printed where the commands were piped into it.
 _PROMPT = r"(?:pm>[ \t]*+){0,99}"

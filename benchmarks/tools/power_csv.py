@@ -18,9 +18,16 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.contract import ENERGY, Metric, Tool
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 from benchmarks.parsing.telemetry import (
     CUT,
     FACTORS,
@@ -30,7 +37,6 @@ from benchmarks.parsing.telemetry import (
     summary_metrics,
     take_chunks,
 )
-from benchmarks.parsing.work import ENERGY
 from benchmarks.sentences import Sentence
 
 _TIME = r"(?:time|timestamp|date|datetime|date_time|seconds|secs?|elapsed|epoch|t)"

@@ -8,10 +8,16 @@ One result row, as printed by RAMspeed/SMP 3.5.0::
 A Kb is 2^10 B.
 """
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import MEMORY
+from benchmarks.parsing.contract import MEMORY, Metric, Tool
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 
 _KIND = r"(?:INTEGER|FL-POINT|MMX|SSE)(?: \(nt\))?"
 _RATE = r"(?P<{0}>\S+) (?P<{0}_unit>M[Bb])/s"

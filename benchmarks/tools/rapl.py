@@ -14,23 +14,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import (
+from benchmarks.parsing.contract import ENERGY, Metric, Tool
+from benchmarks.parsing.scanning import (
     Draft,
+    Found,
     Parameter,
     ParsedRun,
     Parser,
+    Scanner,
     finished,
     keep,
 )
-from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.telemetry import (
     CUT,
     Summary,
     refuse_other_width,
     summary_metrics,
 )
-from benchmarks.parsing.work import ENERGY
 from benchmarks.tools.power_csv import microseconds, split
 
 _TURBOSTAT: Final = (

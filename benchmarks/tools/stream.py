@@ -9,10 +9,16 @@ of 10^6 B. A run whose result does not validate computed something else: it is r
 """
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import MEMORY
+from benchmarks.parsing.contract import MEMORY, Metric, Tool
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 
 KERNELS = ("copy", "scale", "add", "triad")
 DOUBLE = 8  # B, of an element

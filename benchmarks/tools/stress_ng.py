@@ -11,17 +11,17 @@ The two lines above tell what its columns are. ``--yaml`` writes the same as
 import re
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import (
+from benchmarks.parsing.contract import Metric, Tool, Work, when
+from benchmarks.parsing.scanning import (
     Draft,
+    Found,
     Parameter,
     ParsedRun,
     Parser,
+    Scanner,
     finished,
     keep,
 )
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import Work, when
 
 _SAYS = r"stress-ng: (?:[\d:.]++ )?(?:{0}): ++(?:\[\d++\] ++)?"
 _INFO = rf"(?:{_SAYS.format('info|metrc')})?"

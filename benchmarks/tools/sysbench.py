@@ -15,24 +15,27 @@ from collections.abc import Callable
 from typing import Final
 
 from benchmarks.parsing.contract import (
+    NO_CLASS,
     SET_AMOUNTS,
     SET_LENGTHS,
     Cap,
     Metric,
+    Options,
     Tool,
+    Work,
     metrics,
+    when,
 )
-from benchmarks.parsing.drafts import (
+from benchmarks.parsing.scanning import (
     Draft,
+    Found,
     Parameter,
     ParsedRun,
     Parser,
+    Scanner,
     finished,
     keep,
 )
-from benchmarks.parsing.options import Options
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import NO_CLASS, Work, when
 
 COUNTS = (
     "transactions",

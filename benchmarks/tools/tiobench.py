@@ -14,17 +14,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Cost, Metric, Tool, cost_metric, metrics
-from benchmarks.parsing.drafts import (
+from benchmarks.parsing.contract import DISK, Cost, Metric, Tool, cost_metric, metrics
+from benchmarks.parsing.scanning import (
     Draft,
+    Found,
     Parameter,
     ParsedRun,
     Parser,
+    Scanner,
     finished,
     keep,
 )
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import DISK
 from benchmarks.sentences import Sentence
 
 LINES = Scanner(

@@ -12,9 +12,8 @@ the others are facts. The last line is ``end``: an output without it was cut.
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import ParsedRun, Parser
-from benchmarks.parsing.scanning import Found
+from benchmarks.parsing.contract import FLOATING_POINT, Metric, Tool
+from benchmarks.parsing.scanning import Found, ParsedRun, Parser
 from benchmarks.parsing.virtlab_output import (
     BAND,
     Output,
@@ -23,7 +22,6 @@ from benchmarks.parsing.virtlab_output import (
     kernel_lines,
     runs_of,
 )
-from benchmarks.parsing.work import FLOATING_POINT
 from benchmarks.sentences import Sentence
 
 LINES = kernel_lines(

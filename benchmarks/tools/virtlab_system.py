@@ -14,9 +14,8 @@ output was cut.
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Parameter, ParsedRun, Parser
-from benchmarks.parsing.scanning import Found
+from benchmarks.parsing.contract import NO_CLASS, Metric, Tool, Work, when
+from benchmarks.parsing.scanning import Found, Parameter, ParsedRun, Parser
 from benchmarks.parsing.virtlab_output import (
     BAND,
     Output,
@@ -25,7 +24,6 @@ from benchmarks.parsing.virtlab_output import (
     kernel_lines,
     runs_of,
 )
-from benchmarks.parsing.work import NO_CLASS, Work, when
 from benchmarks.sentences import Sentence
 from benchmarks.units import whole_size
 

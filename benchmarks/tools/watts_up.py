@@ -17,9 +17,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import fsum
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.contract import ENERGY, Metric, Tool
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 from benchmarks.parsing.telemetry import (
     CUT,
     lines_of,
@@ -27,7 +34,6 @@ from benchmarks.parsing.telemetry import (
     summary_metrics,
     take_chunks,
 )
-from benchmarks.parsing.work import ENERGY
 from benchmarks.sentences import Sentence
 
 _AT = r"(?:(?P<at>\d{9,10}(?:\.\d{1,9})?)[ ,;:\t]+)?"

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Cap, Metric, Tool
-from benchmarks.parsing.drafts import (
+from benchmarks.parsing.contract import WEB, Cap, Metric, Options, Tool
+from benchmarks.parsing.scanning import (
     Draft,
+    Found,
     Parameter,
     ParsedRun,
     Parser,
+    Scanner,
     finished,
     keep,
 )
-from benchmarks.parsing.options import Options
-from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.work import WEB
 
 _TIME = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>us|ms|s|m|h)"
 _RATE = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>[kMGTP]?)"

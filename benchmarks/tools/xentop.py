@@ -16,8 +16,14 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
 from benchmarks.parsing.contract import Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished
-from benchmarks.parsing.scanning import LineError, Scanner
+from benchmarks.parsing.scanning import (
+    Draft,
+    LineError,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+)
 from benchmarks.parsing.telemetry import CUT, Summary, lines_of, summary_metrics
 
 HEADER = r"NAME +STATE +CPU\(sec\) +CPU\(%\)"

@@ -10,8 +10,15 @@ sample is the memory that Xen and its domains hold: ``total_memory`` without
 """
 
 from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    ParsedRun,
+    Parser,
+    Scanner,
+    finished,
+    keep,
+)
 
 _FACTS = (
     "host|release|machine|nr_cpus|nr_nodes|cores_per_socket|threads_per_core|cpu_mhz"

@@ -26,7 +26,7 @@ from django.utils.translation import trans_real
 from django.utils.translation.trans_real import CONTEXT_SEPARATOR
 
 from benchmarks import models, tools, units
-from benchmarks.plausibility.checking import RULES
+from benchmarks.plausibility.rules import RULES
 from dashboard import wording
 
 LIST = Path(__file__).parents[2] / "locale/django.pot"

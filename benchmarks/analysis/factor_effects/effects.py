@@ -20,15 +20,6 @@ from typing import Final, Literal
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from benchmarks.analysis.factor_effects.contrasts import (
-    CONFIDENCE,
-    Contrast,
-    Lenth,
-    ascending,
-    half_normal,
-    lenth,
-    regular_contrasts,
-)
 from benchmarks.analysis.factor_effects.design import (
     FEWEST_ERROR_DF,
     ROUNDING,
@@ -47,14 +38,21 @@ from benchmarks.analysis.factor_effects.design import (
     responses,
 )
 from benchmarks.analysis.factor_effects.model import (
+    CONFIDENCE,
     Alias,
+    Contrast,
     Estimate,
+    Lenth,
     LevelPairs,
     Model,
     aliased_mains,
+    ascending,
     estimates,
+    half_normal,
     interactions,
     inverse,
+    lenth,
+    regular_contrasts,
 )
 from benchmarks.analysis.separation import BEYOND_DAYS
 from benchmarks.analysis.verdicts import benjamini_hochberg

@@ -6,7 +6,7 @@ from django.conf import settings
 
 from benchmarks.management.generating import GeneratingCommand
 from benchmarks.parsing.labels import tools_page
-from benchmarks.plausibility.checking import flags_page
+from benchmarks.plausibility.rules import flags_page
 
 
 class Command(GeneratingCommand):

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.analysis.intervals import Floats
-from benchmarks.plausibility.days import BOUND_TO_CPU
-from benchmarks.plausibility.digits import Digits, distances
+from benchmarks.plausibility.days import BOUND_TO_CPU, by_twins
 from benchmarks.plausibility.facts import (
     NORMAL,
     CellFact,
@@ -34,14 +33,15 @@ from benchmarks.plausibility.slips import (
 )
 from benchmarks.plausibility.tables import (
     SIBLINGS,
+    Digits,
     Table,
+    distances,
     emulated_tables,
     nanmedian,
     residuals,
     spread_without,
     tables,
 )
-from benchmarks.plausibility.twins import by_twins
 from benchmarks.plausibility.undoing import (
     Crossed,
     crossed_cases,

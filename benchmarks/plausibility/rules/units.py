@@ -13,7 +13,6 @@ import numpy as np
 
 from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.paths import INSIDE
-from benchmarks.plausibility.digits import Digits, distances
 from benchmarks.plausibility.facts import CellFact, StudyFacts, factor_of
 from benchmarks.plausibility.findings import Doubt, about_cells, rule, subjects
 from benchmarks.plausibility.rules.emulation import imitated_cells
@@ -34,8 +33,10 @@ from benchmarks.plausibility.slips import (
 )
 from benchmarks.plausibility.tables import (
     SIBLINGS,
+    Digits,
     Speeds,
     Table,
+    distances,
     emulated_tables,
     nanmedian,
     off_the_curve,

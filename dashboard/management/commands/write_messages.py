@@ -18,7 +18,7 @@ from django.conf import settings
 from django.utils.translation.template import templatize
 
 from benchmarks.management.generating import GeneratingCommand
-from benchmarks.plausibility.checking import RULES
+from benchmarks.plausibility.rules import RULES
 from dashboard.wording.states import evidence_name
 
 ROOMS = ("api", "benchmarks", "config", "dashboard")

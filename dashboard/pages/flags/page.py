@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from benchmarks.comparing.table import Fact
 from benchmarks.models import Cell, Decision, DueCheck, Flag, Study
-from benchmarks.plausibility.checking import RULES
 from benchmarks.plausibility.findings import SEVERITIES
+from benchmarks.plausibility.rules import RULES
 from benchmarks.studies.flags import NO_SUBJECTS, cells_of_flags, runs_of_flags
 from benchmarks.studies.lists import measured_systems
 from benchmarks.viewer import Viewer

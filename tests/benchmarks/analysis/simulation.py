@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from benchmarks.analysis.intervals import Method, Rollups, log_ratio_intervals
-from benchmarks.analysis.session_rollups import SessionRollups
+from benchmarks.analysis.sessions import SessionRollups
 from benchmarks.analysis.verdicts import Verdict, correct, judge
 
 Draw = Callable[[Generator, tuple[int, int]], np.ndarray]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmarks.analysis.intervals import Rollups
-from benchmarks.analysis.session_rollups import SessionRollups
+from benchmarks.analysis.sessions import SessionRollups
 
 UNKNOWN = float("nan")
 

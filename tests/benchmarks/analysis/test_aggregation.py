@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.analysis.aggregation import named_mean, overall
+from benchmarks.analysis.summary import named_mean, overall
 
 UNKNOWN = float("nan")
 CASES = ("cpu", "disk", "net")

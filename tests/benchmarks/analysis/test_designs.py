@@ -11,7 +11,7 @@ from benchmarks.analysis.designs import (
     without_firsts,
 )
 from benchmarks.analysis.intervals import Method, Rollups, log_ratio_intervals
-from benchmarks.analysis.session_rollups import (
+from benchmarks.analysis.sessions import (
     ALLOWED,
     UNKNOWN_TIME,
     SessionRollups,

@@ -7,7 +7,7 @@ from benchmarks.analysis.energy import MeterFacts, energy_ratio
 from benchmarks.analysis.gates import Gate
 from benchmarks.analysis.intervals import Rollups
 from benchmarks.analysis.judgement import EnergyPair, energy_judgements, judgement_of
-from benchmarks.analysis.session_rollups import UNKNOWN_TIME
+from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.analysis.verdicts import correct, judge
 from tests.benchmarks.analysis.sittings import (
     A,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from benchmarks.analysis.designs import designed_intervals
 from benchmarks.analysis.intervals import Rollups
 from benchmarks.analysis.separation import ends_of
-from benchmarks.analysis.session_rollups import UNKNOWN_TIME, SessionRollups
+from benchmarks.analysis.sessions import UNKNOWN_TIME, SessionRollups
 from tests.benchmarks.analysis.sittings import (
     A,
     B,

@@ -1,6 +1,6 @@
 import pytest
 
-from benchmarks.analysis.server_time import (
+from benchmarks.analysis.power_trace import (
     ServerTime,
     clusters,
     external_window,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from benchmarks.analysis.designs import Design
 from benchmarks.analysis.gates import Gate
-from benchmarks.analysis.session_rollups import UNKNOWN_TIME
+from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.analysis.verdicts import (
     EvidenceLevel,
     Strength,

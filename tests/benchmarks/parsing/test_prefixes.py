@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from benchmarks.parsing import reading
-from benchmarks.parsing.prefixes import Source, unprefixed
+from benchmarks.parsing.decoding import Source, unprefixed
 from tests.data.rebuild import DATA
 
 LINES = "first 1.5 s\n\n  indented\nlast\n"

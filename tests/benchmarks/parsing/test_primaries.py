@@ -2,9 +2,8 @@
 
 import pytest
 
-from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.contract import Metric, Tool, always
 from benchmarks.parsing.primaries import Measured, primary_cases
-from benchmarks.parsing.work import always
 from benchmarks.tools import TOOLS
 
 # They look on while another tool works.

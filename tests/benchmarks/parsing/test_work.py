@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.parsing.work import always, when
+from benchmarks.parsing.contract import always, when
 from benchmarks.tools import TOOLS
 from benchmarks.work_classes import WORK_CLASSES
 

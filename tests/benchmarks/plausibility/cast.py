@@ -2,8 +2,8 @@
 
 from itertools import count
 
-from benchmarks.plausibility.checking import RULES
 from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, StudyFacts
+from benchmarks.plausibility.rules import RULES
 
 _numbers = count(1)
 

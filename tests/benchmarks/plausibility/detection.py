@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from benchmarks.plausibility.checking import RULES, check
+from benchmarks.plausibility.rules import RULES, check
 from tests.benchmarks.plausibility.planted_mistakes import CLASSES
 from tests.benchmarks.plausibility.simulated_studies import clean_study
 

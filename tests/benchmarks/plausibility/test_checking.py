@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.plausibility.checking import RULES, flags_page
+from benchmarks.plausibility.rules import RULES, flags_page
 
 PAGE = Path(__file__).parents[3] / "docs" / "flags.md"
 

@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.plausibility.checking import RULES, check
 from benchmarks.plausibility.facts import StudyFacts
 from benchmarks.plausibility.findings import Finding, Subject, rule, subjects
+from benchmarks.plausibility.rules import RULES, check
 from tests.benchmarks.plausibility.cast import cell, run, sample
 
 DOUBT = Finding(

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.plausibility.checking import RULES, check
 from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, StudyFacts
+from benchmarks.plausibility.rules import RULES, check
 from benchmarks.plausibility.rules.clocks import common_factor
 from benchmarks.sentences import Sentence
 

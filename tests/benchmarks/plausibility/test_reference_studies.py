@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks.plausibility.checking import check
+from benchmarks.plausibility.rules import check
 from tests.benchmarks.plausibility.published import published as reference_studies
 from tests.benchmarks.plausibility.published import recorded
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from benchmarks.analysis.session_rollups import UNKNOWN_TIME
+from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.analysis.summary import summarise
 from benchmarks.models import Cell, CellSession, Run, Study
 from benchmarks.studies import checking

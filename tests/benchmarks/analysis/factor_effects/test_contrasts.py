@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.analysis.factor_effects.contrasts import (
+from benchmarks.analysis.factor_effects.design import factors_of
+from benchmarks.analysis.factor_effects.model import (
     half_normal,
     lenth,
     regular_contrasts,
 )
-from benchmarks.analysis.factor_effects.design import factors_of
 from tests.benchmarks.analysis.factor_effects.designs import standard_order, truth
 
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from benchmarks.plausibility.checking import RULES, check
 from benchmarks.plausibility.facts import StudyFacts
+from benchmarks.plausibility.rules import RULES, check
 from tests.benchmarks.plausibility.cast import cell
 
 APRIL, MAY = "2026-04-30", "2026-05-04"
