@@ -6,7 +6,7 @@ import os
 import sys
 from typing import List, Optional
 
-from agents import exits
+from agents import errors
 from agents.console import Parser, printable, without_token
 from agents.errors import AgentError
 
@@ -66,16 +66,16 @@ def main(arguments: Optional[List[str]] = None) -> int:
         sys.stderr.write(printable(without_token("%s\n" % error)))
         return error.exit_code
     except KeyboardInterrupt:
-        return exits.INTERRUPTED
+        return errors.INTERRUPTED
     # An OSError, too: it has to stand before that.
     except BrokenPipeError:  # our reader had enough, as `head` has
         # Python flushes stdout once more as it ends, and would complain on stderr.
         sys.stderr.close()
-        return exits.DONE
+        return errors.DONE
     except OSError as error:  # a disk that is full, a folder that may not be written
         where = error.filename or "this machine"
         sys.stderr.write("%s: %s\n" % (where, error.strerror or error))
-        return exits.FAILED
+        return errors.FAILED
 
 
 def _top_parser() -> argparse.ArgumentParser:

@@ -21,7 +21,7 @@ import random
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from agents import exits
+from agents import errors
 from agents.client import Client, PassingError, RefusedError
 from agents.console import Console, without_token
 from agents.errors import ServerAwayError, ServerRefusedError
@@ -270,8 +270,8 @@ def deliver_and_say(
         waiting = counted(delivery.left, noun, "waits", "wait")
         console.say("%s in the spool: %s" % (waiting, delivery.trouble))
     if delivery.rejected or delivery.token_refused:
-        return exits.REFUSED
-    return exits.LATER if delivery.trouble else exits.DONE
+        return errors.REFUSED
+    return errors.LATER if delivery.trouble else errors.DONE
 
 
 def counted(number: int, noun: str, singular: str, plural: str) -> str:
@@ -338,7 +338,7 @@ def say_what_was_read(
         pass  # everything was sent: this was only a question
     if left:
         console.say("%s not been read yet" % counted(len(left), "text", "has", "have"))
-    return exits.REFUSED if refused else exits.DONE
+    return errors.REFUSED if refused else errors.DONE
 
 
 def _states_of(client: Client, document: Dict[str, Any]) -> Dict[str, str]:

@@ -22,8 +22,7 @@ import time
 from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
 
 from agents.errors import SpoolFullError
-from agents.files import flush_folder, forget, names_in, text_of, write_durably
-from agents.locks import take
+from agents.files import flush_folder, forget, names_in, take, text_of, write_durably
 
 MOST_BYTES = 512 * 1024 * 1024
 # So many are known at a time; then the folder is looked through again.

@@ -12,7 +12,7 @@ On a machine without a network: enroll --offline ...
 
 import argparse
 
-from agents import exits
+from agents import errors
 from agents.console import Console
 from agents.errors import UsageError
 
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         waited = spool.number()
         spool.remove(keys)
         console.say("%d wait no longer." % (waited - spool.number()))
-        return exits.DONE
+        return errors.DONE
     if len(options.places) != 1:
         raise UsageError("Name one folder.")
     enrolment = load_enrolment()
@@ -50,4 +50,4 @@ def run(options: argparse.Namespace) -> int:
         if written
         else "Nothing waits."
     )
-    return exits.DONE
+    return errors.DONE

@@ -8,7 +8,7 @@ import argparse
 import json
 from typing import Any, Dict, Iterator
 
-from agents import exits
+from agents import errors
 from agents.console import Console
 
 
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
         sentence = facts.pop("platform")["sentence"]
         shown = "\n".join([sentence, "", *_lines(facts, "")])
     Console().result(shown)
-    return exits.DONE
+    return errors.DONE
 
 
 def _lines(facts: Dict[str, Any], indent: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ import stat
 import sys
 from typing import Iterator, NamedTuple
 
-from agents import exits, home
+from agents import errors, home
 from agents.client import Client
 from agents.console import Console
 from agents.detection.evidence import gather_evidence
@@ -22,7 +22,7 @@ from agents.files import forget, write_durably
 from agents.measuring.runners import PROGRAMS
 from agents.sending import FULL, ask_health, ask_token
 from agents.timing.asking import NoTimeError, open_asking, take_stamp
-from agents.timing.intervals import OFFSET_LIMIT_US, offset_of
+from agents.timing.clocks import OFFSET_LIMIT_US, offset_of
 
 GOOD, NOTE, BAD = "ok", "note", "WRONG"
 LEAST_FREE_BYTES = 200 * 1000 * 1000
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
         rows = [finding._asdict() for finding in findings]
         console.result(json.dumps(rows, indent=1))
     unwell = any(finding.state == BAD for finding in findings)
-    return exits.UNWELL if unwell else exits.DONE
+    return errors.UNWELL if unwell else errors.DONE
 
 
 class Finding(NamedTuple):

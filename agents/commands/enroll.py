@@ -17,11 +17,10 @@ import argparse
 import sys
 from typing import Any
 
-from agents import exits
-from agents.addresses import is_address, without_password
+from agents import errors
 from agents.console import Console
 from agents.errors import ServerAwayError, ServerRefusedError, UsageError
-from agents.home import Enrolment, save_enrolment
+from agents.home import Enrolment, is_address, save_enrolment, without_password
 
 _MOST_BYTES = 4096
 
@@ -65,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
         signing(enrolment.token)  # else nothing could be signed
         console.say("Nobody was asked. Written: %s" % save_enrolment(enrolment))
-        return exits.DONE
+        return errors.DONE
     client = Client(enrolment.server, enrolment.token, patience_s=10)
     console.say("Virtlab %s answers." % ask_health(client)["version"])
     ask_token(client)
@@ -96,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
                 % enrolment.host
             )
     console.say("The token may upload. Written: %s" % save_enrolment(enrolment))
-    return exits.DONE
+    return errors.DONE
 
 
 def _await_study(client: Any, slug: str, is_made: bool, console: Console) -> None:

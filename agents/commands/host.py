@@ -13,7 +13,7 @@ import json
 import sys
 from typing import Any, Dict, List
 
-from agents import exits
+from agents import errors
 from agents.console import Console
 from agents.errors import ServerAwayError, ServerRefusedError
 
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
             console.say(doubt)
         console.result(json.dumps(read["facts"], indent=1, sort_keys=True))
         if options.look:
-            return exits.DONE
+            return errors.DONE
         host = {"slug": options.slug, "title": options.title, "facts": read["facts"]}
         client.register_host(host)
     except RefusedError as refused:
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     except UnreachableError as away:
         raise ServerAwayError(str(away)) from None
     console.say("Registered: %s" % options.slug)
-    return exits.DONE
+    return errors.DONE
 
 
 def _texts(files: List[str]) -> List[str]:

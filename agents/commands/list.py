@@ -6,7 +6,7 @@ Virtlab reads the output of all of them, and of more: see docs/tools.md.
 import argparse
 import json
 
-from agents import exits
+from agents import errors
 from agents.console import Console
 from agents.measuring.runners import PROGRAMS
 
@@ -20,8 +20,8 @@ def run(options: argparse.Namespace) -> int:
     rows = [{name: getattr(program, name) for name in names} for program in PROGRAMS]
     if options.json:
         Console().result(json.dumps(rows, indent=1))
-        return exits.DONE
+        return errors.DONE
     for row in rows:
         state = "installed: %(path)s" if row["path"] else "missing:   %(advice)s"
         Console().result(("%(tool)-15s  " + state) % row)
-    return exits.DONE
+    return errors.DONE

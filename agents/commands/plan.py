@@ -21,7 +21,7 @@ import argparse
 import signal
 import socket
 
-from agents import exits
+from agents import errors
 from agents.console import Console, seconds, whole
 from agents.documents import add_system_arguments
 from agents.errors import UsageError
@@ -89,4 +89,4 @@ def run(options: argparse.Namespace) -> int:
             console.say(str(error))
     failed = Follower(server, joined["id"], slot, spool).follow()
     sent = deliver_and_say(enrolment, spool, console)
-    return sent or (exits.FAILED if failed else exits.DONE)
+    return sent or (errors.FAILED if failed else errors.DONE)

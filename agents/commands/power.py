@@ -18,7 +18,7 @@ import json
 import os
 import uuid
 
-from agents import exits
+from agents import errors
 from agents.client import Client
 from agents.console import Console, seconds
 from agents.errors import AgentError, UsageError
@@ -95,7 +95,7 @@ def _source(options: argparse.Namespace) -> Source:
 
         source = WattsUp(options.path)
     else:
-        from agents.power.replay import CsvLog
+        from agents.power.recording import CsvLog
 
         source = CsvLog()
     if options.accuracy_percent is not None:
@@ -136,7 +136,7 @@ def look(source: Source, console: Console) -> int:
         "power                    %.3f W"
         % (watts_between(source, before, reading) or 0.0)
     )
-    return exits.DONE
+    return errors.DONE
 
 
 def record(
@@ -180,7 +180,7 @@ def send_csv(
 ) -> int:
     """Send a log that something else wrote, by its clock as this machine's."""
     from agents.documents import decoded
-    from agents.power.replay import log_of_text, pieces_of, rows_of
+    from agents.power.recording import log_of_text, pieces_of, rows_of
 
     try:
         with open(options.path, "rb") as file:
@@ -215,5 +215,5 @@ def _sent(
     options: argparse.Namespace, enrolment: Enrolment, spool: Spool, console: Console
 ) -> int:
     if options.later:
-        return exits.DONE
+        return errors.DONE
     return deliver_and_say(enrolment, spool, console, "piece")

@@ -27,7 +27,7 @@ import sys
 import time
 from typing import Any, Dict
 
-from agents import exits
+from agents import errors
 from agents.console import Console
 from agents.documents import (
     add_describing_arguments,
@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
         key = spool.save(pushed[name])
         console.progress("kept %s as %s" % (name, key))
     if options.later:
-        return exits.DONE
+        return errors.DONE
     return deliver_and_say(enrolment, spool, console) or say_what_was_read(
         enrolment, pushed, console
     )
@@ -147,7 +147,7 @@ def _push_folders(options: argparse.Namespace, enrolment: Any, study: str) -> in
     for line in folders.told(answer):
         console.result(line)
     console.say(_ending(answer))
-    return exits.DONE
+    return errors.DONE
 
 
 def _ending(answer: Dict[str, Any]) -> str:

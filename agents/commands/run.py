@@ -23,7 +23,7 @@ import os
 import uuid
 from typing import Any, List
 
-from agents import exits
+from agents import errors
 from agents.console import Console, whole
 from agents.documents import (
     add_describing_arguments,
@@ -121,8 +121,8 @@ def run(options: argparse.Namespace) -> int:
             console,
             is_shuffled=options.order == "random",
         )
-    sent = exits.DONE if options.later else deliver_and_say(enrolment, spool, console)
-    return sent or (exits.FAILED if failed else exits.DONE)
+    sent = errors.DONE if options.later else deliver_and_say(enrolment, spool, console)
+    return sent or (errors.FAILED if failed else errors.DONE)
 
 
 def _steps(options: argparse.Namespace, time_server: str, through: Any) -> List[Any]:

@@ -8,7 +8,7 @@ spool retry [KEY ...]   let refused runs wait again (all of them unless named)
 
 import argparse
 
-from agents import exits
+from agents import errors
 from agents.console import Console
 from agents.errors import UsageError
 
@@ -44,4 +44,4 @@ def run(options: argparse.Namespace) -> int:
         for key in options.keys or known:
             spool.retry(key)
         console.say("%d wait again." % len(options.keys or known))
-    return exits.DONE
+    return errors.DONE

@@ -11,7 +11,7 @@ import json
 import re
 from typing import Any, Dict
 
-from agents import exits
+from agents import errors
 from agents.console import Console
 from agents.errors import ServerAwayError, ServerRefusedError, UsageError
 
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     except UnreachableError as away:
         raise ServerAwayError(str(away)) from None
     Console().result("%(lab)s/%(slug)s: %(title)s (%(visibility)s)" % study)
-    return exits.DONE
+    return errors.DONE
 
 
 def _stated(options: argparse.Namespace) -> Dict[str, Any]:

@@ -11,12 +11,15 @@ Nothing is sent while somebody measures on this machine.
 """
 
 import argparse
+import importlib
+import json
 import os
 import socket
+import subprocess
 import time
-from typing import Any, List
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from agents import exits
+from agents import errors
 from agents.console import Console, seconds
 from agents.documents import (
     add_describing_arguments,
@@ -25,7 +28,195 @@ from agents.documents import (
     study_of,
     upload,
 )
-from agents.errors import UsageError
+from agents.errors import AgentError, UsageError
+from agents.programs import ended
+
+COUNTERS = (
+    r"\Hyper-V Hypervisor Logical Processor(_Total)\% Total Run Time",
+    r"\Hyper-V Hypervisor Logical Processor(_Total)\% Guest Run Time",
+    r"\Hyper-V Hypervisor Logical Processor(_Total)\% Hypervisor Run Time",
+    r"\Hyper-V Hypervisor Root Virtual Processor(_Total)\% Total Run Time",
+    r"\Hyper-V Hypervisor Virtual Processor(*)\% Total Run Time",
+    r"\Hyper-V Hypervisor Virtual Processor(*)\% Hypervisor Run Time",
+    r"\Processor(_Total)\% Processor Time",
+)
+OF_HYPER_V = r"\Hyper-V "
+# A double, not cut at 100: several processors can be counted together.
+_DOUBLE = 0x200 | 0x8000
+_MORE_DATA = 0x800007D2
+_GOOD = (0, 1)
+_POWERSHELL = ("powershell.exe", "-NoProfile", "-NonInteractive", "-Command")
+_MACHINES = (
+    "[Console]::OutputEncoding=[Text.Encoding]::UTF8; Get-VM | Select-Object Name,"
+    "@{n='State';e={\"$($_.State)\"}},Generation,Version,ProcessorCount,MemoryStartup,"
+    "MemoryAssigned,DynamicMemoryEnabled,IntegrationServicesVersion,"
+    "@{n='Nested';e={($_ | Get-VMProcessor).ExposeVirtualizationExtensions}},"
+    "@{n='Reserve';e={($_ | Get-VMProcessor).Reserve}},"
+    "@{n='Limit';e={($_ | Get-VMProcessor).Maximum}},"
+    "@{n='Weight';e={($_ | Get-VMProcessor).RelativeWeight}},"
+    "@{n='ThreadsPerCore';e={($_ | Get-VMProcessor).HwThreadCountPerCore}}"
+    " | ConvertTo-Json -Depth 2 -Compress"
+)
+_PATIENCE_S = 60.0
+# Theirs -> ours; what is null there is not stated.
+_NAMES = {
+    "State": "state",
+    "Generation": "generation",
+    "Version": "configuration version",
+    "ProcessorCount": "vcpus",
+    "MemoryStartup": "memory bytes",
+    "MemoryAssigned": "memory assigned bytes",
+    "DynamicMemoryEnabled": "dynamic memory",
+    "IntegrationServicesVersion": "integration services",
+    "Nested": "nested virtualization",
+    "Reserve": "reserve percent",
+    "Limit": "limit percent",
+    "Weight": "weight",
+    "ThreadsPerCore": "threads per core",
+}
+
+Row = Dict[str, float]
+
+
+class Sampled(NamedTuple):
+    """When counters were read, in seconds since 1970, and what they said."""
+
+    at_s: float
+    values: Row
+
+
+class Counters:
+    """A query of counters that are there; to be closed, for example by ``with``."""
+
+    def __init__(self, paths: Tuple[str, ...] = COUNTERS, pdh: Any = None) -> None:
+        self._ctypes: Any = importlib.import_module("ctypes")
+        self._pdh = pdh or self._ctypes.windll.pdh
+        self._query = self._ctypes.c_void_p()
+        self._counters: List[Tuple[str, Any]] = []
+        code = self._pdh.PdhOpenQueryW(None, None, self._ctypes.byref(self._query))
+        if code:
+            raise AgentError(
+                "Windows opens no counters: error %#x." % (code & 0xFFFFFFFF)
+            )
+        for path in paths:
+            counter = self._ctypes.c_void_p()
+            code = self._pdh.PdhAddEnglishCounterW(
+                self._query, path, None, self._ctypes.byref(counter)
+            )
+            if code == 0:
+                self._counters.append((path, counter))
+        if not any(path.startswith(OF_HYPER_V) for path, _ in self._counters):
+            self.close()
+            raise AgentError(
+                "This Windows has no counters of Hyper-V: it is no host of it, or the "
+                "role is off. Run this on the host, as an administrator."
+            )
+        # Rates are of two readings: the first has none.
+        self._pdh.PdhCollectQueryData(self._query)
+
+    def __enter__(self) -> "Counters":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._pdh.PdhCloseQuery(self._query)
+
+    def read(self) -> Row:
+        """Return all counters now, by `object(instance)\\counter`."""
+        self._pdh.PdhCollectQueryData(self._query)
+        row: Row = {}
+        for path, counter in self._counters:
+            thing, _, rest = path[1:].rpartition("(")
+            name = rest.partition(")\\")[2]
+            for instance, value in self._instances(counter):
+                key = "%s(%s)\\%s" % (thing, instance, name)
+                # Two machines may have one name.
+                twin = 1
+                while key in row:
+                    key = "%s(%s#%d)\\%s" % (thing, instance, twin, name)
+                    twin += 1
+                row[key] = value
+        return row
+
+    def _instances(self, counter: Any) -> Iterator[Tuple[str, float]]:
+        ctypes = self._ctypes
+        size, number = ctypes.c_uint32(), ctypes.c_uint32()
+        ask = self._pdh.PdhGetFormattedCounterArrayW
+        places = (ctypes.byref(size), ctypes.byref(number))
+        code = ask(counter, _DOUBLE, *places, None) & 0xFFFFFFFF
+        if code != _MORE_DATA:
+            return
+        room = ctypes.create_string_buffer(size.value)
+        # A machine may have been started in between: then there is none this time.
+        if ask(counter, _DOUBLE, *places, room):
+            return
+        item = _item(ctypes)
+        for one in ctypes.cast(room, ctypes.POINTER(item))[: number.value]:
+            if one.status in _GOOD:
+                yield one.name, one.value
+
+
+def _item(ctypes: Any) -> Any:
+    """Return PDH_FMT_COUNTERVALUE_ITEM_W with a double in it."""
+    structure: Any = ctypes.Structure
+    fields = [
+        *(("name", ctypes.c_wchar_p), ("status", ctypes.c_uint32)),
+        ("value", ctypes.c_double),
+    ]
+    return type("Item", (structure,), {"_fields_": fields})
+
+
+def log_of(host: str, samples: List[Sampled]) -> str:
+    """Return samples as typeperf writes them, in UTC. Machines that came later or went
+    earlier have blanks."""
+    columns: Dict[str, None] = {}  # in the order in which they were seen
+    for sampled in samples:
+        columns.update(dict.fromkeys(sampled.values))
+    names = ["\\\\%s\\%s" % (host, column) for column in columns]
+    lines = [_quoted(["(PDH-CSV 4.0) (UTC)(0)", *names])]
+    for sampled in samples:
+        at = time.gmtime(sampled.at_s)
+        moment = time.strftime("%m/%d/%Y %H:%M:%S", at)
+        cells = ["%s.%03d" % (moment, int(sampled.at_s % 1 * 1000))]
+        for column in columns:
+            value = sampled.values.get(column)
+            cells.append(" " if value is None else "%.6f" % value)
+        lines.append(_quoted(cells))
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(cells: List[str]) -> str:
+    return ",".join('"%s"' % cell.replace('"', '""') for cell in cells)
+
+
+def virtual_machines() -> Dict[str, Dict[str, Any]]:
+    """Return what Get-VM says of each machine; nothing where it says nothing."""
+    try:
+        printed = ended([*_POWERSHELL, _MACHINES], _PATIENCE_S).printed
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    return machines_of(printed)
+
+
+def machines_of(printed: Optional[str]) -> Dict[str, Dict[str, Any]]:
+    """Read the JSON of Get-VM: a list, or one object where there is one machine."""
+    try:
+        known = json.loads((printed or "").lstrip("\ufeff"))
+    except ValueError:
+        return {}
+    found = {}
+    for machine in known if isinstance(known, list) else [known]:
+        if isinstance(machine, dict) and machine.get("Name"):
+            stated = {
+                ours: machine[theirs]
+                for theirs, ours in _NAMES.items()
+                if machine.get(theirs) not in (None, "")
+            }
+            found[str(machine["Name"])] = stated
+    return found
+
 
 MOST_ROWS = 3600
 
@@ -61,7 +252,7 @@ def run(options: argparse.Namespace) -> int:
             stop.wait(options.every)
             for name, value in counters.read().items():
                 console.result("%8.3f  %s" % (value, name))
-        return exits.DONE
+        return errors.DONE
     enrolment = load_enrolment()
     facts = gather_platform()
     study = study_of(options, enrolment.study)
@@ -76,7 +267,7 @@ def run(options: argparse.Namespace) -> int:
             spool.save(upload(text, study, system, facts, given))
     stop.close()
     if options.later:
-        return exits.DONE
+        return errors.DONE
     return deliver_and_say(enrolment, spool, console)
 
 

@@ -7,7 +7,7 @@ asks for no token: whoever reaches the port can ask for the time.
 
 import argparse
 
-from agents import exits
+from agents import errors
 from agents.console import Console, whole
 from agents.errors import AgentError
 from agents.timing.protocol import PORT
@@ -38,4 +38,4 @@ def run(options: argparse.Namespace) -> int:
     server.serve()
     server.close()
     console.say("questions answered: %d" % server.answered)
-    return exits.DONE
+    return errors.DONE

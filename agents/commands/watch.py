@@ -8,10 +8,109 @@ the server while nothing waits. SIGTERM and Ctrl-C end it after the run being se
 """
 
 import argparse
+import getpass
 import os
+import subprocess
+import sys
+from html import escape
+from typing import List
 
-from agents import exits
+from agents import errors
 from agents.console import Console, seconds
+from agents.errors import AgentError, UsageError
+from agents.files import forget
+from agents.home import home
+from agents.programs import ended
+
+NAME = "Virtlab agent"
+_PATIENCE_S = 60.0
+_DEFINITION = """<?xml version="1.0" encoding="UTF-16"?>
+<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
+  <RegistrationInfo><Description>{about}</Description></RegistrationInfo>
+  <Triggers><BootTrigger><Enabled>true</Enabled></BootTrigger></Triggers>
+  <Principals>
+    <Principal id="Author">
+      <UserId>{user}</UserId>
+      <LogonType>S4U</LogonType>
+      <RunLevel>LeastPrivilege</RunLevel>
+    </Principal>
+  </Principals>
+  <Settings>
+    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
+    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
+    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
+    <StartWhenAvailable>true</StartWhenAvailable>
+    <ExecutionTimeLimit>PT0S</ExecutionTimeLimit>
+    <RestartOnFailure><Interval>PT1M</Interval><Count>999</Count></RestartOnFailure>
+  </Settings>
+  <Actions Context="Author">
+    <Exec>
+      <Command>{program}</Command>
+      <Arguments>{words}</Arguments>
+    </Exec>
+  </Actions>
+</Task>
+"""
+
+
+def definition() -> str:
+    """Return the task: this Python and this file, for this person and folder."""
+    user = getpass.getuser()
+    domain = os.environ.get("USERDOMAIN")
+    words = ["-X", "utf8", os.path.abspath(sys.argv[0]), "watch", "--folder", home()]
+    return _DEFINITION.format(
+        about=escape("Sends runs to Virtlab whenever its server can be reached"),
+        user=escape(domain + "\\" + user if domain else user),
+        program=escape(sys.executable),
+        words=escape(subprocess.list2cmdline(words)),
+    )
+
+
+def install() -> str:
+    """Register the task and start it; return what was done."""
+    _only_on_windows()
+    path = os.path.join(home(), "task.xml")
+    os.makedirs(home(), mode=0o700, exist_ok=True)
+    # schtasks reads UTF-16 with its mark, and so is said in the first line.
+    with open(path, "wb") as file:
+        file.write(definition().encode("utf-16"))
+    try:
+        _schtasks(["/create", "/tn", NAME, "/xml", path, "/f"])
+    finally:
+        forget(path)
+    _schtasks(["/run", "/tn", NAME])
+    return 'The task "%s" sends the spool, now and after each start.' % NAME
+
+
+def remove() -> str:
+    """End the task and forget it; return what was done."""
+    _only_on_windows()
+    ended(["schtasks", "/end", "/tn", NAME], _PATIENCE_S)  # it may not run
+    _schtasks(["/delete", "/tn", NAME, "/f"])
+    return 'The task "%s" is gone; what waits stays in the spool.' % NAME
+
+
+def _only_on_windows() -> None:
+    if os.name != "nt":
+        raise UsageError(
+            "Tasks are of Windows; docs/agents.md has a unit for systemd, which does "
+            "the same here."
+        )
+
+
+def _schtasks(words: List[str]) -> None:
+    try:
+        code, printed, complaint = ended(["schtasks", *words], _PATIENCE_S)
+    except OSError as error:
+        raise AgentError("schtasks does not start: %s" % error) from None
+    except subprocess.TimeoutExpired:
+        raise AgentError("schtasks gave no end in %g s" % _PATIENCE_S) from None
+    if code:
+        said = (complaint.strip() or printed.strip() or "no reason").splitlines()[-1]
+        raise AgentError(
+            "schtasks %s failed: %s Open the command line as an administrator: a task "
+            "that runs without its user is theirs to make." % (words[0], said)
+        )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +149,7 @@ def run(options: argparse.Namespace) -> int:
     Watch(open_spool(), client, console.say, options.every).go_on_until(stop)
     stop.close()
     console.say("stopped")
-    return exits.DONE
+    return errors.DONE
 
 
 def _change_task(is_wanted: bool) -> int:
@@ -60,4 +159,4 @@ def _change_task(is_wanted: bool) -> int:
     if is_wanted:
         load_enrolment()  # a task that ends at once would help nobody
     Console().say(task.install() if is_wanted else task.remove())
-    return exits.DONE
+    return errors.DONE

@@ -18,8 +18,13 @@ from agents.errors import UsageError
 from agents.files import forget, text_of, write_durably
 from agents.home import Quiet, home
 from agents.measuring import runners
-from agents.measuring.bracket import Measured, TimePath, measure, stamp_or_silence
-from agents.measuring.execution import execute
+from agents.measuring.bracket import (
+    Measured,
+    TimePath,
+    execute,
+    measure,
+    stamp_or_silence,
+)
 from agents.measuring.rounds import Job, Round, document_of, failure_of
 from agents.measuring.runners import Step, Wishes
 from agents.measuring.through import Through, check_tools, seen_from_outside

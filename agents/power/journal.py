@@ -15,8 +15,7 @@ import uuid
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from agents.errors import SpoolFullError
-from agents.files import forget, names_in
-from agents.locks import take
+from agents.files import forget, names_in, take
 from agents.power.meters import Reading, Source
 from agents.spool import POWER, Spool
 from agents.timing.asking import Stamp

@@ -23,7 +23,7 @@ The rules of a parser:
 - Parameters are what makes two cases different and is the same natively and in a VM
   (block size, threads); everything else (times, peers, devices) is a fact.
 - Options that people may send as parameters, too, stand in ``options`` of the ``TOOL``:
-  ``-t``, ``--threads`` and ours are then one case (``Options`` in ``parsing/contract.py``).
+  ``-t``, ``--threads`` and ours are then one case (``contract.Options``).
 - What is said for people is a ``Sentence``: pages say it in their reader's language.
 - What a tool says against its own result is a mark (``draft.mark(code, sentence)``): a
   failed check, errors counted, a run too short. A run without readings is refused,

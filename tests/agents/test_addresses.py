@@ -4,8 +4,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from agents.addresses import is_address, without_password
 from agents.client import bracketed, host_of
+from agents.home import is_address, without_password
 
 
 @pytest.mark.parametrize(

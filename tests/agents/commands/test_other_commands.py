@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agents import exits
+from agents import errors
 from agents.__main__ import COMMANDS, main
 from agents.console import Console
 
@@ -131,7 +131,7 @@ def test_ctrl_c_has_its_own_code(monkeypatch, capsys):
 
 
 def test_the_exit_codes_are_documented():
-    codes = {value for name, value in vars(exits).items() if name.isupper()}
+    codes = {value for name, value in vars(errors).items() if name.isupper()}
 
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", DOCS, re.M)} == codes
 

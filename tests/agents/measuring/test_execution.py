@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from agents.measuring import execution
-from agents.measuring.execution import execute
+from agents.measuring import bracket
+from agents.measuring.bracket import execute
 
 ROOT = Path(__file__).parents[3]
 # A minute, in digits that nobody else's sleep on this machine has.
@@ -75,8 +75,8 @@ def test_interrupting_us_ends_it_too(monkeypatch):
             raise Interrupted
         return waiting(self)
 
-    waiting = execution.subprocess.Popen.wait
-    monkeypatch.setattr(execution.subprocess.Popen, "wait", interrupt)
+    waiting = bracket.subprocess.Popen.wait
+    monkeypatch.setattr(bracket.subprocess.Popen, "wait", interrupt)
 
     with pytest.raises(Interrupted):
         shell(f"sleep {MINUTE}")
@@ -84,7 +84,7 @@ def test_interrupting_us_ends_it_too(monkeypatch):
 
 
 def test_a_flood_is_cut_and_no_result(monkeypatch):
-    monkeypatch.setattr(execution, "MOST_OUTPUT_BYTES", 1000)
+    monkeypatch.setattr(bracket, "MOST_OUTPUT_BYTES", 1000)
 
     done = execute([sys.executable, "-c", "print('x' * 5000)"], 10)
 
@@ -93,8 +93,8 @@ def test_a_flood_is_cut_and_no_result(monkeypatch):
 
 
 def test_a_flood_is_ended_long_before_the_limit(monkeypatch):
-    monkeypatch.setattr(execution, "MOST_OUTPUT_BYTES", 1000)
-    monkeypatch.setattr(execution, "_LOOK_AGAIN_S", 0.05)
+    monkeypatch.setattr(bracket, "MOST_OUTPUT_BYTES", 1000)
+    monkeypatch.setattr(bracket, "_LOOK_AGAIN_S", 0.05)
 
     done = shell(f"seq 1000; sleep {MINUTE}", limit_s=60)
 
@@ -108,7 +108,7 @@ def test_it_reads_nothing_from_us():
 
 
 def test_somebody_may_end_it_sooner(monkeypatch):
-    monkeypatch.setattr(execution, "_LOOK_AGAIN_S", 0.05)
+    monkeypatch.setattr(bracket, "_LOOK_AGAIN_S", 0.05)
     answers = iter([False, True])
     began = time.monotonic()
 
@@ -121,7 +121,7 @@ def test_somebody_may_end_it_sooner(monkeypatch):
 
 def test_it_dies_with_an_agent_that_is_killed():
     agent = (
-        "from agents.measuring.execution import execute; "
+        "from agents.measuring.bracket import execute; "
         f"execute(['sleep', '{MINUTE}'], 90)"
     )
     parent = subprocess.Popen([sys.executable, "-c", agent], cwd=ROOT)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agents.errors import UsageError
-from agents.power.replay import Row, moment_us, pieces_of, rows_of
+from agents.power.recording import Row, moment_us, pieces_of, rows_of
 
 DATA = Path(__file__).parents[2] / "data" / "power-csv"
 

@@ -5,12 +5,13 @@ import random
 import pytest
 
 from agents.timing.asking import Asking, NoTimeError, Stamp, take_stamp
-from agents.timing.clocks import Clocks, step_us
-from agents.timing.intervals import (
+from agents.timing.clocks import (
+    Clocks,
     ClocksDifferError,
     clock_report,
     interval_of,
     offset_of,
+    step_us,
     suspicions,
 )
 from agents.timing.protocol import ServerTime

@@ -7,9 +7,8 @@ import json
 import pytest
 
 from agents.commands import telemetry
+from agents.commands.telemetry import Counters, Sampled, log_of, machines_of
 from agents.errors import AgentError, UsageError
-from agents.windows import hyper_v
-from agents.windows.hyper_v import Counters, Sampled, log_of, machines_of
 from benchmarks.parsing import reading
 
 TOTAL = r"Hyper-V Hypervisor Logical Processor(_Total)\% Total Run Time"
@@ -42,7 +41,7 @@ class MadeUpPdh:
         self, counter, kind, size, number, room
     ):
         rows = self.values[self.paths[counter.value - 1]]
-        item = hyper_v._item(ctypes)
+        item = telemetry._item(ctypes)
         size._obj.value = ctypes.sizeof(item) * len(rows)
         number._obj.value = len(rows)
         if room is None:
@@ -59,7 +58,7 @@ class MadeUpPdh:
 
 ROWS = {
     "\\" + TOTAL: [("_Total", 0, 65.5)],
-    hyper_v.COUNTERS[4]: [
+    telemetry.COUNTERS[4]: [
         *(("web:Hv VP 0", 0, 48.75), ("web:Hv VP 0", 1, 12.5)),
         ("gone:Hv VP 0", 0xC0000BC6, 0.0),
     ],
@@ -72,7 +71,7 @@ def test_counters_are_asked_for_in_english_and_by_instance():
     with Counters(pdh=pdh) as counters:
         row = counters.read()
 
-    assert pdh.asked == list(hyper_v.COUNTERS)
+    assert pdh.asked == list(telemetry.COUNTERS)
     assert row == {TOTAL: 65.5, WEB: 48.75, WEB.replace("VP 0)", "VP 0#1)"): 12.5}
     assert not pdh.is_open
 

@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from agents.commands import watch
 from agents.errors import AgentError, UsageError
-from agents.windows import task
 
 SPACE = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
 
@@ -24,13 +24,13 @@ def on_windows(home, monkeypatch, tmp_path):
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    monkeypatch.setattr(task, "_only_on_windows", lambda: None)
+    monkeypatch.setattr(watch, "_only_on_windows", lambda: None)
     return tmp_path
 
 
 def test_the_task_has_no_end_and_least_rights(on_windows, home, monkeypatch):
     monkeypatch.setattr("sys.argv", ["C & D/virtlab-agent.pyz"])
-    said = task.install()
+    said = watch.install()
 
     assert "sends the spool" in said
     root = ElementTree.fromstring((on_windows / "kept.xml").read_bytes())
@@ -46,7 +46,7 @@ def test_the_task_has_no_end_and_least_rights(on_windows, home, monkeypatch):
 
 
 def test_it_is_ended_and_removed(on_windows):
-    assert "stays in the spool" in task.remove()
+    assert "stays in the spool" in watch.remove()
 
     told = (on_windows / "told").read_text().splitlines()
     assert [line.split()[0] for line in told] == ["/end", "/delete"]
@@ -56,9 +56,9 @@ def test_who_may_not_is_told_what_to_do(on_windows):
     (on_windows / "fail").write_text("")
 
     with pytest.raises(AgentError, match=r"Access is denied.* administrator"):
-        task.install()
+        watch.install()
 
 
 def test_another_system_has_a_unit_for_systemd():
     with pytest.raises(UsageError, match="systemd"):
-        task.install()
+        watch.install()
