@@ -1,12 +1,7 @@
-"""Which native cell a cell is compared with, and whether two sides are comparable at
-all.
+"""Choose the native cell a cell is compared with, and judge comparability.
 
-The native partner has the same host, case and bits (``docs/method.md``, baselines), and
-the guest's OS if any has: else the machine's own OS stands in, and that is said. Bits
-that one side does not state are not known to differ, and that is said, too. A cell
-of a virtual machine that runs alone, in parallel, under load or with disk and network
-combined is compared with the native machine running alone; a path between guests or
-hosts has no such counterpart, only the same path measured natively.
+Rules: ``docs/method.md``, baselines. Paths between guests or hosts have only the same
+path measured natively as a counterpart.
 """
 
 from __future__ import annotations
@@ -39,11 +34,10 @@ Facts = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellConditions:
-    """What decides whether two cells may be compared.
+    """What decides whether two cells may be compared; empty texts and None: not stated.
 
-    Empty texts and None: not stated; ``setting`` has what the machine itself ran.
-    ``sessions`` are all in which its runs were done, none if that is not known of all.
-    ``case_label`` and ``study`` are for people and appear in sentences only.
+    ``setting`` is what the machine itself ran; ``sessions`` are those of its runs;
+    ``case_label`` and ``study`` appear in sentences only.
     """
 
     id: Id
@@ -72,10 +66,7 @@ class CellConditions:
 
 @dataclass(frozen=True, slots=True)
 class BaselineChoice:
-    """The chosen native cell, how far to trust it, and the sentence that says so.
-
-    ``rejected`` are the native cells that fitted as well and were not taken.
-    """
+    """The chosen native cell, its trust and reason; ``rejected`` also fitted."""
 
     state: State
     chosen: Id | None
@@ -128,13 +119,11 @@ def choose_baseline(
     equivalence_margin_percent: float,
     max_age_days: float,
 ) -> BaselineChoice:
-    """Find the native partner of a cell among the cells of its lab.
+    """Find a cell's native partner among its lab's cells.
 
-    Those of the same bits come first, then those that ran the guest's own OS, others
-    only if there are none; among them those of the same study. Of several, those
-    nearest in OS, then those equal in vCPUs, memory and options are preferred; if those
-    that remain differ by at most ``equivalence_margin_percent`` the latest is taken,
-    else the choice is ambiguous.
+    Preferred in order: same bits, same OS, same study, nearest OS, equal vCPUs, memory
+    and options. If the rest differ by at most ``equivalence_margin_percent`` the latest
+    is taken, else the choice is ambiguous.
     """
     if cell.is_native:
         return BaselineChoice("native", None, Sentence("This is the native side."))
@@ -222,11 +211,8 @@ def _wanted_circumstances(cell: CellConditions) -> tuple[str, ...]:
 def _preferred(
     cell: CellConditions, partners: list[CellConditions]
 ) -> list[CellConditions]:
-    """The partners most like the cell.
-
-    A native machine has no VMware Tools: after full equality it is enough that what the
-    native system states is so in the cell too.
-    """
+    """Return the partners most like the cell; options count only where native states
+    them."""
     likenesses: tuple[Callable[[CellConditions], bool], ...] = (
         lambda other: _sizes(other) == _sizes(cell) and other.options == cell.options,
         lambda other: _sizes(other) == _sizes(cell) and _agrees(other, cell),
@@ -346,11 +332,11 @@ def _missing(cell: CellConditions) -> str:
 def efficiency(
     value: float, baseline: float, better: Literal["higher", "lower", "neither"]
 ) -> float:
-    """VM / native where higher is better, native / VM where lower is.
+    """Return VM / native where higher is better, native / VM where lower is; 1 is
+    native speed.
 
-    1 is native speed. Raises InvalidError for a metric without a better
-    direction, and InvalidError where one side reads 0 (an idle CPU): no ratio can
-    be formed, and the caller shows that as the reason instead of a number.
+    Raises UndirectedMetricError without a better direction, ZeroReadingError for a
+    reading of 0.
     """
     if better == "neither":
         raise InvalidError(
@@ -386,10 +372,9 @@ def efficiency(
 def comparability(
     one: Facts, other: Facts, *, studied: Collection[str]
 ) -> Comparability:
-    """Compare two systems' facts, given the dimensions that the study studies.
+    """Compare two systems' canonical facts, given the ``studied`` ones ("hypervisor").
 
-    ``studied`` are names of facts ("hypervisor", "guest_tools"). Facts are canonical
-    texts; a fact that one side does not state differs from one that is stated.
+    A fact that one side does not state differs from one that is stated.
     """
     differing = differences(one, other)
     wanted = tuple(fact for fact in differing if fact.name in studied)
@@ -407,8 +392,7 @@ def comparability(
 def one_at_a_time(compared: Comparability, platform: Collection[str]) -> Comparability:
     """Return amber instead of green where several studied dimensions differ at once.
 
-    Then the ratio is of all of them together, and tells of none. The facts of the
-    ``platform`` (hypervisor, version, type) are one dimension.
+    The facts of the ``platform`` (hypervisor, version, type) are one dimension.
     """
     # The empty name stands for the platform, whichever of its facts differ.
     names = {"" if fact.name in platform else fact.name for fact in compared.studied}

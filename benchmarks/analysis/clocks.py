@@ -154,9 +154,8 @@ def trust_guest(
 ) -> TimeTrust:
     """Judge a run timed by its guest, and correct it if the server timed it too.
 
-    Suspect: more than 50 ms off at the start or the end, a drift of more than 500 ppm
-    that the error bound of the external duration does not explain, or steps of more
-    than half the equivalence margin.
+    Suspect: over 50 ms off at either end, over 500 ppm drift beyond the error bound, or
+    clock steps over half the equivalence margin.
     """
     if not 0 < clock.guest_s < math.inf:
         raise ValueError("a run has a duration above 0")
@@ -257,8 +256,7 @@ def report_of(facts: Mapping[str, Any]) -> ClockReport | None:
 
 
 def _resolution_s(clock: Mapping[str, Any]) -> float:
-    """Return the steps that a report states, 0 if it states none, and infinity if it
-    shows that they were too long to time a question."""
+    """Return the reported clock steps: 0 if not stated, infinity if too coarse."""
     stated_s = _seconds(clock, "resolution_us")
     if stated_s is not None:
         return max(stated_s, 0.0)
@@ -308,11 +306,8 @@ def run_trust(
 def figures_trust(
     clock: str, facts: Mapping[str, Any], *, is_virtual: bool, margin: float = 0.02
 ) -> str:
-    """Return how far the figures that a tool printed may be trusted.
-
-    They were printed by the guest's clock: a duration that could be corrected by more
-    than half the margin leaves them suspect.
-    """
+    """Return the trust in a tool's own figures: suspect where the correction exceeds
+    half the margin."""
     trust = run_trust(clock, facts, is_virtual=is_virtual, margin=margin)
     report = report_of(facts)
     if trust is None:

@@ -66,8 +66,7 @@ class Fairness:
 class Target:
     """A CPU-bound time against what the cores allow; ``ratio`` = measured / target.
 
-    ``ideal_s`` starts from one VM alone, ``lmu_s`` from as many VMs as there are cores,
-    as the LMU studies do: what these already lost is no longer seen in ``lmu_ratio``.
+    ``ideal_s`` starts from one VM alone, ``lmu_s`` from as many VMs as cores.
     """
 
     ideal_s: float
@@ -128,10 +127,8 @@ class SumCheck:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """The curve at k VMs; ``scaling`` and ``share`` are None without a single run.
-
-    ``noise`` is the half-width of the sum's 95 % interval in parts of the sum.
-    """
+    """The curve at k VMs; ``noise`` is the relative half-width of the sum's 95 %
+    interval."""
 
     k: int
     sum: float
@@ -144,11 +141,8 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """Sum, mean and fairness for each number of VMs.
-
-    ``knee`` is the last number of VMs that raised the best sum so far; if it is the
-    largest one measured, the end is not reached.
-    """
+    """Sum, mean and fairness per number of VMs; ``knee`` is the last number that raised
+    the sum."""
 
     points: tuple[CurvePoint, ...]
     knee: int
@@ -172,12 +166,10 @@ def slots_of(slots: Sequence[float]) -> SlotFigures:
 
 
 def fairness(coruns: CoRunTable) -> Fairness:
-    """J = (sum x)^2 / (k sum x^2), and its jackknife over co-runs.
+    """Return J = (sum x)^2 / (k sum x^2) with its jackknife interval over co-runs.
 
-    R. Jain, D. Chiu and W. Hawe (DEC-TR-301, 1984). Numerator and denominator are added
-    up over the co-runs. The jackknife (B. Efron, 1982) leaves out one co-run after the
-    other and works on ln(1/J - 1), the log of the slots' squared coefficient of
-    variation: there it covers 92 to 96 % [sim], on J itself as little as 82 %.
+    R. Jain, D. Chiu and W. Hawe (DEC-TR-301, 1984); jackknife (B. Efron, 1982) on
+    ln(1/J - 1), which covers 92 to 96 % [sim].
     """
     values = _rates_of(coruns)
     n, k = values.shape
@@ -225,9 +217,8 @@ def cpu_target(
 ) -> Target:
     """Set a CPU-bound time of v virtual on c physical cores against its target.
 
-    The ideal is single x max(1, v/c). The LMU studies take the mean time of c VMs,
-    ``full_s``, times v/c: 1.5 x the time of 2 VMs for 3 VMs on 2 cores. ValueError
-    without a core on each side, or with a time that is not above 0.
+    Ideal: single x max(1, v/c); LMU: ``full_s`` x v/c. ValueError without cores or
+    time.
     """
     if min(virtual, cores) < 1:
         raise ValueError("a target needs at least one virtual and one physical core")
@@ -241,10 +232,10 @@ def cpu_target(
 
 
 def overlap(windows_s: Sequence[tuple[float, float]]) -> Overlap:
-    """The common window of (start, end) of all slots, on one clock.
+    """Return the common window of all slots (start, end), and its share of the longest
+    slot.
 
-    Its share is that of the longest slot: 0 where there is none. ValueError without
-    slots, or where one does not end after its start.
+    ValueError without slots, or where one does not end after its start.
     """
     if not windows_s or any(not start < end for start, end in windows_s):
         raise ValueError("every slot needs a start and a later end")
@@ -254,10 +245,7 @@ def overlap(windows_s: Sequence[tuple[float, float]]) -> Overlap:
 
 
 def check_sum(slots: Sequence[float], printed: float) -> SumCheck:
-    """Add the slots up again; each number may be off by half its last decimal place.
-
-    All slots must be there. A sum printed as 12.5 counts as rounded to one place.
-    """
+    """Add all slots up again; each number may be off by half its last decimal place."""
     values = _rates_of([slots])[0]
     step = min(last_place(rate) for rate in slots)
     rounding = (values.size * step + last_place(printed)) / 2
@@ -271,11 +259,8 @@ def half_width(values: Floats) -> float:
 
 
 def _rates_of(coruns: CoRunTable) -> Floats:
-    """Co-runs as an array, a row each, a column a slot.
-
-    A slot may have got 0, but not all of them. ValueError otherwise, also where rows
-    differ in length or there is nothing.
-    """
+    """Return co-runs as an array (co-run x slot); ValueError for other widths or all
+    zeros."""
     if not len(coruns) or not len(coruns[0]):
         raise ValueError(Sentence("a co-run needs at least one slot"))
     if len({len(slots) for slots in coruns}) > 1:
@@ -301,11 +286,10 @@ def _positive(name: str, value: float) -> float:
 
 
 def consolidation(coruns_by_k: Mapping[int, CoRunTable]) -> Consolidation:
-    """The curve over the number of VMs, and its knee.
+    """Return the curve over the number of VMs, and its knee.
 
-    Adding VMs raised the sum if it grew over the best sum of fewer VMs by more than the
-    margin and by more than the noise of both sums, where they were repeated. ValueError
-    without co-runs, or where one of k VMs has not k slots.
+    VMs raised the sum if it grew beyond the margin and the noise of both sums.
+    ValueError without co-runs, or where a co-run of k VMs does not have k slots.
     """
     if not coruns_by_k:
         raise ValueError("a consolidation curve needs at least one co-run")

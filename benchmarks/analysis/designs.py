@@ -147,10 +147,7 @@ class Designed:
         return np.isin(self.design, designs)
 
     def scope(self, row: int, days: Mapping[int, str]) -> str:
-        """Return of what a statement on a cell speaks, to be put behind it.
-
-        ``days`` says when sessions were; empty where nothing was repeated or known.
-        """
+        """Return what a statement on a cell is about; ``days`` says when sessions were."""
         design = Design(self.design[row])
         day = days.get(int(self.session[row]), "")
         if design == Design.ONE_SHARED and day:
@@ -190,9 +187,8 @@ def designed_intervals(
 ) -> Designed:
     """Return the interval that each cell's design allows.
 
-    ``sessions`` are those of the cells and of their baselines, with the ``rho`` that
-    counts (`session_rollups.dependent`); ``cell`` and ``baseline`` are the same runs,
-    whatever their sessions.
+    ``sessions`` are those of both sides with their ``rho`` (`sessions.dependent`);
+    ``cell`` and ``baseline`` are the same runs without sessions.
     """
     own, other = sessions
     size = cell.n.size
@@ -445,11 +441,7 @@ class Spread:
 
 
 def _spread(row: Places, values: Floats, rounding: Floats, size: int) -> Spread:
-    """Return each cell's mean of some values, and how sure it is.
-
-    Values that spread less than rounding spreads them have rounding's variance, which
-    no repetition lessens.
-    """
+    """Return each cell's mean and its variance, at least that of rounding."""
     count = _count(row, size).astype(float)
     mean = _count(row, size, values) / count
     squares = _count(row, size, (values - mean[row]) ** 2)
@@ -496,10 +488,7 @@ def _by_session(
     extra: Floats,
     is_own: NDArray[np.bool_],
 ) -> BySession:
-    """Return what sessions as units say of each cell; NaN where they say nothing.
-
-    ``is_own``: the cell itself, not its baseline, is what was repeated if one was.
-    """
+    """Return what sessions as units say of each cell, else NaN."""
     own, other = sides
     is_paired = np.isin(design, (Design.SHARED, Design.TWO_SHARED))
     is_borrowed = design == Design.BORROWED
@@ -542,10 +531,8 @@ def _by_session(
 def _with_sessions(
     intervals: Intervals, over: BySession, rows: Places, probability: float
 ) -> Intervals:
-    """Return the intervals with those of some rows made from sessions.
-
-    g, which asks how near one side's mean comes to 0, is not asked of these.
-    """
+    """Replace some rows' intervals by those made from sessions; g does not apply to
+    these."""
     error = np.sqrt(over.variance[rows])
     half = t_quantiles(np.maximum(over.df[rows], 1), probability) * error
     exists = np.isfinite(half) & (half**2 > LEAST_G)

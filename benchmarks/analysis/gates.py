@@ -209,10 +209,7 @@ SENTENCES: Final[Mapping[Gate, str]] = {
 def found_gates(
     cell: Rollups, baseline: Rollups, intervals: Intervals, *, is_direct: bool = False
 ) -> NDArray[np.int64]:
-    """Return the reasons that the runs themselves give.
-
-    ``is_direct``: neither side is a baseline, so that either may be the noisy one.
-    """
+    """Return the reasons that runs give; ``is_direct``: neither side is a baseline."""
     n = np.minimum(cell.n, baseline.n)
     too_few = (Gate.NO_RUNS, Gate.SINGLE_RUN, Gate.TWO_RUNS, Gate.FEW_RUNS)
     # `select` takes the first that holds: the narrowest limit comes first.
@@ -239,10 +236,7 @@ def gates_of_states(states: Sequence[str]) -> NDArray[np.int64]:
 
 
 def gates_of_doubts(doubts: Sequence[str | None]) -> NDArray[np.int64]:
-    """Return the reasons that cells give themselves: "bimodal,periodic", or none.
-
-    Most cells have none and are not looked at twice.
-    """
+    """Return the reasons in a comma-separated text of codes."""
     gates = np.zeros(len(doubts), dtype=np.int64)
     for row, codes in enumerate(doubts):
         for code in codes.split(",") if codes else ():

@@ -1,10 +1,4 @@
-"""Whether two hosts may stand for each other: equal facts, and native runs that agree.
-
-Raw values of two machines are never compared. But a lab may own several of one kind:
-where all that is stated of them is the same, and what both ran natively shows no
-difference, systems on them are set side by side as if they ran on one
-(``docs/method.md``, baselines).
-"""
+"""Decide whether two hosts may stand for each other (``docs/method.md``, baselines)."""
 
 from __future__ import annotations
 
@@ -57,11 +51,10 @@ def compare_hosts(
     *,
     margin: float,
 ) -> HostsCompared:
-    """Compare two machines by what is stated of them, and by what they ran natively.
+    """Compare two machines by their stated facts and their native runs.
 
     Native runs agree where no case differs by more than the margin beyond its 95 %
-    interval (all cases together: Bonferroni; a single run by itself), and their
-    geometric mean lies within the margin.
+    interval (Bonferroni over cases) and their geometric mean lies within the margin.
     """
     named = {"one": names[0], "other": names[1]}
     differing = host_differences(*facts)
@@ -108,10 +101,8 @@ def compare_hosts(
 
 
 def beside_hosts(compared: Comparability, hosts: HostsCompared) -> Comparability:
-    """Return the comparison of two systems that ran on these two hosts.
-
-    Red unless the hosts count as alike, with what differs of them first.
-    """
+    """Compare two systems on these hosts: red, with the hosts' differences, unless
+    alike."""
     if hosts.is_alike:
         return replace(compared, sentence=joined([compared.sentence, hosts.sentence]))
     unwanted = (*hosts.differing, *compared.unwanted)

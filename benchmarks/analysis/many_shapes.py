@@ -1,9 +1,6 @@
-"""The shapes of many cells of few runs each, found together.
+"""Find plain shapes of many small cells at once, bit-equal to `shape.shape_of`.
 
-Thousands of cells of five runs are nearly all plain: one speed, too few runs to have an
-order, no first run apart. That is found out for all of them at once, with the same
-arithmetic in the same order as `shape.shape_of`, so that what is said is the same to
-the last bit. Whatever is not plain is looked at by `shape_of` itself.
+Cells that are not plain are passed to `shape_of` itself.
 """
 
 from __future__ import annotations
@@ -120,10 +117,8 @@ def _plain_ones(cells: Sequence[CellReadings], band: float) -> list[tuple[int, S
 
 
 def _cuts(parts: Floats, step: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """What the best cut of each row explains, and whether values lie far from the rest.
-
-    As in `speeds`, of one session.
-    """
+    """Return what each row's best cut explains, and whether values lie far off (as
+    `speeds`)."""
     n = parts.shape[1]
     centred = parts - parts.mean(axis=1)[:, None]
     # As `@` adds up a single row.

@@ -1,10 +1,4 @@
-"""The native case nearest to one that has no native partner, and what differs.
-
-A benchmark is often run natively too, only otherwise: with 4 threads instead of 8, or
-so that it prints operations a second instead of MB/s. That is another measurement, and
-no ratio is made of it; but whoever looks for the baseline is told so, rather than that
-nothing was measured.
-"""
+"""Find the native case nearest to a case without a native partner, and what differs."""
 
 from __future__ import annotations
 
@@ -54,10 +48,9 @@ _NUMBER = re.compile(r"([+-]?[\d.]+(?:[eE][+-]?\d+)?)\b ?(\S*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredCase:
-    """What was measured: ``parameters`` in their one spelling (``fingerprints``).
+    """A measured case: canonical ``parameters``, and ``shown`` as people wrote them.
 
-    ``shown`` are the same, by the same names, as people wrote them. ``same_work`` are
-    the metrics that say the same in another unit: operations/s beside MB/s.
+    ``same_work`` are metrics that say the same in another unit (operations/s, MB/s).
     """
 
     tool: str
@@ -102,10 +95,10 @@ class NearCase:
 
 
 def nearest(wanted: MeasuredCase, others: Iterable[MeasuredCase]) -> NearCase | None:
-    """Return the nearest of the cases that a native machine ran; None: none is near.
+    """Return the nearest case that a native machine ran, or None.
 
-    The same metric with other parameters comes first: as few as possible, numbers as
-    close as possible. Else the same parameters in another unit.
+    Same metric with few, close parameter differences first, then the same case in
+    another unit.
     """
     found = ((_rank(near), near) for other in others if (near := _near(wanted, other)))
     best = min(found, key=lambda ranked: ranked[0], default=None)

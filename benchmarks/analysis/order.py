@@ -58,14 +58,12 @@ REPEATED_SESSIONS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
-    """What the order of the runs shows.
+    """What the order of runs shows.
 
-    ``p`` is the chance of so strong a pattern, of any of the ten kinds, in values
-    without order. ``period`` and ``lag`` are the strongest that are beyond chance, and
-    ``slope`` is the change from run to run of a trend that is, and that exceeds what
-    dependent runs wander by. ``autocorrelation`` is that at the lag. ``partial`` is the
-    most that a period begun and not ended adds to the sum of a session. Where there is
-    a trend, the autocorrelation is that of what it leaves.
+    ``p`` is the chance of so strong a pattern in values without order; ``period``,
+    ``lag`` and ``slope`` (change per run) are None unless beyond chance.
+    ``autocorrelation`` is that at the lag, without the trend. ``partial`` is what an
+    unfinished period adds to a session's sum.
     """
 
     p: float
@@ -196,11 +194,8 @@ def _permutations_of(n: int, number: int) -> Places:
 
 
 def _looks(columns: Floats, sizes: tuple[int, ...]) -> Floats:
-    """Ten rows: the variance that each period, each lag and a line explains.
-
-    Each column is one order of the standardised values; this way round numpy adds
-    whole rows, several times faster than a product of matrices.
-    """
+    """Return ten rows, the variance explained by each period, lag and a line; columns
+    are orders."""
     n, layout = columns.shape[0], _layout(sizes)
     squares = _sums(columns[:, 0] ** 2, sizes)
     looks = np.empty((DEGREES.size, columns.shape[1]))
@@ -299,19 +294,17 @@ def _autocorrelation(
 
 
 def unbiased(r: float, n: int, fitted: int = 1) -> float:
-    """A lag-1 autocorrelation of n runs without its bias (Marriott and Pope, 1954).
+    """Return a lag-1 autocorrelation without its bias (Marriott and Pope, 1954), at
+    least 0.
 
-    Between 0 and the most that is believed of so few. ``fitted`` is how many numbers
-    were taken from them first: their mean, or the two of a line.
+    ``fitted`` is the number of parameters fitted first: 1 for a mean, 2 for a line.
     """
     return min(max((n * r + fitted) / (n - 4), 0.0), MOST_RHO)
 
 
 def _trend(values: Floats, sizes: tuple[int, ...]) -> float | None:
-    """The change from run to run of the line that fits all sessions best.
-
-    None where it is within the wandering of runs that depend on each other.
-    """
+    """Return the slope of the line through all sessions, None within what dependence
+    explains."""
     line = _layout(sizes).places.astype(float)
     line = line - session_means(line, sizes)
     squares = float(line @ line)
@@ -334,13 +327,10 @@ def _trend(values: Floats, sizes: tuple[int, ...]) -> float | None:
 
 
 def is_repeated(distances: Floats, weights: Floats) -> bool:
-    """Whether three sessions and more show the same, not each something else.
+    """Return whether three or more sessions agree: Student's t of their weighted mean
+    at 1 %.
 
-    ``distances`` are those of each session times its weight. What one session shows and
-    the next one does not is part of how much sessions differ, which an interval over
-    sessions counts: it moves their mean no further. So their weighted mean must exceed
-    its error as found between sessions, Student's t at 1 %. True of fewer sessions,
-    where nobody knows how much they differ.
+    True for fewer sessions.
     """
     is_told = weights > 0
     distances, weights = distances[is_told], weights[is_told]

@@ -1,9 +1,7 @@
-"""Paths between the nodes of a network: from a to b, against from b to a.
+"""Compare the two directions of network paths.
 
-A path that begins and ends in one host never passes the wire: it is told apart, for
-memory is its medium. Two directions that differ clearly are named; with several runs
-the interval of their ratio (`intervals`) must leave 1, with single runs the factor
-alone must be large.
+With several runs the ratio's interval must leave 1; with single runs the factor
+decides.
 """
 
 from __future__ import annotations
@@ -37,10 +35,8 @@ class PathMean:
 
 @dataclass(frozen=True)
 class Asymmetry:
-    """Two directions that differ: ``factor`` is that of ``larger`` to its way back.
-
-    ``low`` and ``high`` are its interval; None for single runs.
-    """
+    """Two directions that differ by ``factor``; ``low`` and ``high`` are None for
+    single runs."""
 
     larger: Ends
     factor: float

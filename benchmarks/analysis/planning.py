@@ -151,10 +151,8 @@ Numbered = tuple[int, Treatment]
 
 @dataclass(frozen=True)
 class Planned:
-    """A treatment in its place; a ``repetition`` of 0 and less warms up.
-
-    ``number`` is the treatment's place in the order that was asked for.
-    """
+    """A treatment in its place; ``repetition`` <= 0 is a warm-up. ``number`` is its
+    index."""
 
     repetition: int
     number: int
@@ -175,10 +173,8 @@ class Design:
 
 
 def expand(design: Design) -> tuple[Planned, ...]:
-    """Return every step of a design in its order, warm-up first.
-
-    InvalidError where these are too many, or none.
-    """
+    """Return all steps of a design in order, warm-up first; raise PlanError for none or
+    too many."""
     treatments = tuple(enumerate(_treatments_of(design)))
     rounds = design.warm_up + design.repetitions
     if len(treatments) * rounds > MOST_STEPS:
@@ -214,10 +210,7 @@ def further_round(
 
 
 def _treatments_of(design: Design) -> tuple[Treatment, ...]:
-    """Return what every round consists of, in the order it was asked for.
-
-    InvalidError where that is nothing.
-    """
+    """Return the treatments of one round in the given order; raise PlanError for none."""
     treatments: list[Treatment] = []
     for column, scenario in product(design.columns, design.scenarios):
         if scenario.kind == "combined":

@@ -55,11 +55,10 @@ UNDECIDED: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """Pooled effects on the log scale, an entry a pool; NaN where there is no pool.
+    """Pooled effects on the log scale, one entry per pool; NaN where there is no pool.
 
-    ``k`` counts studies. ``low`` to ``high`` is the interval of the mean,
-    ``predicted_low`` to ``predicted_high`` that of another study. ``weight`` has an
-    entry for each effect that went in: its share of its pool.
+    ``k`` counts studies; ``low`` to ``high`` is the mean's interval, ``predicted_*``
+    that of another study; ``weight`` is each effect's share of its pool.
     """
 
     k: Places
@@ -78,9 +77,8 @@ class Pools:
 class Heterogeneity:
     """How much the effects of one pool differ beyond their noise.
 
-    ``tau2`` by REML, ``tau2_low`` to ``tau2_high`` its Q-profile interval; ``q`` is
-    Cochran's. ``mean_dl`` and ``tau2_dl`` are by DerSimonian and Laird.
-    ``without`` has the pooled mean with each effect left out in turn.
+    ``tau2`` is by REML with its Q-profile interval, ``q`` Cochran's, ``*_dl`` by
+    DerSimonian and Laird; ``without`` has the mean with each effect left out.
     """
 
     tau2: float
@@ -116,10 +114,10 @@ def pooled(
     *,
     confidence: float = CONFIDENCE,
 ) -> Pools:
-    """Pool effects (ln ratios) with their variances into ``count`` pools.
+    """Pool effects (ln ratios) with variances into ``count`` pools.
 
-    A pool of one study is that study, with the normal interval of its effect; one of
-    two has no mean. ValueError for an effect that is not finite or has no variance.
+    One study is its own pool; two have no mean. ValueError for effects that are not
+    finite or have no variance.
     """
     y, v = (np.asarray(each, dtype=float) for each in (effects, variances))
     places = np.asarray(pool, dtype=np.int64)
@@ -173,10 +171,7 @@ def pooled_equally(
     *,
     confidence: float = CONFIDENCE,
 ) -> Pools:
-    """Pool effects of single runs, whose variance nobody knows: each counts the same.
-
-    Student's t over studies; their spread holds the noise of their runs, too.
-    """
+    """Pool effects of single runs with equal weights, by Student's t over studies."""
     y = np.asarray(effects, dtype=float)
     places = np.asarray(pool, dtype=np.int64)
     sums = _sums(places, count)
@@ -214,10 +209,8 @@ def heterogeneity(
     left_out: Sequence[int] | None = None,
     confidence: float = CONFIDENCE,
 ) -> Heterogeneity | None:
-    """Say how much the effects of one pool differ; None below three.
-
-    ``left_out``: only these are left out in turn, the others' mean is NaN.
-    """
+    """Return how much a pool's effects differ; None below three. ``left_out`` limits
+    `without`."""
     y, v = np.asarray(effects, dtype=float), np.asarray(variances, dtype=float)
     k = y.size
     if k < FEWEST_POOLED:
@@ -244,10 +237,7 @@ def heterogeneity(
 def _leave_one_out(
     y: Floats, v: Floats, left_out: Sequence[int] | None
 ) -> tuple[float, ...]:
-    """Return the pooled mean without each effect in turn, all in one go.
-
-    Of the two that are left of three no mean is told: NaN.
-    """
+    """Return the pooled mean without each effect; NaN where two remain."""
     k = y.size
     rows = np.arange(k) if left_out is None else np.asarray(left_out, dtype=np.int64)
     kept = np.ones((rows.size, k), dtype=bool)
@@ -260,10 +250,8 @@ def _leave_one_out(
 
 @dataclass(frozen=True, slots=True)
 class Indirect:
-    """Two things that nobody measured together, by what each has in common with native.
-
-    The ln of their ratio and its interval; ``predicted_*`` is of one more study.
-    """
+    """The ln ratio of two things through what each has in common with native, with its
+    interval."""
 
     mean: float
     low: float
@@ -275,10 +263,10 @@ class Indirect:
 def indirect(
     pools: Pools, one: int, other: int, *, confidence: float = CONFIDENCE
 ) -> Indirect | None:
-    """Set one pool against another; None where either is none (below three studies).
+    """Compare two pools of at least three studies; else None.
 
-    Variances and heterogeneities of both add up (Bucher et al., Journal of Clinical
-    Epidemiology 50 (1997)); degrees of freedom are those of the smaller pool.
+    Variances add up (Bucher et al., Journal of Clinical Epidemiology 50 (1997));
+    degrees of freedom are those of the smaller pool.
     """
     k = min(int(pools.k[one]), int(pools.k[other]))
     if k < FEWEST_POOLED:
@@ -315,11 +303,7 @@ def strength(
     directions: Sequence[int],
     margin: float = MARGIN,
 ) -> EvidenceStrength:
-    """Grade what is known, by the number of labs and by what decides.
-
-    ``directions`` are those of single labs (`direction`); intervals are NaN where there
-    is none. More labs that decide nothing are no more than weak evidence.
-    """
+    """Grade evidence by the number of labs and their ``directions`` (`direction`)."""
     if not labs:
         return EvidenceStrength.NONE
     if i2 > HETEROGENEOUS and {-1, 1} <= set(directions):

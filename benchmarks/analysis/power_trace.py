@@ -29,10 +29,8 @@ SHORTEST_S: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Steps in order: when each begins and ends, and the power at both of its ends.
-
-    ``is_counted``: it is the mean power of the step, of a counter.
-    """
+    """Power steps in order; ``is_counted``: each is a counter's mean power over the
+    step."""
 
     starts_s: Floats
     ends_s: Floats
@@ -95,10 +93,9 @@ def trace_of_power(times_s: Sequence[float], watts: Sequence[float]) -> Trace:
 
 
 def trace_of_counter(times_s: Sequence[float], joules: Sequence[float]) -> Trace:
-    """Return readings of a counter as steps of mean power.
+    """Return counter readings as steps of mean power; steps where it fell are left out.
 
-    Where it fell it was begun anew: nobody knows what that step took. ValueError where
-    it never rose, or the times and joules are no readings.
+    ValueError where it never rose or the readings are invalid.
     """
     times, counts = _readings(times_s, joules)
     rose = np.diff(counts) >= 0
@@ -110,10 +107,7 @@ def trace_of_counter(times_s: Sequence[float], joules: Sequence[float]) -> Trace
 
 
 def corrected_traces(traces: Sequence[Trace]) -> list[Trace]:
-    """Return what is left of traces, of which a later one takes the place of others.
-
-    Of an earlier one stays what lies before and behind the later.
-    """
+    """Return the parts of traces that later traces do not replace."""
     kept: list[Trace] = []
     for trace in traces:
         first_s, last_s = float(trace.starts_s[0]), float(trace.ends_s[-1])
@@ -131,10 +125,7 @@ def corrected_traces(traces: Sequence[Trace]) -> list[Trace]:
 
 
 def joined_traces(traces: Iterable[Trace]) -> Trace | None:
-    """Return the traces of one meter in order of time; None if there is none.
-
-    Where two overlap (a meter was read twice), the earlier one goes on to its end.
-    """
+    """Join one meter's traces in time; where two overlap the earlier one wins."""
     kept: list[Trace] = []
     for trace in sorted(traces, key=lambda trace: float(trace.starts_s[0])):
         end_s = float(kept[-1].ends_s[-1]) if kept else -np.inf
@@ -153,11 +144,8 @@ def joined_traces(traces: Iterable[Trace]) -> Trace | None:
 
 
 def quietest_w(trace: Trace, busy_s: Sequence[tuple[float, float]]) -> float | None:
-    """Return the mean power of the quietest ten steps in a row outside all known work.
-
-    Not the mean outside: what ran there is not known, and warm-ups are not recorded.
-    None if there are no ten such steps.
-    """
+    """Return the mean power of the quietest ten consecutive steps outside known work,
+    or None."""
     free = ~trace.is_gap
     for start_s, end_s in busy_s:
         free &= (trace.ends_s <= start_s) | (trace.starts_s >= end_s)
@@ -192,10 +180,8 @@ def _readings(
 class WorkEnergy:
     """What a meter's samples say about one window of work.
 
-    ``covered_s`` of the window were measured; the rest lies in ``gaps_s`` or outside
-    the meter's time and counts with the mean power. ``edge_error_j`` bounds what is
-    unknown because the window begins and ends between two samples, ``rounding_j`` what
-    the last digit of the readings hides.
+    ``gaps_s`` count with the mean power; ``edge_error_j`` bounds the error at the
+    window's ends, ``rounding_j`` that of the last digits.
     """
 
     duration_s: float
@@ -253,10 +239,9 @@ class WorkEnergy:
 def work_energy(
     times_s: Sequence[float], watts: Sequence[float], window_s: tuple[float, float]
 ) -> WorkEnergy:
-    """Integrate power samples over a window by the trapezoid rule.
+    """Integrate power over a window by the trapezoid rule, linear between samples.
 
-    Power is taken as linear between neighbouring samples, at the window's ends too.
-    Times and window are on one clock. Raises ValueError if the meter saw nothing of the
+    Times and window are on one clock. ValueError if the meter saw nothing of the
     window.
     """
     return energy_within(trace_of_power(times_s, watts), window_s)
@@ -294,11 +279,7 @@ def energy_within(trace: Trace, window_s: tuple[float, float]) -> WorkEnergy:
 
 
 def _edge_error_j(trace: Trace, edge: float) -> float:
-    """Bound what is not known of the step in which the window begins or ends.
-
-    Between two samples the power is one of the two at the worst; in a step of a counter
-    it is taken to be that of the step before or after it at the worst.
-    """
+    """Bound what is not known of the step in which the window begins or ends."""
     cut = np.flatnonzero((trace.starts_s < edge) & (trace.ends_s > edge))
     if not cut.size:
         return 0.0
@@ -377,11 +358,7 @@ class ServerTime:
         return max(stamp.round_trip_us for stamp in self.stamps) / 2 / _MICROSECONDS
 
     def start_of(self, begin: Stamp) -> float:
-        """Return when another machine took a stamp, on this log's axis.
-
-        By the server's monotonic clock where both asked the same server between two of
-        its boots, else by its wall clock.
-        """
+        """Return the time of another machine's stamp on this log's axis."""
         gone_us = [
             (begin.server_monotonic_us - stamp.server_monotonic_us, server_s)
             for stamp, server_s in zip(self.stamps, self.server_s, strict=True)

@@ -1,12 +1,4 @@
-"""What a study may be published as, and what it must state.
-
-Draft: anything. Lab: at least five runs a cell, dispersion within the limit of its
-component, and a complete disclosure. Reproduced: a second lab measured it too and found
-the same. Verified: a reviewer of another lab signed it.
-
-One list of what must be stated is for everybody: the rules judge by it, reports and
-pages name what is missing by it.
-"""
+"""Evidence levels of a study, and what must be stated for each (`docs/method.md`)."""
 
 from __future__ import annotations
 
@@ -51,11 +43,7 @@ class MeasuredCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """What a study may be published as, and all that is missing for the next level.
-
-    ``few_runs`` and ``dispersed`` are cells; ``undisclosed`` are things not stated, by
-    what they belong to.
-    """
+    """The level a study reaches, and what is missing for the next one."""
 
     level: Level
     cells: int
@@ -73,11 +61,8 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """Something that must be stated; any one of its names states it.
-
-    ``detected`` are names that the agent sends by itself (docs/agents.md), ``stated``
-    those that a person writes: fields of a system, options, facts of a host.
-    """
+    """Something that must be stated by any one of its names: ``detected`` by the agent,
+    or ``stated``."""
 
     name: Sentence
     detected: tuple[str, ...] = ()
@@ -135,12 +120,7 @@ def assess(
     cells: Sequence[MeasuredCell],
     stated: Mapping[str, frozenset[str]],
 ) -> Assessment:
-    """Judge a study by rule set 1.
-
-    ``stated`` are the names of facts that are stated everywhere, by host, hypervisor,
-    guest and benchmark. A study without cells is a draft. `Assessment.reproduced` says
-    what other labs add.
-    """
+    """Judge a study by rule set 1; ``stated`` are the facts that are stated everywhere."""
     few = tuple(cell for cell in cells if cell.n < ENOUGH_RUNS)
     dispersed = tuple(
         cell

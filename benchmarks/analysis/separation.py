@@ -29,13 +29,11 @@ RARE: Final = 0.01  # five runs a side are separated by chance in 0.8 %
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The range of a log ratio, from the least and greatest runs of both sides.
+    """The range of a log ratio, from the extreme runs of both sides.
 
-    ``chance`` is that of so complete a separation between equal sides, were there one:
-    over runs within a session (or, where days differ, over sessions); ``of_runs`` over
-    all runs, whatever their days. ``n`` is the runs of the side that has fewer.
-    ``rounding`` is how far the last digits of both sides may have moved an end: 98 and
-    100 of a display without decimals need not lie 2 % apart.
+    ``chance`` is that of complete separation under equal sides within the design,
+    ``of_runs`` over all runs; ``n`` is the smaller side's runs; ``rounding`` is the
+    last digits' effect.
     """
 
     low: Floats
@@ -77,10 +75,8 @@ def ends_of(
     sessions: tuple[SessionRollups, SessionRollups],
     higher_is_better: ArrayLike,
 ) -> Ends:
-    """Return the ranges of the ratios, and the chance of a complete separation.
-
-    Where sessions are shared only runs of one session are compared with each other.
-    """
+    """Return the ranges and chances of separation; shared sessions compare runs within
+    a session."""
     own, other = sessions
     pairs, size = designed.pairs, designed.design.size
     sign = np.where(np.broadcast_to(higher_is_better, (size,)), 1.0, -1.0)

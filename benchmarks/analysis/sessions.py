@@ -51,10 +51,7 @@ MOST_RHO: Final = 0.99
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
-    """When a run started, and what is known of its host at that time.
-
-    ``states`` has the names of `MACHINE` and `BOOT` that it states.
-    """
+    """When a run started, and the names of `MACHINE` and `BOOT` that it states."""
 
     id: int
     started_at: datetime
@@ -86,10 +83,8 @@ def host_states(facts: Mapping[str, Any]) -> dict[str, str]:
 
 
 def derive_sessions(runs: Iterable[RunStart]) -> list[DerivedSession]:
-    """Cut the runs of one host into sessions, in the order of their starts.
-
-    Starts are aware and in UTC. Whatever the order of ``runs``, the answer is the same.
-    """
+    """Cut the runs of one host (aware UTC starts) into sessions; input order does not
+    matter."""
     # Of runs that start at once, those alike stand together, whoever came first.
     ordered = sorted(
         runs, key=lambda run: (run.started_at, sorted(run.states.items()), run.id)
@@ -150,11 +145,8 @@ def _beginning(
 
 
 def followed(session: DerivedSession, placed: Mapping[int, int]) -> dict[int, int]:
-    """Return where runs go that nobody placed, in a session where some were placed.
-
-    ``placed`` are runs that a person put into a session. A run that came later follows
-    the one nearest in time, the earlier of two. Empty where none was placed.
-    """
+    """Return the session of unplaced runs: that of the nearest placed run, the earlier
+    of two."""
     pairs = zip(session.starts, session.runs, strict=True)
     marks = [(at, placed[run]) for at, run in pairs if run in placed]
     if not marks:
@@ -173,11 +165,10 @@ def followed(session: DerivedSession, placed: Mapping[int, int]) -> dict[int, in
 def kept_sessions(
     groups: Sequence[Sequence[int]], stored: Mapping[int, int | None]
 ) -> list[int | None]:
-    """Return for each group of runs the stored session that it goes on, or None.
+    """Return for each group of runs the stored session that it continues, or None.
 
-    ``stored`` says in which one a run was so far. Who shares most runs with a group is
-    it, and each is one group's only: a session that another run joins or that is cut in
-    two stays the same for those who know it.
+    The group that shares most runs continues a session; each session continues in one
+    group.
     """
     shared = Counter(
         (place, session)
@@ -248,14 +239,12 @@ LONGEST: Final = 1.5
 
 @dataclass(frozen=True, slots=True)
 class SessionRollups:
-    """The statistics of one side's cells, session by session: flat arrays.
+    """Statistics of one side's cells by session: flat arrays in the order of rows, then
+    sessions.
 
-    Entry k is what cell ``row[k]`` measured in session ``session[k]`` (`UNKNOWN_TIME`:
-    nobody knows when); entries are in the order of rows, then sessions. ``variance`` is
-    NaN below two runs, ``rho`` the autocorrelation of neighbouring runs (`dependent`
-    says what both sides make of it), NaN where too few tell. ``first`` is the reading
-    of the first run where it lies apart from the others and moves their mean
-    (``shape``), else NaN.
+    Entry k is cell ``row[k]`` in ``session[k]`` (`UNKNOWN_TIME`: not known).
+    ``variance`` is NaN below two runs, ``rho`` the autocorrelation (NaN: too few runs),
+    ``first`` a first run that lies apart (``shape``), else NaN.
     """
 
     row: Places
@@ -346,12 +335,7 @@ class SessionRollups:
 
     @NO_WARNINGS
     def without_firsts(self) -> SessionRollups:
-        """Return what is left of the sessions whose first run lies apart.
-
-        It would count twice: it moves the mean, by an amount that is known, and makes
-        it look unsure. ``rho`` is that of the others already. Sessions that have fewer
-        than five others stay whole.
-        """
+        """Leave out first runs that lie apart, where at least five other runs remain."""
         is_cold = np.isfinite(self.first) & (self.n > WELCH_RUNS)
         n = np.where(is_cold, self.n - 1, self.n)
         off = np.where(is_cold, self.first - self.mean, 0.0)
@@ -363,11 +347,8 @@ class SessionRollups:
     @property
     @NO_WARNINGS
     def _widening(self) -> Floats:
-        """By how much dependence multiplies the variance of each session's mean.
-
-        Of n runs in a chain of autocorrelation rho^k at distance k, which reaches no
-        further than the n runs do (`LONGEST`): a longer memory they cannot show.
-        """
+        """Return the factor by which dependence widens the variance of each session's
+        mean."""
         most = np.clip(1 - LONGEST / self.n, 0, MOST_RHO)
         rho = np.where(self.rho > 0, np.minimum(self.rho, most), 0.0)
         whole = (1 + rho) / (1 - rho)
@@ -377,12 +358,10 @@ class SessionRollups:
     @property
     @NO_WARNINGS
     def independent(self) -> Floats:
-        """How many independent runs those of each session are worth, at least three.
+        """Return how many independent runs a session's runs are worth, at least three.
 
-        Of their mean it is n / w, of their variance more: n (1 - rho^2) / (1 + rho^2)
-        of a long series. A t of three quarters of the way on a log scale holds at ten
-        runs, where neither is known. Few runs know their own autocorrelation too badly
-        for a t of still fewer than three.
+        Between n / w for the mean and n (1 - rho^2) / (1 + rho^2) for the variance:
+        three quarters of the way on a log scale.
         """
         worth = np.where(self.rho > 0, self.n / self._widening**WORTH, self.n)
         least = np.minimum(self.n, LEAST_WORTH)
@@ -391,11 +370,8 @@ class SessionRollups:
     @property
     @NO_WARNINGS
     def scatter(self) -> Floats:
-        """The variance that this many independent runs would have.
-
-        Runs that follow each other stay near their own mean: around it n of them show
-        only (n - w) / (n - 1) of their variance, where w widens that of the mean.
-        """
+        """Return the variance of as many independent runs: dependent runs show (n - w)
+        / (n - 1) of it."""
         widening = self._widening
         of_mean = self.variance * (self.n - 1) / (self.n - widening) * widening / self.n
         return np.where(self.rho > 0, of_mean * self.independent, self.variance)
@@ -414,15 +390,9 @@ def dependent(
 ) -> tuple[SessionRollups, SessionRollups]:
     """Return both sides with the ``rho`` that the intervals of ``size`` cells count.
 
-    A few runs know their own autocorrelation badly, those of both sides and of all
-    sessions together better: each counts by what its mean adds to the variance of the
-    ratio, for then the mean of all is right wherever the noise comes from.
-
-    How wrong it still is costs more words than it saves, so something is added to it:
-    `ALLOWED` divided by how many runs it rests on. From nine runs a session on it
-    counts wherever it is then above 0; of fewer only where it is beyond chance, of five
-    where one in seven cells without any order would show as much: were all of them to
-    pay for what so few can hardly show, few words would be left.
+    Autocorrelations are averaged over sides and sessions, weighted by what each adds to
+    the ratio's variance, plus `ALLOWED` / runs. From nine runs a session every positive
+    value counts; of fewer only one beyond chance.
     """
     sides = (own, other)
     # Sums over the sessions of each cell: of weights, excess, its variance, ...

@@ -56,15 +56,12 @@ COARSEST: Final = 1e3
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a cell's runs look like in the order of their doing.
+    """What a cell's runs look like in order.
 
-    Two speeds are two ``modes``, the lower number first; ``close_modes`` are two that
-    lie within the band of each other, else empty. ``first_run_p`` is the chance of a
-    first run so far from the others; None if it was not tested (too few runs, or two
-    speeds). ``moves``: by which part of the mean that moves it which is beyond chance
-    (the codes of ``doubts``). ``drift`` is the change over a session, in parts of the
-    mean. ``outliers`` are places in the sequence, from 0. Runs that are not
-    ``is_ordered`` have no order, no drift and no first run.
+    Two speeds are two ``modes``, lower first; ``close_modes`` are two within the band.
+    ``first_run_p`` is None if not tested. ``moves``: by which part of the mean each
+    doubt moves it. ``drift`` is the change over a session in parts of the mean;
+    ``outliers`` are indices.
     """
 
     n: int
@@ -121,20 +118,12 @@ class Shape:
 
     @property
     def order_moves(self) -> float:
-        """By which part of itself a drift or a dependence moves the mean, if it counts.
-
-        What a ratio must bear to be called all the same. How far first runs move it is
-        known from the runs themselves (``apart``).
-        """
+        """Return by which part of the mean a drift or dependence moves it."""
         return self.moves["drift"] if self.counts("drift") else 0.0
 
     def apart(self, run_means: Sequence[float]) -> tuple[float | None, float | None]:
-        """Return of one session's runs what its intervals are to know of their order.
-
-        The reading of the first run, if first runs count, and how much each of the
-        others is like the one before (`sessions.lag_one`) beside a drift that counts:
-        what moves the mean by itself is not to be counted twice.
-        """
+        """Return one session's outlying first run and the autocorrelation of the
+        others."""
         first = run_means[0] if self.counts("first_run") else None
         slope = self.order.slope if self.order and self.counts("drift") else None
         later = run_means if first is None else run_means[1:]
@@ -142,11 +131,7 @@ class Shape:
 
     @property
     def sentence(self) -> Sentence:
-        """Two speeds, 59 (64 %) and 109 (36 %), alternating with period 3.
-
-        What counts is said where something does; else all that was found, and why it
-        does not.
-        """
+        """Describe what counts: 59 (64 %) and 109 (36 %), alternating with period 3."""
         found = [_speeds(self)]
         found += [
             _words(self, code)
@@ -276,14 +261,8 @@ def _share(shift: float, parts: Floats) -> float:
 def _moves(
     parts: Floats, sizes: tuple[int, ...], order: RunOrder | None
 ) -> tuple[dict[str, float], float]:
-    """By how much what the order shows moves the mean, and the change of a drift.
-
-    Stopped elsewhere in its period, a session's sum would differ by what a part of a
-    period adds. A line moves the mean by half of its change over the session. Runs
-    that depend on others make the mean less sure than their spread says: by the part of
-    the standard error that their number of independent runs adds. That moves nothing
-    where the interval counts it already.
-    """
+    """Return by how much each pattern in the order moves the mean, and the drift's
+    change."""
     moves: dict[str, float] = {}
     n, drift = parts.size, 0.0
     if order is None:
@@ -312,11 +291,7 @@ def _moves(
 
 
 def _is_counted(order: RunOrder, sizes: tuple[int, ...]) -> bool:
-    """Whether the interval counts what dependent runs leave open.
-
-    As fewer runs (``session_rollups.dependent``: one of two sessions that show an order
-    has five runs), or as part of how much sessions differ.
-    """
+    """Return whether the interval already counts what dependent runs leave open."""
     return order.lag == 1 or len(sizes) >= REPEATED_SESSIONS
 
 
@@ -332,10 +307,8 @@ def _without_first(
 def _first_run(
     parts: Floats, sizes: tuple[int, ...], step: float
 ) -> tuple[float | None, float]:
-    """Two-sided p of the sessions' first runs, and how far they move the mean.
-
-    The t prediction interval of the others, pooled over the sessions that have others.
-    """
+    """Return the two-sided p of the sessions' first runs, and how far they move the
+    mean."""
     begins = np.cumsum((0, *sizes[:-1]))
     sessions = [
         (parts[begin], parts[begin + 1 : begin + size])

@@ -55,10 +55,10 @@ class Mode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Speeds:
-    """What a look for two speeds found in values that stand session by session.
+    """Two speeds found in values ordered by session.
 
-    ``levelled`` are the values without what sets their sessions apart; ``groups`` the
-    places of each speed. ``eta_squared`` and its ``cutoff`` are None below 5 runs.
+    ``levelled`` are the values without session offsets; ``groups`` the indices of each
+    speed. ``eta_squared`` and ``cutoff`` are None below 5 runs.
     """
 
     levelled: Floats
@@ -86,10 +86,9 @@ def _middle(values: Floats) -> float:
 
 @cache
 def bimodal_cutoff(n: int) -> float | None:
-    """The share of variance that two speeds must explain; None below 5 runs.
+    """Return the share of variance that two speeds must explain; None below 5 runs.
 
-    Between the listed n it is interpolated linearly in 1/sqrt(n); beyond 50 it runs in
-    the same way towards 3/4, its limit for infinitely many runs.
+    Interpolated linearly in 1/sqrt(n), beyond 50 towards its limit 3/4.
     """
     if n < MIN_RUNS:
         return None
@@ -100,11 +99,10 @@ def bimodal_cutoff(n: int) -> float | None:
 
 
 def two_speeds(values: Floats, sizes: tuple[int, ...], step: float) -> Speeds:
-    """Look for two speeds, each with 15 % of the runs and 3 of them at least.
+    """Look for two speeds, each with 15 % of the runs and at least 3 of them.
 
-    ``values`` stand session by session, ``sizes`` says how many are in each. Readings
-    that lie far from all others can hide two speeds, and a few that agree can look like
-    one: where there are such, the others are looked at once more without them.
+    ``sizes`` are the runs of each session. Repeated without far outliers where there
+    are any.
     """
     everything = np.arange(values.size)
     labels = np.repeat(np.arange(len(sizes)), sizes)
@@ -140,10 +138,10 @@ def two_speeds(values: Floats, sizes: tuple[int, ...], step: float) -> Speeds:
 
 
 def outliers_in(speeds: Speeds, groups: tuple[Places, ...], step: float) -> set[int]:
-    """Modified z above 3.5 within its speed (B. Iglewicz and D. Hoaglin, 1993).
+    """Return values with a modified z above 3.5 within their speed (Iglewicz and
+    Hoaglin, 1993).
 
-    z = 0.6745 (x - median) / MAD, where the MAD counts as at least half the resolution:
-    more than half of the readings may be equal.
+    z = 0.6745 (x - median) / MAD; the MAD is at least half the resolution.
     """
     places: set[int] = set()
     for group in groups:
@@ -155,11 +153,8 @@ def outliers_in(speeds: Speeds, groups: tuple[Places, ...], step: float) -> set[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Split:
-    """The best cut: what it explains, who is above, and the places of the fewer.
-
-    ``fewer`` are those of the smaller group in sessions that have runs of both groups;
-    ``has_speeds`` says whether they are enough for a speed.
-    """
+    """The best cut; ``fewer`` are the smaller group's indices in sessions with both
+    groups."""
 
     eta_squared: float
     cutoff: float | None
@@ -177,12 +172,7 @@ class _Split:
 
 
 def _best_split(values: Floats, labels: Places, step: float) -> _Split:
-    """The two groups, of two or more each, with the largest eta^2.
-
-    Within sessions: of the distances from the sessions' means, the part that belonging
-    to the upper group explains. The groups are a cut through the values or, where
-    sessions differ more than speeds do, through these distances.
-    """
+    """Return the two groups, of two or more, with the largest eta^2 within sessions."""
     n = values.size
     counts = np.bincount(labels)
     sizes = tuple(int(size) for size in counts[counts > 0])
@@ -258,11 +248,8 @@ def _far(centred: Floats) -> Places:
 def _offsets(
     values: Floats, sizes: tuple[int, ...], is_upper: NDArray[np.bool_] | None
 ) -> Floats:
-    """What sets each value's session apart from all of them.
-
-    By the medians; of two speeds, by the means of what is left of each speed when the
-    difference between the two within sessions is taken off.
-    """
+    """Return each value's session offset: by medians; of two speeds, by means within
+    each speed."""
     if len(sizes) == 1:
         return np.zeros(values.size)
     if is_upper is None:

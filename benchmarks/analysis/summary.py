@@ -16,11 +16,9 @@ from benchmarks.analysis.intervals import MOST_LOG, Floats, t_quantiles
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is kept of a cell's run means.
+    """Statistics of a cell's run means; ``m2`` is the sum of squared deviations.
 
-    ``m2`` is the sum of squared distances from the mean: the sample variance is
-    ``m2 / (n - 1)``. Quartiles interpolate between neighbours (Hyndman and Fan's
-    type 7, the default of R and numpy).
+    Quartiles are Hyndman and Fan's type 7.
     """
 
     n: int
@@ -34,10 +32,10 @@ class Summary:
 
 
 def summarise(run_means: Sequence[float]) -> Summary:
-    """Summarise one value per run; their order does not matter.
+    """Summarise one value per run; ValueError without values or for one that is not
+    finite.
 
-    Mean and m2 are computed exactly and rounded once. No run at all, or a value that is
-    not finite, is a ValueError.
+    Mean and m2 are computed exactly and rounded once.
     """
     if not run_means:
         raise ValueError("a cell without runs has no statistics")
@@ -66,10 +64,7 @@ def summarise(run_means: Sequence[float]) -> Summary:
 
 
 def last_place(value: float) -> float:
-    """The step of the last decimal place: 0.01 for 12.34, at most 1 (for 1200).
-
-    A number cannot say how many zeros were printed behind it: 12.50 counts as 12.5.
-    """
+    """Return the step of the last decimal place: 0.01 for 12.34, at most 1."""
     # `repr` is the shortest text of a float: 12.34, not 12.339999.
     exponent = Decimal(repr(float(value))).normalize().as_tuple().exponent
     return 10.0 ** min(0, int(exponent))
@@ -93,11 +88,10 @@ class NamedMean:
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """A system across benchmarks: never the mean alone.
+    """A system across benchmarks; ``spread`` is the geometric standard deviation.
 
-    ``low`` and ``high`` are None for a single case. ``spread`` is the geometric
-    standard deviation: two thirds of the cases are expected within mean / spread to
-    mean x spread. ``left_out`` are the cases that not all systems have.
+    ``low`` and ``high`` are None for a single case. ``left_out`` are cases not all
+    systems have.
     """
 
     mean: float
@@ -139,16 +133,11 @@ def overall(
 ) -> tuple[Overall, ...]:
     """Return each system's geometric mean over the cases that all systems have.
 
-    ``ratios`` are efficiencies, a row a system and a column a case, NaN where there is
-    none; ``log_variances`` the squared standard errors of their logs, NaN where not
-    known (single runs). Empty if the systems share no case.
-
-    The 95 % interval covers the mean over *all cases of this kind*, of which those
-    measured are taken for a sample (Mashey, "War of the benchmark means", Computer
-    Architecture News 32 (2004)): ln(mean) +- t sqrt(v / k) with k - 1 degrees of
-    freedom. v is the variance of the logs between cases, in which the noise of the runs
-    is contained, and never less than the mean variance of the runs. It is not the
-    (narrower) interval of a repetition with just these cases.
+    ``ratios`` (system x case) are efficiencies, ``log_variances`` squared standard
+    errors of their logs; NaN: not known. The 95 % interval covers the mean over all
+    cases of this kind (Mashey, Computer Architecture News 32 (2004)): ln(mean) +- t
+    sqrt(v / k), k - 1 degrees, v the variance between cases but at least the mean
+    variance of the runs.
     """
     table = np.atleast_2d(np.asarray(ratios, dtype=float))
     noise = np.atleast_2d(np.asarray(log_variances, dtype=float))

@@ -33,11 +33,8 @@ MOST_RUNS: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """A new level from run ``at`` on (0 is the first run of the series).
-
-    ``before`` and ``after`` are the means up to the neighbouring change points; None
-    where no single figure describes those runs.
-    """
+    """A new level from run ``at`` (from 0); ``before`` and ``after`` are None without
+    one figure."""
 
     at: int
     before: float | None
@@ -52,8 +49,8 @@ class ChangePoint:
 
 
 def change_points(means: Sequence[float]) -> tuple[ChangePoint, ...] | None:
-    """Return the change points of run means in their order; None if the method does
-    not allow any: fewer than ten runs for each of two sides, or readings of 0."""
+    """Return change points of run means in order; None below ten runs a side or with
+    readings of 0."""
     values = np.asarray(means, dtype=float)[-MOST_RUNS:]
     if len(values) < 2 * LEAST_RUNS or not np.all(
         (values > LEAST) & (values < 1 / LEAST)

@@ -40,11 +40,10 @@ def runs_for_width(
     extra_log_variance: ArrayLike = 0.0,
     confidence: float = 0.95,
 ) -> NDArray[np.int64]:
-    """Return how many runs a side make the interval this narrow, counted in all.
+    """Return how many runs a side narrow the interval to ``half_width`` (a part of the
+    ratio).
 
-    ``half_width`` is a part of the ratio: 0.01 for 1 %. A side that has more runs keeps
-    them. At least 5, which a verdict needs; 0 where MOST_RUNS are not enough or where
-    the spread of a side is not known.
+    At least 5; 0 where MOST_RUNS are not enough or a side's spread is not known.
     """
     wanted = np.broadcast_to(np.arcsinh(half_width), cell.n.shape)
     extra = np.broadcast_to(np.asarray(extra_log_variance, dtype=float), cell.n.shape)
@@ -80,10 +79,7 @@ def _is_enough(
 
 
 def runs_for_mean(cell: Rollups, half_width: ArrayLike) -> NDArray[np.int64]:
-    """Return how many runs make the interval of a mean itself this narrow.
-
-    As `runs_for_width` against a side that is known without error.
-    """
+    """Return how many runs narrow the interval of a mean, as `runs_for_width`."""
     certain = Rollups.of(np.full(cell.n.shape, MOST_RUNS + 1), 1.0, 0.0, 0.0)
     return runs_for_width(cell, certain, half_width)
 
@@ -91,11 +87,10 @@ def runs_for_mean(cell: Rollups, half_width: ArrayLike) -> NDArray[np.int64]:
 def sessions_for_width(
     between_sd: Floats, is_shared: NDArray[np.bool_], log_half_width: Floats
 ) -> NDArray[np.int64]:
-    """Return how many sessions make the interval this narrow, counted in all.
+    """Return how many sessions narrow the interval; ``between_sd`` is of logs between
+    sessions.
 
-    ``between_sd`` is the standard deviation between sessions, of the log ratio where
-    both sides share them, else of a side's log means: then as many on each side. At
-    least 3; 0 where `MOST_SESSIONS` are not enough or the spread is not known.
+    At least 3; 0 where `MOST_SESSIONS` are not enough or the spread is not known.
     """
     counts = np.arange(REPEATED_SESSIONS, MOST_SESSIONS + 1)
     shared = t_of_runs(counts, 0.975) / np.sqrt(counts)
@@ -111,10 +106,7 @@ def sessions_for_width(
 def width_sentence(
     runs: int, wanted: int, half_width: float, *, sides: int = 2
 ) -> Sentence:
-    """Say how many more runs (of both sides, or of one) narrow an interval to a width.
-
-    A mean's own interval has one side, that of a ratio two.
-    """
+    """Say how many more runs of one or both sides narrow an interval to a width."""
     percent = half_width * 100
     if wanted and wanted <= runs:
         return Sentence("The interval is below {percent:g} %.", percent=percent)

@@ -1,9 +1,5 @@
-"""The files in what a person sends: a file itself, or what a zip or a tar holds. PURE.
-
-Nothing of an archive is trusted: not its names, which are only shown, and not its
-sizes. Its members are read one after the other, each up to the limit, and never
-written.
-"""
+"""Read the members of an uploaded file, zip or tar without trusting names or sizes.
+PURE."""
 
 import struct
 import zlib
@@ -57,10 +53,9 @@ _DAMAGE: Final = (
 
 @dataclass(frozen=True)
 class Member:
-    """A file, alone or the ``index``-th of an archive; without bytes if it was refused.
+    """A file, or the ``index``-th of an archive; without bytes if it was refused.
 
-    ``modified`` is when it was last written, as an archive has it: the clock of a zip
-    has no time zone, and tells two seconds apart.
+    ``modified`` is naive in a zip, which has no time zone.
     """
 
     index: int
@@ -76,10 +71,8 @@ def members(
     limit_bytes: int,
     wanted: Callable[[int], bool] = lambda index: True,
 ) -> Iterator[Member]:
-    """Yield what a file holds, one after the other; what is refused with the reason.
-
-    Only the files of an archive whose place is ``wanted`` are unpacked.
-    """
+    """Yield a file's members in order, refused ones with the reason; unpack only
+    ``wanted`` ones."""
     head = file.read(512)
     file.seek(0)
     is_tar = head[_TAR_MARK_AT:].startswith(_TAR_MARK)

@@ -25,10 +25,9 @@ _SWITCHES: Final = {"0": "off", "1": "on"}
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a tool's options mean: ``names`` as they are typed -> the parameter.
+    """What a tool's options mean: ``names`` as typed -> the parameter.
 
-    ``sizes`` are parameters whose K, M, G mean powers of 1024, ``bit_rates`` those in
-    bit/s, whose prefixes mean powers of 1000; ``switches`` are 0 or 1 when typed.
+    ``sizes`` have prefixes of 1024, ``bit_rates`` of 1000; ``switches`` are 0 or 1.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -380,10 +379,8 @@ class Tool:
         )
 
     def work_of(self, metric: str, parameters: Mapping[str, str]) -> str:
-        """The slug of a case's class of work, "" where it has none.
-
-        One that is implied does the work of what implies it.
-        """
+        """Return the slug of a case's class of work, directly or by what implies it; ""
+        for none."""
         sources = (metric, *self.implied.get(metric, ()))
         works = (self.primary.get(name, NO_CLASS).of(parameters) for name in sources)
         return next(filter(None, works), "")
@@ -406,10 +403,9 @@ def folded(name: str) -> str:
 
 
 def check_value(metric: Metric, value: float, unit: str) -> float:
-    """``value`` in the metric's unit, or the sentence why it is no reading of it.
+    """Return ``value`` in the metric's unit, or raise ValueRefusedError.
 
-    Refused are NaN, infinities, numbers too small or too large to be computed with,
-    negative ones, and zero where zero means that the tool measured nothing.
+    Refused: NaN, infinite, negative, too small or large, and zero unless allowed.
     """
     # True is 1 in Python.
     if isinstance(value, bool):

@@ -1,8 +1,5 @@
-"""CPU time for a unit of work, made of shares of CPU time and the rate of the same run.
-
-10 % of a CPU for 100 MB/s is more than 20 % for 400 MB/s: a share alone says little. A
-second at a share s of a CPU costs s CPU seconds and moves r bytes: s / r for each.
-"""
+"""CPU time per unit of data, from shares of CPU time and the rate of the same run: s /
+r."""
 
 from __future__ import annotations
 
@@ -33,10 +30,9 @@ class Measured:
 
 
 def costs(tool: Tool, samples: Iterable[Measured]) -> Iterator[Measured]:
-    """Yield the CPU time for data of each test whose shares and rate a run has.
+    """Yield the CPU time per data of each test whose shares and rate a run has.
 
-    The shares are those of the same case. Where a share is told of a test and its rate
-    of each way that data took, the two belong together if there is one way only.
+    A share of the whole test belongs to a rate of one direction if there is only one.
     """
     known = list(samples) if tool.costs else []
     for name, cost in tool.costs.items():

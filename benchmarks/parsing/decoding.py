@@ -1,8 +1,4 @@
-"""From the bytes of a file to the text that a person would see in it.
-
-Also what else stands between a file and its numbers: the decimal comma of a locale that
-was named.
-"""
+"""Decode files to text: encodings, decimal commas, and the prefixes of loggers."""
 
 from __future__ import annotations
 
@@ -78,11 +74,10 @@ _DECIMAL_COMMA: Final = re.compile(
 
 
 def decode(output: bytes | str) -> str:
-    """The text of a file in UTF-8, UTF-16 (with and without mark) or Latin-1.
+    """Return the text of UTF-8, UTF-16 or Latin-1 bytes with ``\\n`` and without
+    escapes.
 
-    Line ends become ``\\n``, terminal colours and struck-out characters disappear. A
-    text with NULs is no text: an error that names the line. Only the serial log of a
-    power meter may hold them, as noise between its packets.
+    NULs are an error that names the line, except in a power meter's serial log.
     """
     text = output if isinstance(output, str) else _decoded(output)
     text = text.removeprefix("\ufeff")
@@ -148,11 +143,7 @@ def _without_struck_out(line: str) -> str:
 
 
 def writes_comma(locale: str | None) -> bool:
-    """Whether numbers of this locale have a decimal comma; refuses an unknown one.
-
-    Names are those of a system: ``de_DE.UTF-8``, ``de-DE``, ``C``; or as a shell is
-    told: ``LC_ALL=de_DE.UTF-8``, ``LANG=en_US LC_NUMERIC=de_DE``.
-    """
+    """Return whether a locale (``de_DE.UTF-8``, ``LC_ALL=de_DE``) has a decimal comma."""
     if not locale or not (stated := _stated_locale(locale.strip())):
         return False
     name = _LOCALE.fullmatch(stated.casefold())
@@ -269,11 +260,8 @@ names of sources, and stand before one line each."""
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What one source printed.
-
-    ``numbers`` are the lines of the whole text that its lines were; ``prefix`` is what
-    stood before the first of them.
-    """
+    """The lines of one source: their ``numbers`` in the whole text, and the first
+    ``prefix``."""
 
     text: str
     numbers: Sequence[int] = range(1, sys.maxsize)
@@ -292,8 +280,7 @@ def _unindented(source: Source) -> Source:
 
 
 def unprefixed(source: Source) -> Iterator[tuple[Source, ...]]:
-    """The source without its indentation, and with one mark less before its lines each
-    time; nothing if it has neither."""
+    """Yield the source without indentation, then with one prefix less each time."""
     sources: tuple[Source, ...] = (_unindented(source),)
     if sources != (source,):
         yield sources
@@ -308,11 +295,8 @@ def unprefixed(source: Source) -> Iterator[tuple[Source, ...]]:
 
 
 def _heads(text: str) -> list[str]:
-    """The first lines that are not blank (nor ``--``, which ``grep`` puts between two
-    finds), each behind a line end.
-
-    So much text holds the lines that are looked at: a long log is not cut up for it.
-    """
+    """Return the first lines that are not blank or grep's ``--``, each behind a
+    newline."""
     probed = text[: 200 * _PROBED_LINES].split("\n")[:_PROBED_LINES]
     return [f"\n{line}" for line in probed if line.strip() not in _BETWEEN]
 
@@ -361,11 +345,10 @@ def _first(mark: re.Pattern[str], heads: Sequence[str]) -> re.Match[str] | None:
 def _apart(
     source: Source, mark: re.Pattern[str], first: re.Match[str]
 ) -> tuple[Source, ...]:
-    """The lines of each source together, without their mark; none if it is no mark.
+    """Group lines by source without their prefix; () if it is not a prefix.
 
-    A line without the mark goes on with the one before it. Where the mark is the number
-    of the line, every line has it (but for blank ones, and for what ``grep`` puts
-    between two finds), and each a larger one than the line before.
+    Unmarked lines continue the one before; line numbers must be on every line and
+    increase.
     """
     is_counted, is_named = "count" in mark.groupindex, "source" in mark.groupindex
     name = first["source"] if is_named else ""

@@ -1,9 +1,4 @@
-"""What the name of a folder says of the system whose outputs are in it. PURE.
-
-People name folders like ``kvm``, ``bare-metal``, ``xen-4.17-pv`` or
-``esxi8_debian12_4vcpu_8G``. What is guessed is shown to be confirmed; what is not in
-the name, or not sure, stays empty.
-"""
+"""Guess a system from the names of folders like ``esxi8_debian12_4vcpu_8G``. PURE."""
 
 from __future__ import annotations
 
@@ -76,10 +71,7 @@ _LONGEST_NAME: Final = 5
 
 @dataclass(frozen=True)
 class Guess:
-    """A system as a folder's name and files have it; what is not known is empty.
-
-    ``said`` has where each was found, by field: the name, or a program's output.
-    """
+    """A guessed system; empty: not known. ``said`` is where each field was found."""
 
     hypervisor: str = ""
     hypervisor_version: str = ""
@@ -124,11 +116,10 @@ def named(name: str) -> Guess:
 
 
 def folder_of(path: str) -> str:
-    """Return the folder of a file that stands for its system; empty if there is none.
+    """Return the folder that stands for a file's system; empty if there is none.
 
-    It is the innermost that names a platform: ``lab/kvm/fio/1.txt`` is of ``lab/kvm``.
-    Where none does, folders of a tool's outputs and of repetitions are none of systems,
-    and an archive alone is only how files came.
+    It is the innermost that names a platform, else the innermost that is not of a tool
+    or a repetition.
     """
     folders = path.split("/")[:-1]
     for end in range(len(folders), 0, -1):
@@ -144,11 +135,8 @@ def folder_of(path: str) -> str:
 
 
 def with_files(guess: Guess, texts: Sequence[str]) -> Guess:
-    """Add what outputs of ``lscpu``, ``systemd-detect-virt`` and the like say.
-
-    What a program printed stands before what a name says, but for a name that is more
-    exact of the same: of a hypervisor its version.
-    """
+    """Add what ``lscpu``, ``systemd-detect-virt`` and the like print; more exact names
+    win."""
     found: dict[str, object] = {}
     said: dict[str, str] = {}
 

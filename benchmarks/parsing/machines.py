@@ -54,11 +54,8 @@ class MachineFacts:
 
 
 def read_machine(text: str) -> MachineFacts:
-    """Return the facts that a text holds; none are an empty answer, not an error.
-
-    Where two programs say the same, the first of this order counts: dmidecode (what is
-    built in), esxcli, lscpu, systeminfo, uname.
-    """
+    """Return the facts in a text; precedence: dmidecode, esxcli, lscpu, systeminfo,
+    uname."""
     text = text[:LIMIT].replace("\r\n", "\n")
     sections = list(_dmi_sections(text))
     pairs = dict(_pairs(text))
@@ -77,11 +74,8 @@ def read_machine(text: str) -> MachineFacts:
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what stands before and behind the first colon of each line.
-
-    From the last line to the first: the first of a name is the one that a dictionary
-    keeps.
-    """
+    """Yield (name, value) of each "name: value" line, last first so that the first one
+    wins."""
     for line in reversed(text.splitlines()):
         if match := _LINE.match(line):
             yield match[1], match[2]
@@ -279,10 +273,8 @@ def _total(parts: list[dict[str, str]], name: str) -> int | None:
 
 
 def _bytes(text: str | None) -> int | None:
-    """Return a size in bytes; firmware and Windows mean 1,024 by each prefix.
-
-    Points, commas and blanks part thousands: nobody builds in fractions.
-    """
+    """Return a size in bytes (prefixes of 1,024); points, commas and blanks part
+    thousands."""
     match = _SIZE.match(text or "")
     digits = re.sub(r"\D", "", match[1]) if match else ""
     if match is None or not digits or len(digits) > 18:

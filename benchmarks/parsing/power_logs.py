@@ -17,11 +17,8 @@ _FIRST_DATE_S: Final = 1e9
 
 @dataclass(frozen=True, slots=True)
 class PowerLog:
-    """Power samples in order.
-
-    Times are seconds since 1970 where ``is_absolute``, else since any moment that the
-    log counts from.
-    """
+    """Power samples in order; times since 1970 if ``is_absolute``, else since any
+    moment."""
 
     times_s: tuple[float, ...]
     watts: tuple[float, ...]
@@ -38,10 +35,7 @@ class PowerLog:
 
 
 def power_log(tool: str, output: str) -> PowerLog:
-    """Return the samples of the only log in a text.
-
-    A log that cannot be set on a clock is a ParseError that says why.
-    """
+    """Return the samples of the only log in a text; raise ParseError without times."""
     if tool == "power-csv":
         logs = [
             PowerLog(

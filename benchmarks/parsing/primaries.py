@@ -1,8 +1,4 @@
-"""Which cases stand for their tests: one of each, where one number implies another.
-
-Operations/s and MiB/s of one test are one finding that was printed twice. Who counts
-findings (profiles, corrections for many tests, pooling) takes one of the two.
-"""
+"""Choose the cases that stand for their tests: one of those that imply each other."""
 
 from __future__ import annotations
 
@@ -24,11 +20,10 @@ class Measured(NamedTuple):
 
 
 def primary_cases(cases: Mapping[Id, Measured]) -> frozenset[Id]:
-    """Return those of the cases that stand for their tests.
+    """Return the cases that stand for their tests.
 
-    A case of a primary metric always does. One that others imply does where none of
-    them is there: of the same tool, with all its parameters (and maybe more: a mean
-    over what these tell apart is implied by them as well).
+    Cases of primary metrics do; implied ones do where nothing that implies them was
+    measured with all their parameters.
     """
     by_metric: dict[Key, list[frozenset[tuple[str, str]]]] = {}
     for case in cases.values():

@@ -1,13 +1,5 @@
-"""From what was uploaded to runs: the one way in for every raw output.
-
-``read`` decodes the text, takes off what a logger put before its lines, cuts a log into
-the outputs of its tools, finds out whose they are, and lets the parsers of
-``benchmarks/tools/`` read them. Nothing is stored.
-
-A part of a log begins where a tool begins to speak: at a line that only this tool
-prints, or at the prompt behind which it was called. Consecutive outputs of one tool
-between two prompts are one part; its parser tells their runs apart.
-"""
+"""Read uploaded text into runs: decode, strip prefixes, cut at tools and prompts,
+parse."""
 
 from __future__ import annotations
 
@@ -89,10 +81,10 @@ NO_TOOL = Sentence(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRun:
-    """A run that was found in a text, or why it is none (``problem``).
+    """A run found in a text, or why it is refused (``problem``).
 
-    ``first_line`` and ``last_line`` are those of the part of the text it was read from.
-    ``printed_start`` is when that part began, without a time zone if none is printed.
+    Lines are those of the part it was read from; ``printed_start`` may lack a time
+    zone.
     """
 
     tool: str
@@ -143,12 +135,11 @@ def read(
     locale: str | None = None,
     command: str = "",
 ) -> tuple[ReadRun, ...]:
-    """Every run that a text holds, those that cannot be read with the reason.
+    """Return every run in a text; unreadable ones have a ``problem``.
 
-    ``tool`` is any name of a tool; without it each part of the text says itself whose
-    it is. A decimal comma is read only if ``locale`` names one that writes it.
-    ``command`` is what printed the text, where that is known from elsewhere. A text
-    that holds no output of a (or the named) tool is a ParseError.
+    ``tool`` is any name of a tool (else detected), ``locale`` one that allows decimal
+    commas, ``command`` what printed the text. ParseError if no output of a (or the)
+    tool is found.
     """
     comma = writes_comma(locale)
     text = decode(output)
@@ -202,11 +193,8 @@ def _spoken(text: str, named: Tool | None) -> list[Part]:
 
 
 def _clearest(source: Source) -> tuple[Source, ...]:
-    """The source as it is, or without a mark before its lines if it says more then.
-
-    It does where more lines begin a tool's output; where as many do (one may look for
-    its sign anywhere in a line), where more numbers are read.
-    """
+    """Return the source with or without line prefixes, whichever starts more tools or
+    reads more."""
     texts = [(source,), *unprefixed(source)]
     if len(texts) == 1:
         return (source,)
@@ -278,8 +266,8 @@ def _parts(source: Source) -> Iterator[Part]:
 
 
 def _behind_prompt(stretch: str, source: Source, line: int) -> tuple[Source, ...]:
-    """A command with what it printed, where this is clearer without marks before its
-    lines: behind ``sysbench cpu run | ts``. Nothing where it is clear as it is."""
+    """Return a command and its output without prefixes (``sysbench cpu run | ts``), if
+    clearer."""
     prompt, _, body = stretch.partition("\n")
     if not body:
         return ()

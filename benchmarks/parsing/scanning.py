@@ -65,10 +65,9 @@ class Found:
         return self._match[group] or ""
 
     def number(self, group: str, decimals: int | None = None) -> float:
-        """The number of a group, not negative. ``decimals``: how many there always are.
+        """Return a group's number, not negative; ``decimals``: how many it always has.
 
-        A number at the very end of a text may have lost digits: without a line end
-        behind it, it is read only if it has all its decimals.
+        At the very end of a text a number is refused unless it has all its decimals.
         """
         number = self.amount_of(self[group])
         self._refuse_cut(group, self[group], decimals)
@@ -179,10 +178,9 @@ Pairs = list[tuple[str, Any]]
 def documents(
     output: str, begin: str, shape: Callable[[Pairs], Any] = dict
 ) -> Iterator[dict[str, Any]]:
-    """Each object that begins a line with the pattern ``begin``.
+    """Yield each JSON object that begins a line with the pattern ``begin``.
 
-    ``shape`` makes a value of the pairs of each object, the innermost first: there,
-    what is not needed can be dropped before it fills the memory.
+    ``shape`` builds each object from its pairs, innermost first, and may drop data.
     """
     text = f"\n{output}"
     decoder = json.JSONDecoder(object_pairs_hook=shape, parse_constant=_refuse_constant)
@@ -258,11 +256,8 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedRun:
-    """One execution of a tool, as its output tells it.
-
-    ``facts`` is what is worth keeping beside the numbers and is no parameter of them:
-    times, peers, compiler flags. ``problem`` says why it is refused.
-    """
+    """One execution of a tool; ``facts`` are not parameters; ``problem``: why it is
+    refused."""
 
     readings: tuple[Reading, ...]
     tool_version: str = ""
@@ -287,8 +282,8 @@ class Draft:
     def attempt(
         self, read: Callable[P, None], *args: P.args, **kwargs: P.kwargs
     ) -> None:
-        """Call this reader, unless the run is refused already: what it cannot read
-        refuses this run alone."""
+        """Call a reader unless the run is refused; its ParseError refuses this run
+        alone."""
         if self._refusal is None:
             try:
                 read(*args, **kwargs)
@@ -298,8 +293,8 @@ class Draft:
     def add(
         self, metric: str, value: float, unit: str, **parameters: Parameter
     ) -> None:
-        """Take a reading under the draft's parameters and these. The second reading of
-        the same case is its second repetition."""
+        """Add a reading under the draft's parameters; a repeated case is its next
+        repetition."""
         if len(self._readings) == MAX_READINGS:
             raise ParseError(
                 "There are more than {most:,} readings of one run. Summarize "
@@ -333,8 +328,7 @@ class Draft:
         return bool(self or self._refusal or self._warnings)
 
     def _problem(self, nothing: str) -> ParseError | None:
-        """Why it is refused: its own error, or the sentence that nothing was read and
-        what the tool said."""
+        """Return why the run is refused: its error, or that nothing was read."""
         if self or self._refusal:
             return self._refusal
         doubts = [mark.sentence for mark in self._warnings]
@@ -360,11 +354,8 @@ def keep(items: list[T], item: T) -> None:
 
 
 def finished(drafts: list[Draft], nothing: str) -> tuple[ParsedRun, ...]:
-    """The drafts in which anything was read; the sentence ``nothing`` if there is none.
-
-    A draft that was only doubted is a run that failed: it is refused with that sentence
-    and with what the tool said.
-    """
+    """Return the runs of drafts with readings or warnings; ParseError(``nothing``) for
+    none."""
     nothing = sentence_of(nothing, {})
     if runs := [draft for draft in drafts if draft.is_told]:
         return tuple(draft.finished(nothing) for draft in runs)

@@ -1,9 +1,4 @@
-"""What has no speed, and so no efficiency: set lengths, counts, shares, amounts.
-
-"Half of native" makes sense of a speed, and of the joules that a piece of work cost.
-It makes none of the 10 s that a test was told to last, nor of the share of CPU time
-that one side took for twice the work of the other.
-"""
+"""Decide which cases have no efficiency: set lengths, counts, shares, amounts."""
 
 from __future__ import annotations
 
@@ -79,10 +74,10 @@ def no_speed(
     *sides: Extremes,
     is_guest: bool = False,
 ) -> Sentence | None:
-    """Why a case has no efficiency, or None where it has one.
+    """Return why a case has no efficiency, or None.
 
-    ``sides`` are the cell's runs and those of its baseline, if it has one: they decide
-    where the case does not say how its length was set.
+    ``sides`` are the runs of the cell and its baseline, for cases that do not state
+    their length.
     """
     if metric.kind == "cost" and is_guest:
         return Sentence(OWN_COST)
@@ -119,11 +114,8 @@ def _set_length(
 
 
 def _set(parameters: Mapping[str, str], option: str) -> float:
-    """The number that an option is set to; 0 where it is not, or off.
-
-    Of several numbers the last counts, or that at the place after a dot: httperf's
-    ``wsess`` ends in the time to think, ``wsess.1`` are the calls of a session.
-    """
+    """Return the number an option is set to, else 0; ``wsess.1`` is the second of its
+    numbers."""
     # "10", "60 s", "e0.02", "4,15,10"
     name, _, place = option.partition(".")
     numbers = _stated(parameters, name).split(",")

@@ -48,10 +48,8 @@ _EARLIEST: Final = datetime(1990, 1, 1)  # noqa: DTZ001 - of any time zone
 
 
 def printed_start(tool: str, text: str) -> datetime | None:
-    """Return when the first run of a tool's output began; None where it is not said.
-
-    Without a time zone where the tool prints the time of its machine's clock alone.
-    """
+    """Return when the first run of an output began, or None; naive where no zone is
+    printed."""
     for pattern in _PATTERNS.get(tool, ()):
         if found := pattern.search(text):
             moment = _moment(found.groupdict())
@@ -85,10 +83,8 @@ def prints_clock(text: str) -> bool:
 
 
 def placed(moment: datetime | None, zone: str) -> datetime | None:
-    """Return a printed start as a moment; None where its time zone is not known.
-
-    ``zone`` is a name of the IANA database ("Europe/Berlin"), or nothing.
-    """
+    """Return a printed start as a moment; None where its IANA time ``zone`` is not
+    known."""
     if moment is None or moment.tzinfo:
         return moment
     known = time_zone(zone)

@@ -1,9 +1,6 @@
-"""Logs of a meter or a host: long rows of samples that become one summary.
+"""Summarize logs of meters and hosts: mean, least and most of the samples.
 
-The samples of one log are no repetitions of a measurement: one is the neighbour of the
-next. A log is therefore one reading each of the mean, the least and the most; the raw
-text is kept beside it. A logger is stopped by killing it: what it began to write last
-is left out, with a mark.
+A log that was cut loses its last row, with a mark.
 """
 
 from __future__ import annotations
@@ -69,10 +66,7 @@ def summary_metrics(
 
 
 def take_chunks(text: str, take: Callable[[str], None], above: int = 0) -> int:
-    """Take a text in pieces of whole lines; return how many lines it ends below.
-
-    ``above`` is how many stand above the text itself: errors name the line of the log.
-    """
+    """Pass a text in pieces of whole lines; return the lines so far, from ``above`` on."""
     start = 0
     while start < len(text):
         end = text.find("\n", start + _CHUNK) + 1 or len(text)
@@ -108,9 +102,8 @@ def summarize(
 ) -> None:
     """Add mean, least and most power, and energy if time has passed.
 
-    Times are microseconds; without them the mean is that of the samples. Power between
-    two samples is a straight line, also across a gap, which is marked; a gap in which
-    samples said nothing (``has_holes``) has no known energy.
+    Times are microseconds. Power is linear between samples, also across a (marked) gap;
+    gaps of logs that ``has_holes`` have no energy.
     """
     if not watts:
         return

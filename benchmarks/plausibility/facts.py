@@ -152,8 +152,8 @@ class CellFact:
 
     @cached_property
     def relative_variance(self) -> float | None:
-        """The variance of the run means over their mean squared; None for a single run
-        or a mean of 0."""
+        """Return variance / mean^2 of the run means; None for a single run or a mean of
+        0."""
         if len(self.means) < 2 or self.mean == 0:
             return None
         # Of the ratios: the squares of very large and small readings are no numbers.
@@ -188,18 +188,12 @@ class CellFact:
 
     @property
     def is_extreme(self) -> bool:
-        """Whether it reads a minimum, a maximum or the tail of a distribution.
-
-        The slowest of a million requests may be a hundred times slower in the next run.
-        """
+        """Return whether it is a minimum, a maximum or the tail of a distribution."""
         return self.metric.rpartition(" ")[2] in EXTREMES
 
     @cached_property
     def is_start_up(self) -> bool:
-        """Whether it says how long something took to start.
-
-        A container starts faster than the machine that it runs on, by any factor.
-        """
+        """Return whether it is the time that something took to start."""
         said = f"{self.tool} {self.metric} {self.case_label}".casefold()
         return self.better == "lower" and _STARTING.search(said) is not None
 
@@ -235,11 +229,10 @@ class SampleFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFact:
-    """One run with its readings, its facts and the doubts of its parser.
+    """One run with readings, facts and its parser's ``marks`` (code, sentence).
 
-    ``corun`` names the group of runs that ran together. ``duration_s`` is how long the
-    run took by the clock named in ``clock``; ``requested_s`` how long it was told to
-    take. ``marks`` are (code, sentence). ``upload`` is the key that it came with.
+    ``corun`` groups runs that ran together; ``duration_s`` is by ``clock``; ``upload``
+    is its key.
     """
 
     id: Id
@@ -373,12 +366,10 @@ class Precision:
 
 
 def precision(values: Iterable[float], decimals: int | None = None) -> Precision:
-    """What the values themselves show; trailing zeros are lost in a number.
+    """Return the resolution that values show; more ``decimals`` are trusted where
+    known.
 
-    ``decimals``, where known, is trusted if it is larger. Values of several magnitudes
-    tell three significant digits (12500, 833, 4.15) from two decimals (125.25, 4.15).
-    What was printed in MiB/s and is kept in MB/s shows the digits of what was printed:
-    121.634816 is 116.
+    Converted values (MiB/s kept in MB/s) show the digits of what was printed.
     """
     values = list(values)
     plain = _shown(values, decimals)
@@ -417,10 +408,8 @@ def _shown(values: Iterable[float], decimals: int | None = None) -> Precision:
 class Noise:
     """The relative standard deviation of one run, per kind of cell.
 
-    A single value has no scatter of its own, and that of two or three is off by a
-    factor 2 every other time. So the scatter of the study's cells of the same tool
-    and metric (with 8 degrees of freedom or more), else of the same component, else
-    ``TYPICAL``, counts as ``PRIOR_RUNS`` more degrees of freedom beside a cell's own.
+    A cell's own scatter is pooled with that of its kind (from 8 degrees of freedom),
+    its component or ``TYPICAL``, which counts as ``PRIOR_RUNS`` degrees of freedom.
     """
 
     by_kind: Mapping[tuple[str, ...], float]
@@ -446,11 +435,8 @@ class Noise:
         return self.of_run(cell) / math.sqrt(max(cell.n, 1))
 
     def at_least(self, cell: CellFact) -> float:
-        """The relative standard error of the cell's mean, where its own runs decide.
-
-        A quiet cell among noisy ones of its kind is believed, with as much more as a
-        t quantile (1 in 1,000) lies beyond the normal one; else it is ``of_mean``.
-        """
+        """Return the relative standard error of a mean, scaled by a t quantile for
+        quiet cells."""
         own, freedom = cell.relative_variance, len(cell.means) - 1
         if own is None or freedom < OWN_FREEDOM:
             return self.of_mean(cell)
@@ -461,11 +447,7 @@ class Noise:
 
 
 def observed_noise(cells: Iterable[CellFact]) -> Noise:
-    """Pool the relative variances of the cells that have several runs.
-
-    A fifth of the cells, those with the largest variance, is left out: a cell of two
-    speeds or with a slip must not make its neighbours look noisy.
-    """
+    """Pool the relative variances of repeated cells without the largest fifth."""
     variances: dict[tuple[str, ...], list[tuple[float, int]]] = defaultdict(list)
     for cell in cells:
         own = cell.relative_variance
@@ -497,11 +479,9 @@ def by_column(cells: Iterable[CellFact]) -> Mapping[ColumnKey, Mapping[Id, CellF
 # No slots here: a cached_property needs the instance's dictionary.
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StudyFacts:
-    """What is checked: a study's cells and runs, beside the cells of others.
+    """A study's cells and runs, with ``others`` of other studies that may be shown.
 
-    ``others`` are cells of other studies that may be shown to whoever sees these
-    findings; they are compared with, never judged. ``varied`` names the dimensions in
-    which the study's systems differ on purpose.
+    ``varied`` are the dimensions in which the systems differ on purpose.
     """
 
     id: Id

@@ -46,10 +46,8 @@ def subjects(kind: Kind, ids: Iterable[Id]) -> tuple[Subject, ...]:
 class Finding:
     """One doubt of one rule, to be confirmed or dismissed by a person.
 
-    ``evidence`` is plain JSON for people and programs. ``values`` are the readings that
-    the doubt rests on: if one of them changes, it is a new doubt. ``quotes`` are the
-    other studies whose readings it may say: who may not see one of them may not see
-    it.
+    ``evidence`` is plain JSON; ``values`` are the readings it rests on; ``quotes`` are
+    other studies whose readings it shows: readers need access to all of them.
     """
 
     rule: str
@@ -62,11 +60,7 @@ class Finding:
 
     @property
     def fingerprint(self) -> str:
-        """Equal for the same doubt about the same values, in whatever order they came.
-
-        What surrounds them (other cells, the wording, the evidence) is left out, so
-        that a person's decision outlives every recomputation.
-        """
+        """Return a text equal for the same doubt about the same values, in any order."""
         about = sorted([subject.kind, subject.id] for subject in self.subjects)
         # Twelve digits: a mean summed in another order is the same value.
         values = sorted(
@@ -80,11 +74,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What a rule yields: a finding without the rule's name.
-
-    ``severity`` only where it differs from the rule's own. ``quotes`` are the other
-    studies that it was found beside.
-    """
+    """A finding without its rule; ``severity`` only where it differs from the rule's."""
 
     sentence: str
     subjects: tuple[Subject, ...]
@@ -99,11 +89,9 @@ Check = Callable[[StudyFacts], Iterator[Doubt]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule as people read it, and the function that applies it.
+    """A rule and its function, whose docstring is the ``documentation``.
 
-    ``documentation`` is the function's docstring: what is flagged and from which
-    threshold on, why, and what to do. ``looks_beside``: it reads cells of other
-    studies, or baselines, and no runs; any other finds the same whatever these read.
+    ``looks_beside``: it reads cells of other studies or baselines, and no runs.
     """
 
     id: str

@@ -117,8 +117,7 @@ def comparable(off: float) -> float:
 
 @dataclass(frozen=True)
 class Starts:
-    """What each start of a tool read in every cell; built when it is first asked for,
-    for hardly any study has a run that is far off."""
+    """What each start of a tool read in every cell; built lazily."""
 
     # No slots here: a cached_property needs the instance's dictionary.
     study: StudyFacts
@@ -126,12 +125,10 @@ class Starts:
     def was_another_speed(
         self, cell: CellFact, run: int, off: float, near: float
     ) -> bool:
-        """Whether other cells of that start moved as well, and by no slip.
+        """Return whether other cells of that start moved as well, and not by a unit
+        slip.
 
-        Whoever mistakes a unit does so in one reading or in all of that unit, and then
-        by one factor. Where a rate falls and a time grows, or two of eight block sizes
-        rise, the machine ran at another speed. What moved by less than half as much,
-        as a log ratio, explains nothing.
+        Moves of less than half as much, as a log ratio, explain nothing.
         """
         beside = list(self._beside(cell, cell.means[run]))
         far = [other for other, moved in beside if abs(moved) >= comparable(off)]
@@ -144,8 +141,8 @@ class Starts:
         return bool(far) and not is_whole
 
     def _beside(self, cell: CellFact, value: float) -> Iterator[tuple[CellFact, float]]:
-        """The other cells of the start that read this value, and how far each is off
-        from its other starts, as a log ratio."""
+        """Return the start's other cells with their log distance from their other
+        starts."""
         for start, mean in self._read.get(cell.id, {}).items():
             # No cell names its starts: the one that read this mean is looked up.
             if abs(mean - value) > SAME * abs(value):
@@ -191,14 +188,8 @@ class Companions:
     study: StudyFacts
 
     def were_another_speed(self, cell: CellFact, off: float) -> bool:
-        """Whether another metric of the same test is off as well, and by no slip.
-
-        Whoever mistakes a unit does so in one metric, or in several of that unit by one
-        factor. Where a rate by the wall clock is 4 times as high and that by CPU time
-        13 times, or where a rate falls to a tenth and a latency becomes ten times as
-        long, the test ran at another speed (its data fitted into a cache, say). A count
-        (of events, say) follows speed either way.
-        """
+        """Return whether another metric of the test is off as well, and not by a unit
+        slip."""
         sign = 1 if cell.better == "higher" else -1
         for other in self._tests[_test(cell)]:
             row = self._rows[other.case, other.metric, _circumstances(other)]
@@ -243,8 +234,7 @@ def _test(cell: CellFact) -> object:
 
 
 def _circumstances(cell: CellFact) -> object:
-    """Where cells of a case may be compared: one machine, one scenario, one way for
-    the processor to work."""
+    """Return what must be equal for cells of a case to be compared."""
     place = (cell.scenario, cell.vms, cell.slot, cell.load)
     return cell.host, place, cell.emulation
 

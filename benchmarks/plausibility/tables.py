@@ -39,10 +39,7 @@ TablePlace = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The cells of one kind: rows are cases, columns systems under circumstances.
-
-    ``logs`` are natural logarithms of the means, NaN where a column lacks the case.
-    """
+    """Cells of one kind: cases x systems; ``logs`` are ln means, NaN for missing cells."""
 
     rows: tuple[Id, ...]
     columns: tuple[ColumnKey, ...]
@@ -56,21 +53,13 @@ class Table:
 
 
 def tables(cells: Iterable[CellFact]) -> Iterator[Table]:
-    """One table for each tool and metric, of the cells that read more than 0.
-
-    A processor that a program imitates is 10 to 200 times slower than a real one, and
-    by another factor for each instruction: it predicts nothing of real ones, and they
-    nothing of it. Such systems have their own tables, one for all of the same layers.
-    """
+    """Return one table per tool and metric of positive cells; emulated systems have
+    their own."""
     return _tables(cells, lambda cell: cell.emulation)
 
 
 def emulated_tables(cells: Iterable[CellFact]) -> Iterator[Table]:
-    """All emulated systems of a tool and metric, of whatever layers, in one table.
-
-    How much their factors differ from case to case shows where there are four or more:
-    there each cell can be compared with the others.
-    """
+    """Return one table per tool and metric of all emulated systems."""
     emulated = (cell for cell in cells if cell.emulation)
     together = _tables(emulated, lambda cell: "")
     return (table for table in together if len(table.rows) >= MANY)
@@ -95,10 +84,7 @@ def _tables(
 
 
 def nanmedian(values: Floats, axis: int) -> Floats:
-    """The median of what is known, NaN where nothing is (and no warning).
-
-    ``np.nanmedian`` says the same twenty times as slowly: it masks small arrays.
-    """
+    """Return the median without NaN, as ``np.nanmedian`` but twenty times faster."""
     if values.shape[axis] == 0:
         return np.full(np.delete(values.shape, axis), np.nan)
     ordered = np.sort(values, axis=axis)  # NaN comes last
@@ -110,14 +96,11 @@ def nanmedian(values: Floats, axis: int) -> Floats:
 
 
 def residuals(logs: Floats) -> Floats:
-    """How far each cell lies from what its siblings predict, as a log ratio.
+    """Return how far each cell lies from what its siblings predict, as a log ratio.
 
-    Another column predicts a cell by its own value of that row and by the median
-    distance between the two columns over all *other* rows; the prediction is the median
-    over the columns. So a system may be slower throughout, a row faster throughout, and
-    one wrong cell moves no prediction but its own. NaN where two columns share no other
-    row. With two rows nothing tells which of them holds the wrong cell: the one that
-    is out of line with its row as it stands.
+    Another column predicts by its own value and the median distance of the two columns
+    over all other rows; the prediction is the median over columns. NaN without another
+    shared row.
     """
     result = np.full(logs.shape, np.nan)
     known = ~np.isnan(logs)
@@ -151,19 +134,18 @@ def _shift_elsewhere(distances: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How well predictions work, as log ratios: a robust standard deviation of all, and
-    how far off the others of one row are."""
+    """How well predictions work, as log ratios: robust deviation, and each row's
+    distance."""
 
     deviation: float
     in_row: float
 
 
 def spread_without(logs: Floats, off: Floats, cell: TablePlace, floor: float) -> Spread:
-    """How well the predictions work without a cell.
+    """Return how well predictions work without a cell.
 
     The deviation is the larger of the scaled median and the 90th percentile of the
-    residuals: the second sees that systems differ in more than their speed. With two
-    rows the largest one stands for it, for there half of the residuals are 0.
+    residuals; with two rows the largest one.
     """
     off = off.copy()
     if logs.size <= SMALL:
@@ -189,9 +171,8 @@ class Speeds:
     study: StudyFacts
 
     def usual(self, cell: CellFact) -> float:
-        """By what log a cell reads more than the middle of its row, as its system does
-        in the median of the component's other tools and metrics; 0 if there are none.
-        """
+        """Return a cell's expected log distance from its row's middle, by the
+        component; else 0."""
         logs = self._elsewhere(cell)
         usual = float(np.median(logs)) if logs else 0.0
         return usual if cell.better == "higher" else -usual
@@ -207,8 +188,7 @@ class Speeds:
 
     @cached_property
     def _by_kind(self) -> Mapping[object, Mapping[object, float]]:
-        """Of each column and component the median log speed of every tool and metric,
-        beside the middle of its rows."""
+        """Return each column's and component's median log speed per tool and metric."""
         speeds: dict[object, dict[object, float]] = defaultdict(dict)
         for table in tables(self.study.cells):
             sample = next(cell for row in table.cells for cell in row if cell)
@@ -240,11 +220,8 @@ def number_of(text: str) -> float | None:
 def off_the_curve(
     table: Table, off: Floats, least: float
 ) -> Iterator[tuple[CellFact, float]]:
-    """Inner points that lie outside both their neighbours by at least ``least``.
-
-    Only cells for which no other column predicts anything: a curve may have a step (a
-    cache ends), but no single point of it can be far above or below both neighbours.
-    """
+    """Return inner points outside both neighbours by ``least``, where no column
+    predicts them."""
     for column in range(len(table.columns)):
         known = zip(table.cells, off[:, column], strict=True)
         alone = [row[column] for row, distance in known if np.isnan(distance)]
@@ -282,8 +259,7 @@ ROOM: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The decimals and significant digits of a reading; ``before`` its point there are
-    so many of these (below 0: zeros behind it)."""
+    """The decimals and significant digits of a reading."""
 
     decimals: int
     digits: int
@@ -308,8 +284,7 @@ class Digits:
     study: StudyFacts
 
     def was_divided(self, cell: CellFact, factor: float) -> bool:
-        """Whether some reading of a cell shows more than its tool prints, and none does
-        once it is multiplied."""
+        """Return whether a cell's readings lose their extra digits once multiplied."""
         before = [factor * value for value in cell.readings]
         return self._undone(cell, before, KEPT - 1)
 
@@ -320,8 +295,7 @@ class Digits:
         )
 
     def longer_cells(self) -> Mapping[Id, CellFact]:
-        """The cells with a reading of more decimals than any other cell of the kind,
-        of those whose kind has a usual value."""
+        """Return the cells with more decimals than any other cell of the kind."""
         return {
             cell.id: cell
             for cell in self.study.cells
@@ -380,12 +354,7 @@ class Digits:
 
 
 def distances(study: StudyFacts, cells: Mapping[Id, CellFact]) -> Distances:
-    """How far some cells lie, as logs, from what others lead to expect: the other
-    systems of the host in the same case, all and those of an alike processor, and all
-    other cases and systems.
-
-    Each of these alone says little: systems differ, and so do cases.
-    """
+    """Return how far cells lie, as logs, from each of several expectations."""
     if not cells:
         return {}
     found: dict[Id, list[float]] = defaultdict(list)

@@ -75,11 +75,9 @@ def _broken(study: StudyFacts) -> Mapping[object, Sequence[Broken]]:
 def mended_by_exchange(
     study: StudyFacts,
 ) -> Mapping[tuple[str, ...], Sequence[Pair]]:
-    """Cells of runs that contradict themselves until these are exchanged, by metrics.
+    """Return cells of runs that contradict themselves until exchanged, by metrics.
 
-    Of two systems in one case, or of two cases of one system. Where exchanging either
-    of several metrics mends both runs, nothing says which of them it was: the key has
-    all.
+    Where exchanging any of several metrics mends both runs, the key has all of them.
     """
     by_id = {cell.id: cell for cell in study.cells}
     found: dict[tuple[str, ...], dict[tuple[Id, Id], Pair]] = defaultdict(dict)
@@ -127,11 +125,7 @@ def _mending(one: Broken, other: Broken) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Crossed:
-    """Two cases of each of some systems: exchanged on one of these.
-
-    ``apart`` is how far they should lie apart, ``deviation`` how well the other cases
-    predict, as logs.
-    """
+    """Two cases exchanged on a system; ``apart`` and ``deviation`` are logs."""
 
     pairs: tuple[Pair, ...]
     apart: float
@@ -141,11 +135,10 @@ class Crossed:
 def crossed_cases(
     table: Table, floor: float, least: float, clearly: float, near: float
 ) -> Iterator[Crossed]:
-    """Two cases that read what the other one should, beside one or two systems.
+    """Return two cases that read what the other one should, beside one or two systems.
 
-    All other cases (three at least) say how the systems lie to each other. Beside one
-    system nothing says on which of both the cases were exchanged. ``near`` is how near
-    they must come to each other's place, as a part of their distance.
+    At least three other cases say how the systems compare; ``near`` is a part of their
+    distance.
     """
     rows, columns = table.logs.shape
     if not 2 <= columns <= FEW_SYSTEMS or not LEAST_CASES <= rows <= MOST_CASES:
@@ -172,8 +165,8 @@ def crossed_cases(
 def _crossing(
     table: Table, column: int, pair: tuple[int, int], near: float
 ) -> tuple[float, float] | None:
-    """How far two cells of a system should lie apart, if each is at the other's place,
-    and the deviation of the other cases."""
+    """Return how far two exchanged cells should lie apart, and the other cases'
+    deviation."""
     own = table.logs[:, column]
     distances = own[:, None] - np.delete(table.logs, column, axis=1)
     rest = np.ones(len(own), dtype=bool)

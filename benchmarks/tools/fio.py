@@ -227,10 +227,7 @@ class Report:
         return sum(runtimes.values())
 
     def goes_on_in(self, later: Report) -> bool:
-        """Whether both are of one run: the same jobs, started at the same time.
-
-        Another run cannot have started before the first had run for its time.
-        """
+        """Return whether a later report has the same jobs and start."""
         names, names_later = (
             [job.get("jobname") for job in report.jobs] for report in (self, later)
         )
@@ -359,11 +356,7 @@ def _read_terse(line: Found, run: Draft) -> None:
 
 @dataclass
 class Log:
-    """What was read so far: the run, its jobs, their options, where it stands.
-
-    ``--status-interval`` prints a job again and again while it runs, with the same
-    process: what it says last is its result.
-    """
+    """What was read so far; a job's last report counts (``--status-interval``)."""
 
     whole: Draft = field(default_factory=Draft)
     results: dict[object, Draft] = field(default_factory=dict)

@@ -94,10 +94,7 @@ class Block:
         return "DISK" in self.kinds or not self.loads_network
 
     def cells(self, line: Found) -> dict[str, str]:
-        """The cells of a row by the names of their columns.
-
-        Names are printed without quotes: one with a comma is known by the list above.
-        """
+        """Return a row's cells by column; unquoted names with commas are known ones."""
         text = line["value"].strip()
         head, _, rest = text.partition(",All,")
         longest = sorted(self.specifications, key=len, reverse=True)

@@ -75,10 +75,9 @@ FORWARD, REVERSE = "forward", "reverse"
 
 @dataclass
 class Test:
-    """One start of the client, or the connections of a server that ran together.
+    """One start of the client, or simultaneous connections of a server.
 
-    ``totals`` holds the last row from 0.0 on of each stream, apart for the rows that
-    tell what the receiver of datagrams saw. ``until`` is the next test's first line.
+    ``totals`` is each stream's last row from 0.0; ``until`` the next test's first line.
     """
 
     draft: Draft = field(default_factory=Draft)

@@ -69,11 +69,8 @@ _REPORT: Final = r"\{\s*\"(?:start\"\s*:\s*\{|event\"\s*:)"
 
 @dataclass
 class Test:
-    """One test in text. ``totals`` are the rows below the columns' names below a rule.
-
-    ``ids`` are the streams by their role, which only tests of both ways print.
-    ``is_echo``: what the server said of the same test, printed by its client.
-    """
+    """One text test; ``ids`` are streams by role; ``is_echo``: the server's report at
+    its client."""
 
     draft: Draft = field(default_factory=Draft)
     operation: str = "forward"

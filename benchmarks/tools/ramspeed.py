@@ -40,10 +40,7 @@ WAYS = {"READING": "read", "WRITING": "write"}
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
-    """One run for each pass over the blocks, or for each batch.
-
-    The banner separates no runs: every process of one run may print it, anywhere.
-    """
+    """Return one run per pass or batch; banners do not separate runs."""
     runs = [Draft()]
     header = Draft()
     seen: set[str] = set()

@@ -38,10 +38,9 @@ MOST_SCATTER: Final = 1e75
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A parameter with the levels that occur, the level of reference first.
+    """A parameter with its levels, reference first.
 
-    Parameters that never changed apart are one factor with several ``names``. Systems
-    that do not state the parameter (PV drivers on Linux) tell nothing about it.
+    Parameters that never changed apart are one factor with several ``names``.
     """
 
     names: tuple[str, ...]
@@ -89,10 +88,10 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The response of one system: the logarithm of its efficiency or of its value.
+    """The logarithm of one system's efficiency or value.
 
-    ``levels`` are its parameters; empty: not stated. ``baseline`` names the native cell
-    that the response leans on; None for a plain value.
+    ``levels`` are its parameters (empty: not stated); ``baseline`` names the native
+    cell of an efficiency, None for a plain value.
     """
 
     levels: Levels
@@ -111,11 +110,9 @@ class Scatter:
 
 
 def factors_of(systems: Sequence[Levels]) -> tuple[Factor, ...]:
-    """Find the parameters in which the systems differ, in the order they are stated.
+    """Return the parameters in which systems differ, in the order they are stated.
 
-    A parameter that follows from another one (the hypervisor from its version, the
-    memory from the vCPUs it grew with) cannot be told from it and becomes one factor
-    with it.
+    A parameter that follows from another one becomes one factor with it.
     """
     factors: list[Factor] = []
     for name in dict.fromkeys(name for system in systems for name in system):
@@ -198,10 +195,9 @@ def responses(observations: Sequence[Observation]) -> Floats:
 
 
 def pooled(observations: Sequence[Observation]) -> Scatter | None:
-    """Pool the scatter of repeated runs over all cells; None if too few were repeated.
+    """Pool the scatter of repeated runs over cells; None if too few were repeated.
 
-    Cells whose runs are all equal tell nothing of scatter: a printed value that was
-    rounded is not a value without error. Nor do those that only rounding tells apart.
+    Cells without scatter, or only that of rounding, are left out.
     """
     sides = [observation.runs for observation in observations]
     sides += _baselines(observations).values()
@@ -231,18 +227,14 @@ def covariance(observations: Sequence[Observation]) -> Floats:
 
 
 def relative_variances(weights: Floats, observations: Sequence[Observation]) -> Floats:
-    """The variance of each weighted sum of n responses, in those of one run.
-
-    ``weights`` has a row for each of the k sums (k x n); so many come back.
-    """
+    """Return the variance of k weighted sums, in variances of one run; ``weights`` is k
+    x n."""
     return _quadratic(weights, covariance(observations))
 
 
 def baseline_shares(weights: Floats, observations: Sequence[Observation]) -> Floats:
-    """Which part of the variance of each weighted sum comes from native runs: 0 to 1.
-
-    ``weights`` has a row for each of the k sums (k x n); so many come back.
-    """
+    """Return the part (0 to 1) of each sum's variance that native runs cause;
+    ``weights`` is k x n."""
     own = np.diag([1 / observation.runs.n for observation in observations])
     total = relative_variances(weights, observations)
     return np.maximum(0.0, 1 - _quadratic(weights, own) / total)

@@ -68,9 +68,9 @@ class Effect:
     """A parameter's effect on the logarithm of the response.
 
     ``margin`` is the half width of its 95 % interval, or Lenth's ME; ``wide_margin``
-    that of an interval for all effects together (Bonferroni), or Lenth's SME;
-    ``p_value`` is adjusted for all effects of the design (Benjamini and Hochberg).
-    ``baseline_share`` is how much of its variance comes from native runs.
+    that of a simultaneous interval (Bonferroni), or Lenth's SME; ``p_value`` is
+    adjusted (Benjamini and Hochberg). ``baseline_share`` is the part of its variance
+    that native runs cause.
     """
 
     term: Term
@@ -109,13 +109,10 @@ class ContrastPoint:
 
 @dataclass(frozen=True, slots=True)
 class FactorEffects:
-    """What moves the response over the systems of one design.
+    """The effects over the systems of one design; ``kind`` says what measured chance.
 
-    ``kind`` says what measured chance: repeated runs, the other contrasts, what the
-    model leaves over, or nothing. ``pooled_interactions`` are those that could be told
-    but were needed to measure chance; of an ``unjudged`` design even that was too
-    little. ``are_days_apart``: runs were repeated, but days may differ, too, and no run
-    says by how much; clear is then only what no day does.
+    ``pooled_interactions`` were used to measure chance. ``are_days_apart``: days may
+    differ and no run says by how much.
     """
 
     kind: ChanceSource
@@ -157,11 +154,8 @@ class FactorEffects:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Geometric means over the systems of two factors' levels.
-
-    ``rows`` follow the levels of ``one``, each with a mean for every level of ``other``
-    (None: no such system).
-    """
+    """Geometric means over the levels of two factors; ``rows`` follow the levels of
+    ``one``."""
 
     one: Factor
     other: Factor
@@ -180,11 +174,8 @@ class Means:
 def factor_effects(
     observations: Sequence[Observation], *, are_days_apart: bool = False
 ) -> FactorEffects:
-    """Analyse one response of a set of systems; the order of systems does not matter.
-
-    Natural logarithms throughout: an effect of ln 2 is a factor of 2. Where days are
-    apart repeated runs say nothing about what a day moves.
-    """
+    """Analyse one response of a set of systems, in natural logarithms; order does not
+    matter."""
     systems = [observation.levels for observation in observations]
     factors = factors_of(systems)
     design = FactorEffects(
@@ -217,11 +208,7 @@ def _beside_days(effect: Effect) -> Effect:
 def _by_contrasts(
     design: FactorEffects, observations: Sequence[Observation]
 ) -> FactorEffects | None:
-    """Judge by Lenth's margins, each contrast in units of its own standard error.
-
-    Contrasts that a shared baseline makes noisier are shrunk to the common scale, and
-    their margins stretched back.
-    """
+    """Judge by Lenth's margins, each contrast in units of its own standard error."""
     systems = [observation.levels for observation in observations]
     contrasts = regular_contrasts(design.factors, systems)
     if not contrasts:
@@ -289,10 +276,7 @@ def _hidden_pairs(contrast: Contrast) -> Iterator[Alias]:
 def _by_least_squares(
     design: FactorEffects, observations: Sequence[Observation]
 ) -> FactorEffects:
-    """Judge by the scatter of repeated runs; without it by what the model leaves over.
-
-    First with all interactions that the design tells, then without; else not at all.
-    """
+    """Judge by the scatter of repeated runs, else by the residuals, else not at all."""
     systems = [observation.levels for observation in observations]
     mains = Model.of([(factor,) for factor in design.factors], systems)
     estimable, aliased = interactions(mains)
@@ -378,10 +362,7 @@ def _judged(
 
 
 def ranked(effects: Sequence[Effect]) -> tuple[Effect, ...]:
-    """What is clear first, then what is possible, the largest first among equals.
-
-    Effects of one size stay in the order of their factors and levels.
-    """
+    """Sort effects: clear ones first, then by size; ties keep the order of factors."""
     strengths = ("clear", "possible", "unjudged", "none")
     sizes = np.abs([effect.log_effect for effect in effects])
     by_size = [effects[place] for place in ascending(-sizes)]
@@ -392,11 +373,7 @@ def ranked(effects: Sequence[Effect]) -> tuple[Effect, ...]:
 def pictures(
     effects: FactorEffects, observations: Sequence[Observation]
 ) -> tuple[Means, ...]:
-    """What each factor does where others are at their levels, for those that interact.
-
-    VMware Tools that speed up one guest and no other have no one effect: their main
-    effect is an average that no system shows.
-    """
+    """Return each factor's means at the levels of the factors it interacts with."""
     systems = [observation.levels for observation in observations]
     return tuple(
         means(factor, joint(others, systems), observations)

@@ -1,14 +1,10 @@
-"""Least squares over any set of systems, and what such a set cannot tell.
+"""Least-squares models over a set of systems, and which effects the set cannot tell
+apart.
 
-An effect is a linear function g'b of the model's coefficients. It can be estimated if
-and only if g lies in the row space of the model matrix X (Searle, Linear Models, 1971,
-chapter 5); then g'b = g'X+ y whatever else is in the model, in any order of its terms.
-
-A parameter that a system does not state is no average of its levels: nothing is known
-of it. Such systems have a coefficient of their own, and what they measured tells
-nothing of the parameter. The one exception are parameters that some systems cannot have
-(PV drivers on Linux). Where the other factors settle which systems these are, the
-difference is theirs: Linux is compared with the average Windows.
+An effect g'b can be estimated if and only if g lies in the row space of the model
+matrix X (Searle, Linear Models, 1971, chapter 5); then it is g'X+ y. Systems that do
+not state a parameter have a coefficient of their own, unless the other factors decide
+which systems these are (PV drivers on Linux): then they count as an average level.
 """
 
 from __future__ import annotations
@@ -38,11 +34,7 @@ LevelPairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A term that is not shown, for it cannot be told from its partners.
-
-    ``levels`` are those of a factor that are meant, where others are shown; empty: the
-    whole term.
-    """
+    """A term that cannot be told from its partners; ``levels`` empty: the whole term."""
 
     term: Term
     partners: tuple[Term, ...]
@@ -60,10 +52,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Model:
-    """The mean and the terms of a design, as a matrix with one row a system.
+    """A design matrix with one row per system.
 
-    ``places`` are the columns of each term, one for a level beside the reference or for
-    a pair of such levels; ``unstated`` those of the systems that do not state it.
+    ``places`` are the columns of each term, one per level beside the reference (or pair
+    of such levels); ``unstated`` those of the systems that do not state it.
     """
 
     terms: tuple[Term, ...]
@@ -117,11 +109,7 @@ class Model:
 
 
 def _unstated_columns(term: Term, systems: Sequence[Levels]) -> Floats:
-    """Columns of the systems that do not state all of a term's factors.
-
-    One for a factor. For two: one for each level of the one where the other is not
-    stated, and one where neither is.
-    """
+    """Return columns of the systems that do not state all of a term's factors."""
     missing = [
         np.array(
             [[not factor.level_of(system)] for system in systems], dtype=np.float64
@@ -148,11 +136,10 @@ def inverse(matrix: Floats) -> Floats:
 
 
 def estimates(model: Model) -> Iterator[Estimate]:
-    """Every effect of the model's terms that its systems can tell.
+    """Return every effect that the systems can estimate.
 
-    A main effect is the difference between a level and the reference; an interaction is
-    half the difference of such differences, so that all contrasts of a balanced
-    two-level design have one variance (Box, Hunter and Hunter's convention).
+    Main effects are level minus reference; an interaction is half the difference of
+    such differences (Box, Hunter and Hunter's convention).
     """
     solver = inverse(model.matrix)
     for term in model.terms:
@@ -181,10 +168,7 @@ def _directions(term: Term) -> Iterator[tuple[LevelPairs, Floats]]:
 
 
 def aliased_mains(mains: Model) -> tuple[Alias, ...]:
-    """Name the factors whose levels were never changed apart from other factors'.
-
-    Of three levels two may well be compared, and the third alone is another factor's.
-    """
+    """Return the factors whose levels never changed apart from other factors'."""
     null = _null_space(mains.matrix)
     shown = {(effect.term, effect.levels) for effect in estimates(mains)}
     aliased = []
@@ -200,11 +184,10 @@ def aliased_mains(mains: Model) -> tuple[Alias, ...]:
 
 
 def interactions(mains: Model) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
-    """Sort the two-factor interactions: those that can be estimated, those aliased.
+    """Return the two-factor interactions that can be estimated, and the aliased ones.
 
-    Main effects come first: an interaction is what is left when they are taken out. One
-    that vanishes with them is their alias; of those that are left, some may be aliases
-    of each other.
+    Main effects are taken out first; an interaction that vanishes with them is their
+    alias.
     """
     pairs: list[Term] = []
     for one, other in combinations([term[0] for term in mains.terms], 2):
@@ -247,10 +230,7 @@ def interactions(mains: Model) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
 def _beside(
     mains: Model, estimable: Sequence[Term]
 ) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
-    """Keep the interactions that can be fitted without hiding an effect before them.
-
-    They hide one that is told by systems which do not state what interacts.
-    """
+    """Keep the interactions that can be fitted without hiding an earlier effect."""
     kept, given_up = mains, []
     shown = {(effect.term, effect.levels) for effect in estimates(mains)}
     for term in estimable:
@@ -269,10 +249,7 @@ def _beside(
 def _partners(
     model: Model, null: Floats, term: Term, others: Sequence[Term]
 ) -> tuple[Term, ...]:
-    """Those of the other terms that vanish together with the term.
-
-    Also where it is the systems without them that do.
-    """
+    """Return the other terms that vanish together with a term."""
     is_coupled = np.abs(null[:, model.places[term]]).max(axis=1) > NOTHING
     return tuple(
         other
@@ -297,10 +274,8 @@ CONFIDENCE: Final = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """The first term's column of -1 and 1, and all terms it stands for.
-
-    The simplest terms come first; those of the same column turned round count as well.
-    """
+    """The first term's column of -1 and 1, and all terms with the same (or negated)
+    column."""
 
     terms: tuple[Term, ...]
     column: tuple[float, ...]
@@ -388,11 +363,8 @@ def half_normal(contrasts: Floats) -> Floats:
 
 
 def ascending(sizes: Floats) -> NDArray[np.intp]:
-    """The places of the sizes, the smallest first.
-
-    Sizes that only rounding tells apart are equal and stay in their order: else the
-    order of the systems, in which a sum is taken, would decide which comes first.
-    """
+    """Return the order of sizes, smallest first; sizes equal up to rounding keep their
+    order."""
     order = np.argsort(sizes, kind="stable")
     is_larger = np.diff(sizes[order], prepend=-np.inf) > ROUNDING
     tiers = np.empty(len(sizes))

@@ -23,10 +23,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
 def check(
     study: StudyFacts, rules: Iterable[Rule] = RULES.values()
 ) -> tuple[Finding, ...]:
-    """All findings about a study: errors first, then in the order of the rules.
-
-    Finding the same thing twice is finding it once.
-    """
+    """Return a study's distinct findings: errors first, then in the order of the rules."""
     findings = {
         finding.fingerprint: finding
         for rule in rules

@@ -138,11 +138,8 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Doubt]:
 def _found(
     cells: Sequence[CellFact], study: StudyFacts
 ) -> tuple[list[CellFact], CommonFactor] | None:
-    """What the guest's own clock timed with its common factor: of CPU and memory, and
-    of everything where these are fewer than three.
-
-    A disk or a network may well be faster in a guest.
-    """
+    """Return the common factor of CPU and memory, or of everything where these are
+    under three."""
     guest = [cell for cell in cells if cell.clock not in OUTSIDE]
     bound = [cell for cell in guest if cell.component in BOUND_TO_CPU]
     for chosen in (bound, guest) if len(bound) < 3 else (bound,):
@@ -167,13 +164,11 @@ def _error(cell: CellFact, study: StudyFacts) -> float:
 def common_factor(
     logs: Sequence[float], errors: Sequence[float]
 ) -> CommonFactor | None:
-    """The factor that explains all log ratios, or None if there is none.
+    """Return the factor that explains all log ratios, or None.
 
-    There is one if the median is above 3 % (8 % for two ratios, 5 % for two that are
-    known to 1 % and differ by a fifth of it at most) and above 3.3 of its
-    standard errors, three of four ratios are above 1, and their robust spread is at
-    most that of the noise, with a half of the factor itself beside it, or all of it if
-    every ratio is above 1: guests are slower than native by amounts that differ.
+    The median must exceed 3 % (8 % for two ratios, 5 % for two precise ones) and 3.3 of
+    its standard errors, three of four ratios lie above 1, and their robust spread stay
+    within the noise plus half of the factor (all of it if every ratio is above 1).
     """
     if len(logs) < 2:
         return None

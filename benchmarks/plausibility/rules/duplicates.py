@@ -210,8 +210,7 @@ def _equal_rows(one: Sequence[float], other: Sequence[float]) -> int:
 
 
 def _chance_of_run(cell: CellFact, study: StudyFacts) -> float:
-    """The chance that two runs of a cell read the same: by their step and scatter, and
-    by how often they do."""
+    """Return the chance that two runs of a cell read the same."""
     # A mean of several readings shows digits that nobody printed.
     printed = precision((float(f"{mean:.12g}") for mean in cell.means), cell.decimals)
     step = printed.step(cell.mean)
@@ -259,10 +258,7 @@ def _copies(
 
 
 def _sharing(lines: Lines, own: Set[object]) -> list[tuple[object, object]]:
-    """The pairs of lines, one of them in ``own``, with an equal reading.
-
-    All pairs of a hundred systems would take minutes; those that share one are few.
-    """
+    """Yield pairs of lines, one of them in ``own``, that share a reading."""
     places: dict[object, list[object]] = defaultdict(list)
     for name, cells in lines.items():
         for key, cell in cells.items():

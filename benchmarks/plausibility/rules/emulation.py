@@ -49,8 +49,8 @@ WATCHING: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """A case's speed against native with as many CPUs; ``at_most`` if the guest had but
-    one of them, where nobody says how many it had."""
+    """A case's speed against native per CPU; ``at_most`` if the guest's CPUs are not
+    known."""
 
     cell: CellFact
     ratio: float
@@ -177,8 +177,7 @@ def computes(cell: CellFact) -> bool:
 
 
 def _shares_of_cpus(cell: CellFact) -> tuple[float, float]:
-    """The part of native's CPUs that the guest had for this case, and the least that it
-    can have had; 0 where neither side's number is known."""
+    """Return the guest's part of native's CPUs, and its minimum; 0 if not known."""
     counts = (cell.parameters.get(name, "") for name in WORKERS)
     workers = max((int(text) for text in counts if text.isdecimal()), default=None)
     if workers is None and cell.tool not in ON_ALL_CPUS:

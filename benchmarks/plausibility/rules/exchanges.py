@@ -235,11 +235,7 @@ def _by_all(
     at: tuple[int, int],
     study: StudyFacts,
 ) -> float | None:
-    """The logarithm of what a cell should read, if it reads the reciprocal of it.
-
-    By the row and by the system's other cases, where both say something; by the row
-    alone, where it is far from it; by the other cases alone, where these lie close.
-    """
+    """Return the log a cell should read, by its row and the system's other cases."""
     log, away = math.log(cell.mean), float(off[at])
     by_cases = log - away if abs(away) >= LEAST else None
     if by_row is not None and _is_inverted(cell, by_row):
@@ -264,8 +260,8 @@ def _is_inverted(cell: CellFact, expected: float) -> bool:
 
 
 def _misses(cell: CellFact, expected: float) -> tuple[float, float]:
-    """How far a cell is, as logs, from the reciprocal of what is expected, and from
-    that times the factor of a unit."""
+    """Return the log distances from the expected reciprocal, and from that times a unit
+    factor."""
     miss = factor_and_miss(cell, math.log(cell.mean) - expected)[1]
     return reciprocal_miss(cell, expected), miss
 
@@ -483,9 +479,8 @@ def _by_their_natives(study: StudyFacts) -> Iterator[Doubt]:
 def _far_from_native(
     study: StudyFacts, twins: Mapping[Id, CellFact]
 ) -> Iterable[list[Pair]]:
-    """Row by row the guests that are far from their own native machine, with that:
-    no other one can be exchanged with another machine's guest. Beside them the native
-    cells that are far from what the same machine read elsewhere."""
+    """Return by row the guests far from their native machine, and natives far from
+    elsewhere."""
     rows: dict[object, list[Pair]] = defaultdict(list)
     for cell in study.cells:
         native = cell if cell.is_native else study.baseline(cell)
@@ -592,8 +587,7 @@ def _is_clear(one: CellFact, other: CellFact, study: StudyFacts) -> bool:
 def _reversed(
     speeds: Floats, own: NDArray[np.bool_], one: int, other: int
 ) -> NDArray[np.bool_]:
-    """In which cases of a test the one of two systems that is slower in all other tests
-    is faster by about as much."""
+    """Return the cases where the usually slower of two systems is faster by as much."""
     ahead = speeds[:, one] - speeds[:, other]
     elsewhere = ahead[~own & ~np.isnan(ahead)]
     nothing = np.zeros(len(own), dtype=bool)
@@ -616,8 +610,8 @@ def _fit(
     one: int,
     other: int,
 ) -> float:
-    """How far third systems are off from the two once these are put back, as a part of
-    how far they are off as it stands; 0 where there is no third one."""
+    """Return how far third systems are off once put back, relative to now; 0 without
+    one."""
     third = [place for place in range(speeds.shape[1]) if place not in {one, other}]
     before, after = [], []
     for here, there in ((one, other), (other, one)):

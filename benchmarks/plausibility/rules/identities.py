@@ -162,10 +162,7 @@ def sysbench_total(run: Readings) -> Iterator[Mismatch]:
 
 
 def ordered(slack: float = 0.0) -> Identity:
-    """``min <= percentiles <= max`` and ``min <= mean <= max``, of whatever metric.
-
-    ``slack`` is how far a percentile may lie from the reading that it stands for.
-    """
+    """Check ``min <= percentiles <= max`` and ``min <= mean <= max`` within ``slack``."""
 
     def identity(run: Readings) -> Iterator[Mismatch]:
         for stem in {metric.rpartition(" ")[0] for metric in run.values}:

@@ -62,8 +62,7 @@ def corun_reference(study: StudyFacts) -> Iterator[Doubt]:
 def _set_against_others(
     study: StudyFacts,
 ) -> Iterator[list[tuple[CellFact, CellFact]]]:
-    """Cells of co-runs beside the nearest single runs, which are not of their system or
-    not of their case: for each pair of systems."""
+    """Compare co-runs with single runs of other systems or cases, per pair of systems."""
     alone: dict[object, dict[Id, CellFact]] = defaultdict(dict)
     tests: dict[object, list[CellFact]] = defaultdict(list)
     for cell in study.cells:

@@ -126,11 +126,8 @@ def _steadiness(means: Sequence[float]) -> float:
 
 
 def _ticks(cell: CellFact, values: Sequence[float]) -> bool:
-    """Whether these are times, or rates of one amount of work, in whole ticks.
-
-    Of a clock that systems have (a second, a hundredth of one, 1/64 s); or of any,
-    where the values are printed so finely that whole numbers of ticks are no chance.
-    """
+    """Return whether times (or rates) are whole ticks of a system clock or a visible
+    one."""
     # What no clock reads is not counted in ticks, nor could floats hold the squares.
     if not READABLE <= min(values) <= max(values) <= 1 / READABLE:
         return False

@@ -222,8 +222,7 @@ def _cells_off(
 def _off_the_row(
     table: Table, off: Floats, speeds: Speeds
 ) -> Iterator[tuple[CellFact, float]]:
-    """Cells of systems that share no other row with theirs: only how the systems lie
-    beside each other in this row, and in the other tables, can be judged."""
+    """Find cells that share no other row, by their own row and other tables."""
     for row, away_from in zip(table.cells, off, strict=True):
         members = [cell for cell in row if cell]
         if len(members) < 2 or members[0].is_extreme:
@@ -250,8 +249,7 @@ def _off_the_row(
 
 
 def _off_them_all(table: Table) -> Iterator[tuple[CellFact, float]]:
-    """A cell that is farther from all others of its tool, metric and host than these
-    are from each other, though each of its parameters has the value of others."""
+    """Find a cell farther from all others of its kind than these are from each other."""
     hosts: dict[str, list[CellFact]] = defaultdict(list)
     for row in table.cells:
         for cell in row:
@@ -303,8 +301,7 @@ def _divided(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
 
 
 def _off_their_natives(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
-    """Cells of guests that lie elsewhere beside their own native machine than the other
-    guests of the case do beside theirs."""
+    """Find guests that lie elsewhere beside their native than the case's other guests."""
     rows: dict[object, list[tuple[CellFact, float]]] = defaultdict(list)
     for cell in study.cells:
         native = study.baseline(cell)

@@ -32,11 +32,9 @@ Pair = tuple[RunFact, RunFact]
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """Runs of one tool in one place of which some say again what others said.
+    """Runs of one tool and place that repeat others; ``pairs`` are (again, first).
 
-    ``pairs`` are (again, first). ``evidence`` is the negative logarithm of the chance
-    that so many of these runs agree in all they read; infinite where their start says
-    that they are one.
+    ``evidence`` is -ln of the chance; infinite where equal starts prove it.
     """
 
     runs: int
@@ -93,11 +91,7 @@ def pairs_of(finding: Finding) -> Iterator[tuple[str, str]]:
 
 
 def repeated(study: StudyFacts) -> list[Repeats]:
-    """The runs that were uploaded twice, place by place and tool by tool.
-
-    Only runs are looked at, and no statistics of cells: those leave out what is found
-    here, and it must be found again without them.
-    """
+    """Return the runs that were uploaded twice, by place and tool, from runs alone."""
     cells = {cell.id: cell for cell in study.cells}
     places: dict[object, list[RunFact]] = defaultdict(list)
     for run in study.runs:
@@ -170,11 +164,8 @@ def _once(members: Sequence[RunFact], times: int) -> Sequence[RunFact]:
 
 
 def _pairs(members: Sequence[RunFact], several: int) -> list[Pair]:
-    """Of runs that read the same those that say it again, each with an earlier one.
-
-    So many of them were made. Two runs that one output holds are two, and so are two of
-    different starts.
-    """
+    """Pair repeated runs with earlier ones; runs of one output or different starts are
+    distinct."""
     pairs: list[Pair] = []
     firsts: list[RunFact] = []
     for run in members:
