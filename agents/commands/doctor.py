@@ -21,8 +21,13 @@ from agents.errors import AgentError
 from agents.files import forget, write_durably
 from agents.measuring.runners import PROGRAMS
 from agents.sending import FULL, ask_health, ask_token
-from agents.timing.asking import NoTimeError, open_asking, take_stamp
-from agents.timing.clocks import OFFSET_LIMIT_US, offset_of
+from agents.timing.asking import (
+    OFFSET_LIMIT_US,
+    NoTimeError,
+    offset_of,
+    open_asking,
+    take_stamp,
+)
 
 GOOD, NOTE, BAD = "ok", "note", "WRONG"
 LEAST_FREE_BYTES = 200 * 1000 * 1000

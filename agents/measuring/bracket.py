@@ -13,13 +13,15 @@ from agents.detection.facts import memory_fields
 from agents.files import text_of
 from agents.measuring.runners import Step
 from agents.programs import plain_environment
-from agents.timing.asking import NoTimeError, Stamp, open_asking, take_stamp
-from agents.timing.clocks import (
+from agents.timing.asking import (
     ClocksDifferError,
+    NoTimeError,
+    Stamp,
     clock_report,
-    monotonic_us,
-    own_clocks,
+    open_asking,
+    take_stamp,
 )
+from agents.timing.clocks import monotonic_us, own_clocks
 
 MOST_OUTPUT_BYTES = 7 * 1024 * 1024  # the server takes 8 MiB in one piece
 # How often somebody who may stop a program early is asked, and how much it printed.

@@ -147,7 +147,7 @@ class Designed:
         return np.isin(self.design, designs)
 
     def scope(self, row: int, days: Mapping[int, str]) -> str:
-        """Return what a statement on a cell is about; ``days`` says when sessions were."""
+        """Return a statement's subject; ``days`` says when sessions were."""
         design = Design(self.design[row])
         day = days.get(int(self.session[row]), "")
         if design == Design.ONE_SHARED and day:

@@ -210,7 +210,7 @@ def further_round(
 
 
 def _treatments_of(design: Design) -> tuple[Treatment, ...]:
-    """Return the treatments of one round in the given order; raise PlanError for none."""
+    """Return the treatments of one round in order; raise PlanError for none."""
     treatments: list[Treatment] = []
     for column, scenario in product(design.columns, design.scenarios):
         if scenario.kind == "combined":

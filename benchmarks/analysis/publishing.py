@@ -120,7 +120,7 @@ def assess(
     cells: Sequence[MeasuredCell],
     stated: Mapping[str, frozenset[str]],
 ) -> Assessment:
-    """Judge a study by rule set 1; ``stated`` are the facts that are stated everywhere."""
+    """Judge a study by rule set 1; ``stated`` are facts stated everywhere."""
     few = tuple(cell for cell in cells if cell.n < ENOUGH_RUNS)
     dispersed = tuple(
         cell

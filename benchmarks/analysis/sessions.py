@@ -335,7 +335,7 @@ class SessionRollups:
 
     @NO_WARNINGS
     def without_firsts(self) -> SessionRollups:
-        """Leave out first runs that lie apart, where at least five other runs remain."""
+        """Leave out first runs that lie apart, where at least five others remain."""
         is_cold = np.isfinite(self.first) & (self.n > WELCH_RUNS)
         n = np.where(is_cold, self.n - 1, self.n)
         off = np.where(is_cold, self.first - self.mean, 0.0)

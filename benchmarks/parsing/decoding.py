@@ -143,7 +143,7 @@ def _without_struck_out(line: str) -> str:
 
 
 def writes_comma(locale: str | None) -> bool:
-    """Return whether a locale (``de_DE.UTF-8``, ``LC_ALL=de_DE``) has a decimal comma."""
+    """Return whether a locale (``de_DE``, ``LC_ALL=de_DE``) has a decimal comma."""
     if not locale or not (stated := _stated_locale(locale.strip())):
         return False
     name = _LOCALE.fullmatch(stated.casefold())

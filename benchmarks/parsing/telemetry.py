@@ -66,7 +66,7 @@ def summary_metrics(
 
 
 def take_chunks(text: str, take: Callable[[str], None], above: int = 0) -> int:
-    """Pass a text in pieces of whole lines; return the lines so far, from ``above`` on."""
+    """Pass a text in pieces of whole lines; return ``above`` plus its lines."""
     start = 0
     while start < len(text):
         end = text.find("\n", start + _CHUNK) + 1 or len(text)

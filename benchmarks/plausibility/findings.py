@@ -60,7 +60,7 @@ class Finding:
 
     @property
     def fingerprint(self) -> str:
-        """Return a text equal for the same doubt about the same values, in any order."""
+        """Return a key of the doubt and its values, in any order."""
         about = sorted([subject.kind, subject.id] for subject in self.subjects)
         # Twelve digits: a mean summed in another order is the same value.
         values = sorted(
@@ -74,7 +74,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A finding without its rule; ``severity`` only where it differs from the rule's."""
+    """A finding without its rule; ``severity`` only if not the rule's."""
 
     sentence: str
     subjects: tuple[Subject, ...]

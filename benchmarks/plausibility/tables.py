@@ -39,7 +39,7 @@ TablePlace = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells of one kind: cases x systems; ``logs`` are ln means, NaN for missing cells."""
+    """Cells of one kind: cases x systems; ``logs`` are ln means or NaN."""
 
     rows: tuple[Id, ...]
     columns: tuple[ColumnKey, ...]

@@ -34,7 +34,7 @@ LevelPairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A term that cannot be told from its partners; ``levels`` empty: the whole term."""
+    """A term equal to its partners; ``levels`` empty: the whole term."""
 
     term: Term
     partners: tuple[Term, ...]

@@ -23,7 +23,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
 def check(
     study: StudyFacts, rules: Iterable[Rule] = RULES.values()
 ) -> tuple[Finding, ...]:
-    """Return a study's distinct findings: errors first, then in the order of the rules."""
+    """Return a study's distinct findings: errors first, then by rule."""
     findings = {
         finding.fingerprint: finding
         for rule in rules

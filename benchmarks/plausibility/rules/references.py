@@ -62,7 +62,7 @@ def corun_reference(study: StudyFacts) -> Iterator[Doubt]:
 def _set_against_others(
     study: StudyFacts,
 ) -> Iterator[list[tuple[CellFact, CellFact]]]:
-    """Compare co-runs with single runs of other systems or cases, per pair of systems."""
+    """Compare co-runs with single runs of other systems or cases."""
     alone: dict[object, dict[Id, CellFact]] = defaultdict(dict)
     tests: dict[object, list[CellFact]] = defaultdict(list)
     for cell in study.cells:

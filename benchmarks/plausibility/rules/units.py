@@ -249,7 +249,7 @@ def _off_the_row(
 
 
 def _off_them_all(table: Table) -> Iterator[tuple[CellFact, float]]:
-    """Find a cell farther from all others of its kind than these are from each other."""
+    """Find a cell farther from all of its kind than these are from each other."""
     hosts: dict[str, list[CellFact]] = defaultdict(list)
     for row in table.cells:
         for cell in row:
@@ -301,7 +301,7 @@ def _divided(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
 
 
 def _off_their_natives(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
-    """Find guests that lie elsewhere beside their native than the case's other guests."""
+    """Find guests that differ from native otherwise than the case's other guests."""
     rows: dict[object, list[tuple[CellFact, float]]] = defaultdict(list)
     for cell in study.cells:
         native = study.baseline(cell)

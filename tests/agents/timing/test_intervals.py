@@ -4,16 +4,18 @@ import random
 
 import pytest
 
-from agents.timing.asking import Asking, NoTimeError, Stamp, take_stamp
-from agents.timing.clocks import (
-    Clocks,
+from agents.timing.asking import (
+    Asking,
     ClocksDifferError,
+    NoTimeError,
+    Stamp,
     clock_report,
     interval_of,
     offset_of,
-    step_us,
     suspicions,
+    take_stamp,
 )
+from agents.timing.clocks import Clocks, step_us
 from agents.timing.protocol import ServerTime
 
 
