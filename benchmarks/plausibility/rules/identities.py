@@ -162,7 +162,7 @@ def sysbench_total(run: Readings) -> Iterator[Mismatch]:
 
 
 def ordered(slack: float = 0.0) -> Identity:
-    """Check ``min <= percentile <= max`` and ``min <= mean <= max`` within ``slack``."""
+    """Check ``min <= rank <= max`` and ``min <= mean <= max`` within ``slack``."""
 
     def identity(run: Readings) -> Iterator[Mismatch]:
         for stem in {metric.rpartition(" ")[0] for metric in run.values}:
