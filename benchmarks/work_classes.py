@@ -5,8 +5,6 @@ write"). Results of different tools are pooled only within one class (rule set 2
 section 11). A metric whose work is of no class here names none: it is never pooled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

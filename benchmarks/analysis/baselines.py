@@ -4,8 +4,6 @@ Rules: ``docs/method.md``, baselines. Paths between guests or hosts have only th
 path measured natively as a counterpart.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace

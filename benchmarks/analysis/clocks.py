@@ -13,8 +13,6 @@ none took it for a microsecond; where such a clock read the same before and afte
 question, it is coarser than its report claims.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Slots hold rates, where more is better; of a time, pass the reciprocal. The form
 those of ``docs/method.md``, co-runs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

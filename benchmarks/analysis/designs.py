@@ -21,8 +21,6 @@ Longer than other modules: the designs share what is counted and paired, and eac
 few lines of that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum

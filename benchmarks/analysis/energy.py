@@ -6,8 +6,6 @@ could make alone has no interval. Power is joules a second and a rate is work a 
 so that one by the other is joules for a unit of work.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 Bits, so that the reasons of all cells of a study are one array of integers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from enum import IntFlag, auto
 from functools import cache

@@ -1,7 +1,5 @@
 """Decide whether two hosts may stand for each other (``docs/method.md``, baselines)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

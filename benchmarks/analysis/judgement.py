@@ -4,8 +4,6 @@ Energies for the same work are judged by the same rules (``verdicts``, ``gates``
 ratio is one of joules, own / baseline, as it is shown: above the margin is more energy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple

@@ -3,8 +3,6 @@
 Cells that are not plain are passed to `shape_of` itself.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Sequence

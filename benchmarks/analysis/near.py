@@ -1,7 +1,5 @@
 """Find the native case nearest to a case without a native partner, and what differs."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping

@@ -17,8 +17,6 @@ All of it happens within sessions: each value counts as its distance from the me
 its session, neighbours are neighbours of one session, and permutations stay in it.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

@@ -4,8 +4,6 @@ With several runs the ratio's interval must leave 1; with single runs the factor
 decides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal

@@ -5,8 +5,6 @@ round is every step once, so that a slow change of the machine meets all alike; 
 order within a round is what a plan chooses.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -25,8 +25,6 @@ with the same weight, by Student's t over studies.
 Everything is done for many pools at once: entry i belongs to pool ``pool[i]``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum

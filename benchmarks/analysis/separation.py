@@ -10,8 +10,6 @@ Days differ, but not without limit: sides that lie apart by more than a quarter
 (`BEYOND_DAYS`) in every run are different, whenever they were measured.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -12,8 +12,6 @@ which show ever smaller effects, would leave ever fewer cells with a figure. Run
 depend on the one before are no reason against it: the interval counts them as fewer.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass

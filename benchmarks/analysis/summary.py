@@ -1,7 +1,5 @@
 """The statistics of one cell, over the means of its runs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

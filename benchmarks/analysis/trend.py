@@ -10,8 +10,6 @@ be exchangeable when nothing changed: a slow drift is reported as one or more st
 Each side needs ten runs (`docs/method.md`, verdicts: "verdict, ranking, trend").
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -9,8 +9,6 @@ Where sessions are what an interval rests on, more runs in each of them tell lit
 much days differ is known from days.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a benchmark tool and its metrics are, and which numbers a metric can have."""
 
-from __future__ import annotations
-
 import math
 import re
 import shlex

@@ -1,8 +1,6 @@
 """CPU time per unit of data, from shares of CPU time and the rate of the same run: s /
 r."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """Decode files to text: encodings, decimal commas, and the prefixes of loggers."""
 
-from __future__ import annotations
-
 import codecs
 import re
 import sys

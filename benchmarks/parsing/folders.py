@@ -1,7 +1,5 @@
 """Guess a system from the names of folders like ``esxi8_debian12_4vcpu_8G``. PURE."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

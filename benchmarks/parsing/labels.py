@@ -1,7 +1,5 @@
 """What readers are told of tools and cases: their list, and what a case is called."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from string import Formatter

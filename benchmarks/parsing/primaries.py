@@ -1,7 +1,5 @@
 """Choose the cases that stand for their tests: one of those that imply each other."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from typing import NamedTuple, TypeVar
 

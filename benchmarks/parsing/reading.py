@@ -1,8 +1,6 @@
 """Read uploaded text into runs: decode, strip prefixes, cut at tools and prompts,
 parse."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Decide which cases have no efficiency: set lengths, counts, shares, amounts."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

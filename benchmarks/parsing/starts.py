@@ -6,8 +6,6 @@ their machine's clock, which is one only in a time zone that somebody names::
     rr: (groupid=0, jobs=1): err= 0: pid=12727: Fri Nov 20 21:40:26 2026
 """
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final

@@ -3,8 +3,6 @@
 A log that was cut loses its last row, with a mark.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from math import fsum

@@ -5,8 +5,6 @@ faster or slower on another day (a governor, a firmware, a neighbour, the weathe
 all of them, on every guest, by one factor. These are the signs of the second.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

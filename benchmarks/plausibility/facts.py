@@ -4,8 +4,6 @@ Beside them how finely values were printed and how much a run of a kind scatters
 hardly any rule can judge a number without both.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import sys

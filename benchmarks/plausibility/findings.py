@@ -4,8 +4,6 @@ A rule is a pure function from a study to its doubts, with an id; its docstring 
 section in ``docs/flags.md``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import json

@@ -4,8 +4,6 @@ A run that is off alone is a slip; where all that one start of the tool measured
 with it, the machine ran at another speed.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping

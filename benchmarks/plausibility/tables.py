@@ -1,7 +1,5 @@
 """What a cell should read, given all the others: by its siblings, or by its curve."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

@@ -5,8 +5,6 @@ exchanged; and two cases of a system that lie where the other one should, beside
 three systems.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

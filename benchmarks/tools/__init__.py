@@ -33,8 +33,6 @@ The rules of a parser:
 ``benchmarks.parsing.reading.read`` is the way in: it decodes, cuts logs, parses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pkgutil import iter_modules

@@ -9,8 +9,6 @@ Its Kbytes are 2^10 B, in ab 1.3 (as its kb) 10^3 B. With ``-e`` it writes perce
     50,0.901
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import (

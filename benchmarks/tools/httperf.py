@@ -8,8 +8,6 @@ It ends with 0 though every connection was refused: a run without a reply is non
 KB of its net I/O are 2^10 B. The rate of replies is sampled every 5 s.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import WEB, Better, Cap, Kind, Metric, Tool

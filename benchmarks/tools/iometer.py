@@ -9,8 +9,6 @@ is called decimal. A line with an apostrophe names what stands below it. The rat
 those of the timer of the machine that is measured.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final

@@ -9,8 +9,6 @@ a number belongs to the heading above its last digit. Without ``-I`` and with a 
 smaller than the memory these are figures of the page cache.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import Final

@@ -10,8 +10,6 @@ report what arrived. A star before the number of a stream is its way back; where
 ways are loaded at once, SUM is the sum of both.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 

@@ -8,8 +8,6 @@ Gbits are 10^9 bit, the GBytes beside them 2^30 B. What the receiver counts is t
 throughput; with several streams it is the row (or object) of their sum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final

@@ -17,8 +17,6 @@ commas within the quotes, or semicolons between the cells::
 What it counted is told by its English name, so that it is the same case.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from dataclasses import dataclass, field

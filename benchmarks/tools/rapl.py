@@ -9,8 +9,6 @@ snapshots of ``grep . /sys/class/powercap/*/*`` are read too. It is the processo
 no supply, no disk, no fan. The counter wraps at ``max_energy_range_uj``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Final
 

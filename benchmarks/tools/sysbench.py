@@ -8,8 +8,6 @@ Versions 0.4 and 0.5 say "per-request statistics" or "response time" where 1.0 s
 "Latency (ms)", and write KB, MB, Kb, Mb and Gb for powers of 1024 bytes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Final

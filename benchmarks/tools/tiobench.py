@@ -10,8 +10,6 @@ the kernel, or what it was called with. A number wider than its column is printe
 ``####``: it is missing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import DISK, Cost, Metric, Tool, cost_metric, metrics

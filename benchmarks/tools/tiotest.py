@@ -12,8 +12,6 @@ The boxes break where a number is wider than its column. The CPU columns of old
 versions add up the threads: they pass 100 %.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import DISK, Cost, Metric, Tool, cost_metric, metrics

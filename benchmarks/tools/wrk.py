@@ -7,8 +7,6 @@ One result row, as printed by wrk 4.1.0::
 Its k and M of requests are 10^3 and 10^6, the KB and MB of data 2^10 and 2^20 B.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import WEB, Cap, Metric, Options, Tool

@@ -9,8 +9,6 @@ first table of each call, and the first row of a domain, say 0.0 and are left ou
 other tables are summarized.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from itertools import chain, pairwise

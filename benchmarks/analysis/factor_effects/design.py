@@ -9,8 +9,6 @@ one run's logarithm as the unit, the covariance of the responses is::
 where Z says which native cell each observation leans on.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -10,8 +10,6 @@ Three ways to measure chance, the first that the design allows:
 Where none is possible effects are shown without margins, and none is called real.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

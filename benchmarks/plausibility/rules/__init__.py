@@ -1,7 +1,5 @@
 """Every rule: a study checked by them, and their page for readers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pkgutil import iter_modules

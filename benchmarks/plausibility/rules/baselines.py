@@ -1,7 +1,5 @@
 """Native machines that disagree, and guests that are faster than theirs."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

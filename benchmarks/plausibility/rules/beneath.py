@@ -1,7 +1,5 @@
 """Native machines that run above a hypervisor all the same."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

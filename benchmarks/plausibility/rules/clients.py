@@ -1,7 +1,5 @@
 """What httperf's client did while it measured."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator

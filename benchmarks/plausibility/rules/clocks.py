@@ -1,7 +1,5 @@
 """The signature of a guest clock that runs at another speed."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

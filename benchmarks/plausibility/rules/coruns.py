@@ -1,7 +1,5 @@
 """Runs that were meant to run together."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A native machine that was another one on its day."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from benchmarks.plausibility.days import (

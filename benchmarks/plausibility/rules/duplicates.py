@@ -1,7 +1,5 @@
 """The same numbers twice, where noise makes that impossible."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set

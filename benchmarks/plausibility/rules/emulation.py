@@ -1,7 +1,5 @@
 """Systems that are as slow as an emulated processor, whatever they are called."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

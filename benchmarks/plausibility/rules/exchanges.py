@@ -1,7 +1,5 @@
 """Values in a place that is another one's: two systems exchanged, a rate as a time."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What the numbers of one run must have to do with each other, tool by tool."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Values beyond what the medium can carry."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator

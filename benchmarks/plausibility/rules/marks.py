@@ -1,7 +1,5 @@
 """What the tools' own parsers doubted."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final

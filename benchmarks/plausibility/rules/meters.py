@@ -1,7 +1,5 @@
 """How long a run took against how long it should have taken, or its meter read."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator

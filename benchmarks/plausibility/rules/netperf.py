@@ -1,7 +1,5 @@
 """The CPUs that netperf's service demand implies."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

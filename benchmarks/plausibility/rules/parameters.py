@@ -1,7 +1,5 @@
 """Cases that differ between systems which are to be compared."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median

@@ -1,7 +1,5 @@
 """Readings that a live run does not give: 0 % and 100 % of a CPU."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from statistics import median

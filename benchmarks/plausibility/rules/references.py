@@ -1,7 +1,5 @@
 """A co-run and the single run that it is compared with."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final

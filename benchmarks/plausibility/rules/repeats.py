@@ -1,7 +1,5 @@
 """Runs of one cell that repeat each other."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Printed sums and means of a co-run's slots against the slots themselves."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Values off from their siblings by the factor between two units."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The same runs uploaded twice, under another key."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
