@@ -239,7 +239,6 @@ def run(options: argparse.Namespace) -> int:
     from agents.platform_facts import gather_platform, printable_all
     from agents.sending import deliver_and_say
     from agents.stopping import Stop
-    from agents.windows.hyper_v import Counters, virtual_machines
 
     if os.name != "nt":
         raise UsageError(
@@ -273,8 +272,6 @@ def run(options: argparse.Namespace) -> int:
 
 def recorded(counters: Any, options: argparse.Namespace, stop: Any) -> Any:
     """Yield each hour's log and when it began, the last one when told to stop."""
-    from agents.windows.hyper_v import Sampled, log_of
-
     ends_at = time.monotonic() + options.seconds if options.seconds else None
     samples: List[Any] = []
     is_over = False

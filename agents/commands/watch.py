@@ -154,9 +154,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _change_task(is_wanted: bool) -> int:
     from agents.home import load_enrolment
-    from agents.windows import task
 
     if is_wanted:
         load_enrolment()  # a task that ends at once would help nobody
-    Console().say(task.install() if is_wanted else task.remove())
+    Console().say(install() if is_wanted else remove())
     return errors.DONE

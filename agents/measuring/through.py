@@ -43,7 +43,7 @@ def command(domain: str) -> List[str]:
     for _ in range(3):
         ours = os.path.dirname(ours)
     script = "import sys; sys.path.insert(0, %r); " % ours
-    script += "from agents.measuring import guest_agent; sys.exit(guest_agent.main())"
+    script += "from agents.measuring import through; sys.exit(through.main())"
     return [sys.executable, "-c", script, domain]
 
 
