@@ -7,7 +7,7 @@ carries the round trip of the question (``docs/method.md``, whose clock).
 Agents report it under ``clock`` of a run's facts, in whole microseconds:
 ``offset_start_us`` and ``offset_end_us`` say how far the guest's wall clock was ahead
 of the time server's, ``local_us`` and ``external_us`` how long the run took by each,
-``interval_bound_us`` how wrong the latter may be (``agents/timing/intervals.py``),
+``interval_bound_us`` how wrong the latter may be (``agents/timing/asking.py``),
 ``resolution_us`` in which steps the agent's clock was seen to move. Agents that state
 none took it for a microsecond; where such a clock read the same before and after a
 question, it is coarser than its report claims.
