@@ -8,8 +8,13 @@ from itertools import pairwise
 import pytest
 
 from agents.timing import server as server_module
-from agents.timing.asking import NoTimeError, open_asking, take_stamp
-from agents.timing.intervals import interval_of, offset_of
+from agents.timing.asking import (
+    NoTimeError,
+    interval_of,
+    offset_of,
+    open_asking,
+    take_stamp,
+)
 from tests.agents.conftest import serving, telling_time
 from tests.agents.stage import KeepingServer
 
