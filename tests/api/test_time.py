@@ -4,9 +4,8 @@ import time
 
 import pytest
 
-from agents.timing.asking import open_asking, take_stamp
+from agents.timing.asking import interval_of, offset_of, open_asking, take_stamp
 from agents.timing.clocks import own_clocks
-from agents.timing.intervals import interval_of, offset_of
 from api import server as time_module
 
 
