@@ -381,8 +381,6 @@ def _parsed(name: str, answer: Any) -> Any:
     if name.endswith(".csv"):
         lines = csv.DictReader(io.StringIO(answer))
         return [{name: _field(text) for name, text in line.items()} for line in lines]
-    if name.endswith(".tex"):
-        return {"figures": _figures(answer), "sentence": answer}
     return {"numbers": NUMBER.findall(answer), "sentence": answer}
 
 
@@ -393,17 +391,6 @@ def _field(text: str) -> Any:
     if not NUMBER.fullmatch(text) or "," in text:
         return text
     return float(text) if re.search("[.e]", text) else int(text)
-
-
-def _figures(tex: str) -> list[str]:
-    """Return what stands in the cells of LaTeX tables, however they are laid out."""
-    figures = []
-    for line in tex.splitlines():
-        if line.endswith("\\\\") and "&" in line and "\\multicolumn" not in line:
-            for cell in line.removesuffix("\\\\").split("&")[1:]:
-                marked = re.sub(r"\\textsuperscript{[^}]*}", "", cell)
-                figures.append(re.sub(r"\\[a-z]+(?![a-z])|[{}]", "", marked).strip())
-    return sorted(figures)
 
 
 @dataclass(frozen=True)

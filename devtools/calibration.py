@@ -8,22 +8,20 @@ own random numbers, so a new table at the end does not change the others.
 import argparse
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.random import Generator
 
-from benchmarks.analysis.intervals import Method, log_ratio_intervals
 from benchmarks.analysis.verdicts import Verdict
 from tests.benchmarks.analysis.simulation import (
     KINDS,
     cells_of,
     covered,
-    covered_when_rounded,
     shares,
     wrong_among_many,
 )
@@ -37,15 +35,12 @@ NOISE: Final = 0.05
 QUIET: Final = 0.002
 NOISES: Final = (0.005, 0.01, 0.02, 0.05, 0.1)
 # Tables below this heading were measured once; `--write` keeps them.
-MEASURED_ONCE: Final = "## Words within one session"
+MEASURED_ONCE: Final = "## Cells without an interval"
 
 
 @dataclass(frozen=True)
 class Table:
-    """A title, what the numbers mean, and the numbers as texts.
-
-    The first column names the rows.
-    """
+    """A section of the report; the first column names the rows."""
 
     title: str
     text: str
@@ -55,9 +50,7 @@ class Table:
     def markdown(self) -> str:
         """Return the table as a section of a page."""
         ruler = ("---", *("---:" for _ in self.columns[1:]))
-        lines = (
-            f"| {' | '.join(each)} |" for each in (self.columns, ruler, *self.rows)
-        )
+        lines = (f"| {' | '.join(row)} |" for row in (self.columns, ruler, *self.rows))
         return "\n".join([f"## {self.title}", "", self.text, "", *lines])
 
 
@@ -66,201 +59,165 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f}"
 
 
+def rows_of(
+    names: Mapping[str, Sequence[Any]],
+    columns: Iterable[Any],
+    share: Callable[..., float],
+    digits: int = 1,
+) -> tuple[tuple[str, ...], ...]:
+    """Return a row per name with ``share(*values of the name, column)`` in percent."""
+    columns = tuple(columns)
+    return tuple(
+        (name, *(percent(share(*given, column), digits) for column in columns))
+        for name, given in names.items()
+    )
+
+
+def kinds_and_runs(*counts: int) -> dict[str, tuple[str, int]]:
+    return {f"{kind}, {n} runs": (kind, n) for kind in KINDS for n in counts}
+
+
+def noise_heads(noises: Iterable[float], digits: int = 1) -> tuple[str, ...]:
+    return tuple(f"{percent(noise, digits)} %" for noise in noises)
+
+
+def _covered(
+    generator: Generator, repetitions: int
+) -> Callable[[str, Sequence[int]], float]:
+    def share(kind: str, design: Sequence[int]) -> float:
+        sides = (cells_of(generator, kind, repetitions, n, noise=NOISE) for n in design)
+        return covered(*sides)
+
+    return share
+
+
 def coverage(generator: Generator, repetitions: int) -> Table:
     counts = (2, 3, 4, 5, 7, 10)
-    designs = tuple((n, n) for n in counts)
+    designs = [(n, n) for n in counts]
+    share = _covered(generator, repetitions)
     return Table(
         "Coverage, the same number of runs on both sides",
         "How many % of the intervals hold the true ratio, by runs a side. The standard "
         f"deviation between runs is {percent(NOISE, 0)} % of the mean. Wanted: 95. "
         "Below five runs (MOVER) the intervals are wider than they need be.",
         ("run means are", *map(str, counts)),
-        _covered_rows(generator, repetitions, designs),
+        rows_of({kind: (kind,) for kind in KINDS}, designs, share),
     )
 
 
 def unequal_coverage(generator: Generator, repetitions: int) -> Table:
     designs = ((2, 30), (4, 30), (5, 30), (10, 30))
+    share = _covered(generator, repetitions)
     return Table(
         "Coverage, unequal numbers of runs",
         "As above. A mean of few runs of a skewed or two-speed system is itself "
         "skewed, and a baseline of many runs no longer hides that: measure both sides "
         "equally often.",
         ("run means are", *(f"{n} against {m}" for n, m in designs)),
-        _covered_rows(generator, repetitions, designs),
+        rows_of({kind: (kind,) for kind in KINDS}, designs, share),
     )
-
-
-def _covered_rows(
-    generator: Generator, repetitions: int, designs: Iterable[tuple[int, int]]
-) -> tuple[tuple[str, ...], ...]:
-    """Return a row a kind of noise, a column a design: the runs of both sides."""
-
-    def row(kind: str) -> tuple[str, ...]:
-        pairs = (
-            [cells_of(generator, kind, repetitions, n, noise=NOISE) for n in design]
-            for design in designs
-        )
-        return (kind, *(percent(covered(cell, other)) for cell, other in pairs))
-
-    return tuple(map(row, KINDS))
 
 
 def quiet_baseline(generator: Generator, repetitions: int) -> Table:
     noises = (0.05, 0.1, 0.2, 0.3)
 
-    def row(kind: str, n: int) -> tuple[str, ...]:
-        cells = (cells_of(generator, kind, repetitions, n, noise=x) for x in noises)
-        native = {"noise": QUIET}
-        shares = (
-            covered(cell, cells_of(generator, "normal", repetitions, n, **native))
-            for cell in cells
-        )
-        return (f"{kind}, {n} runs a side", *map(percent, shares))
+    def share(kind: str, n: int, noise: float) -> float:
+        cell = cells_of(generator, kind, repetitions, n, noise=noise)
+        return covered(cell, cells_of(generator, "normal", repetitions, n, noise=QUIET))
 
+    kinds = ("lognormal", "skewed")
+    names = {f"{kind}, {n} runs a side": (kind, n) for kind in kinds for n in (5, 10)}
     return Table(
         "Coverage, a noisy virtual machine against a quiet native one",
         f"The native deviation is {percent(QUIET)} %, normal; the columns are that of "
         "the virtual machine.",
-        ("virtual machine", *(f"{percent(noise, 0)} %" for noise in noises)),
-        tuple(row(kind, n) for kind in ("lognormal", "skewed") for n in (5, 10)),
+        ("virtual machine", *noise_heads(noises, 0)),
+        rows_of(names, noises, share),
     )
 
 
-def no_interval(generator: Generator, repetitions: int) -> Table:
-    noises = (0.01, 0.02, 0.05, 0.1, 0.2)
+def _verdicts(
+    generator: Generator,
+    repetitions: int,
+    *counted: Verdict,
+    truth: float = 1.0,
+    native: float | None = None,
+) -> Callable[[str, int, float], float]:
+    """Return the share of these verdicts by kind, runs and noise.
 
-    def share(n: int, noise: float) -> float:
-        cell, baseline = (
-            cells_of(generator, "normal", repetitions, n, noise=noise) for _ in "ab"
-        )
-        intervals = log_ratio_intervals(cell, baseline, True)
-        return float(np.mean(intervals.method == Method.NONE))
+    ``native`` is the noise of a normal native machine, by default as the other side.
+    """
 
-    return Table(
-        "Cells without an interval",
-        "How many % have none, because the interval of one side alone reaches 0 "
-        "(g >= 1), by standard deviation; normal.",
-        ("runs a side", *(f"{percent(noise, 0)} %" for noise in noises)),
-        tuple(
-            (str(n), *(percent(share(n, noise)) for noise in noises))
-            for n in (2, 3, 4, 5)
-        ),
-    )
+    def share(kind: str, n: int, noise: float) -> float:
+        cell = cells_of(generator, kind, repetitions, n, noise=noise, truth=truth)
+        kind, noise = (kind, noise) if native is None else ("normal", native)
+        given = shares(cell, cells_of(generator, kind, repetitions, n, noise=noise))
+        return sum(given[verdict] for verdict in counted)
+
+    return share
 
 
-def identical_readings(generator: Generator, repetitions: int) -> Table:
-    counts = (2, 3, 5, 10, 30)
-
-    def row(noise: float, is_divided: bool = False) -> tuple[str, ...]:
-        name = f"{noise:g} x the last digit"
-        name += ", rounding divided by n" if is_divided else ""
-        options = {"noise": noise, "is_divided": is_divided}
-        found = [
-            covered_when_rounded(generator, repetitions, n, **options) for n in counts
-        ]
-        return (name, *map(percent, found))
-
-    return Table(
-        "Coverage of readings that rounding makes (nearly) identical",
-        "By runs a side; values around 1000 printed without decimals. Where rounding "
-        "hides the noise the interval is too wide rather than too narrow. The last row "
-        "is what it would be if resolution^2 / 12 were divided by n.",
-        ("noise", *map(str, counts)),
-        (*map(row, (0.0, 0.1, 0.3, 0.5, 1.0)), row(0.0, is_divided=True)),
-    )
+DIFFERENT: Final = (Verdict.SLOWER, Verdict.FASTER)
 
 
 def false_verdicts(generator: Generator, repetitions: int) -> Table:
-    def wrong(kind: str, n: int, noise: float) -> float:
-        sides = (cells_of(generator, kind, repetitions, n, noise=noise) for _ in "ab")
-        given = shares(*sides)
-        return given[Verdict.SLOWER] + given[Verdict.FASTER]
-
+    share = _verdicts(generator, repetitions, *DIFFERENT)
     return Table(
         "False verdicts between equal systems",
         "How many % of cells are called slower or faster although both sides are "
         "equal, by standard deviation; equivalence margin 2 %. Promised: at most 4.",
-        ("run means are", *(f"{percent(noise)} %" for noise in NOISES)),
-        _wrong_rows(wrong, NOISES, (5, 10)),
-    )
-
-
-def _wrong_rows(
-    wrong: Callable[[str, int, float], float],
-    noises: Iterable[float],
-    counts: Iterable[int],
-) -> tuple[tuple[str, ...], ...]:
-    """Return a row a kind of noise and number of runs, a column a size of noise."""
-    return tuple(
-        (f"{kind}, {n} runs", *(percent(wrong(kind, n, noise), 2) for noise in noises))
-        for kind in KINDS
-        for n in counts
+        ("run means are", *noise_heads(NOISES)),
+        rows_of(kinds_and_runs(5, 10), NOISES, share, 2),
     )
 
 
 def false_verdicts_on_a_quiet_host(generator: Generator, repetitions: int) -> Table:
     noises = (0.02, 0.05, 0.1, 0.2)
-
-    def wrong(kind: str, n: int, noise: float) -> float:
-        cell = cells_of(generator, kind, repetitions, n, noise=noise)
-        native = cells_of(generator, "normal", repetitions, n, noise=QUIET)
-        given = shares(cell, native)
-        return given[Verdict.SLOWER] + given[Verdict.FASTER]
-
+    share = _verdicts(generator, repetitions, *DIFFERENT, native=QUIET)
     return Table(
         "False verdicts, a noisy virtual machine against a quiet native one",
         "As above, but the native deviation is 0.2 %, normal; the columns are that of "
         "the virtual machine. Here the promise has limits: a few runs may all have met "
         "the same one of two speeds, or none of a long tail, and nothing in them shows "
         "it.",
-        ("virtual machine", *(f"{percent(noise)} %" for noise in noises)),
-        _wrong_rows(wrong, noises, (5, 10, 20)),
+        ("virtual machine", *noise_heads(noises)),
+        rows_of(kinds_and_runs(5, 10, 20), noises, share, 2),
     )
 
 
 def margin_edge(generator: Generator, repetitions: int) -> Table:
-    def wrong(kind: str, n: int, noise: float) -> float:
-        sides = [
-            cells_of(generator, kind, repetitions, n, noise=noise, truth=truth)
-            for truth in (0.98, 1.0)
-        ]
-        given = shares(*sides)
-        return 1 - given[Verdict.UNDETERMINED] - given[Verdict.NOT_ASSESSED]
-
+    counted = (*DIFFERENT, Verdict.EQUIVALENT)
+    share = _verdicts(generator, repetitions, *counted, truth=0.98)
     return Table(
         "Verdicts at the edge of the equivalence margin",
         "The true ratio is 0.98 exactly, where slower, faster and equivalent are all "
         "wrong: how many % of cells get any of them. Wanted: at most 5.",
-        ("run means are", *(f"{percent(noise)} %" for noise in NOISES)),
-        _wrong_rows(wrong, NOISES, (5, 10)),
+        ("run means are", *noise_heads(NOISES)),
+        rows_of(kinds_and_runs(5, 10), NOISES, share, 2),
     )
 
 
 def power(generator: Generator, repetitions: int) -> Table:
-    def right(truth: float, n: int, noise: float) -> float:
-        cell = cells_of(generator, "normal", repetitions, n, noise=noise, truth=truth)
-        native = cells_of(generator, "normal", repetitions, n, noise=noise)
+    def share(truth: float, n: int, noise: float) -> float:
         wanted = Verdict.EQUIVALENT if truth == 1 else Verdict.SLOWER
-        return shares(cell, native)[wanted]
+        right = _verdicts(generator, repetitions, wanted, truth=truth)
+        return right("normal", n, noise)
 
+    truths = (0.97, 0.95, 0.9, 0.8, 1.0)
+    names = {
+        f"{ratio:g}, {n} runs": (ratio, n) for ratio in truths for n in (5, 10, 20)
+    }
     return Table(
         "Right verdicts",
         "How many % of cells get the right verdict (slower; equivalent for 1), by "
         "standard deviation; normal, equivalence margin 2 %.",
-        ("true ratio", *(f"{percent(noise)} %" for noise in NOISES)),
-        tuple(
-            (f"{truth:g}, {n} runs", *(percent(right(truth, n, x)) for x in NOISES))
-            for truth in (0.97, 0.95, 0.9, 0.8, 1.0)
-            for n in (5, 10, 20)
-        ),
+        ("true ratio", *noise_heads(NOISES)),
+        rows_of(names, NOISES, share),
     )
 
 
 def many_cells(generator: Generator, repetitions: int) -> Table:
     matrices = max(repetitions // 50, 1)
-    counts = (0, 10, 50, 100, 180)
-
     return Table(
         "Many cells at once",
         "How many % of the verdicts given in a matrix are wrong, before and after the "
@@ -270,7 +227,7 @@ def many_cells(generator: Generator, repetitions: int) -> Table:
         ("truly slower", "before", "after"),
         tuple(
             (f"{n} of 200", *map(percent, wrong_among_many(generator, matrices, n)))
-            for n in counts
+            for n in (0, 10, 50, 100, 180)
         ),
     )
 
@@ -305,8 +262,6 @@ TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
     coverage,
     unequal_coverage,
     quiet_baseline,
-    no_interval,
-    identical_readings,
     false_verdicts,
     margin_edge,
     power,

@@ -22,7 +22,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
@@ -289,39 +288,21 @@ class Figures:
         )
 
 
-def _clock() -> str:
-    """Return the time of day, as the product's logs give it."""
-    return datetime.now(UTC).strftime("%H:%M:%S.%f")[:-3]
-
-
-def _tell(running: Product) -> None:
-    """Print what the supervisor says of its processes."""
-    with suppress(ValueError):  # closed at the end
-        for line in running.process.stdout or ():
-            print(f"  {_clock()} product: {line.rstrip()}", flush=True)
-
-
 def chaos(
     folder: Path,
     seed: int,
     seconds: float,
     *,
     sabotage: bool,
-    verbose: bool = False,
-    logs: Path | None = None,
 ) -> Figures:
-    """Run a product in a folder, hurt it, and count; keep its logs, if wanted."""
+    """Run a product in a folder, hurt it, and count."""
     with _disk(folder) as own_disk:
         running = product.start(folder / "var", REFERENCE="off")
         try:
             running.wait_until_ready()
-            if verbose:
-                threading.Thread(target=_tell, args=(running,), daemon=True).start()
-            return _hurt(World(running), seed, seconds, own_disk, sabotage, verbose)
+            return _hurt(World(running), seed, seconds, own_disk, sabotage)
         finally:
             running.stop()
-            if logs:
-                shutil.copytree(running.var / "log", logs, dirs_exist_ok=True)
 
 
 @contextmanager
@@ -346,7 +327,6 @@ def _hurt(
     seconds: float,
     own_disk: bool,
     sabotage: bool,
-    verbose: bool,
 ) -> Figures:
     client = world.product.client()
     client.create_study({"slug": STUDY, "title": "Chaos", "visibility": "public"})
@@ -357,7 +337,7 @@ def _hurt(
     for thread in (*uploaders, reader):
         thread.start()
     faults = FAULTS | (ON_A_DISK_OF_OUR_OWN if own_disk else {})
-    done = _do_faults(world, faults, seed, seconds, verbose)
+    done = _do_faults(world, faults, seed, seconds)
     # What is broken is being mended; whatever is in hand gets its answer.
     _wait_for_health(client)
     stop.set()
@@ -372,9 +352,6 @@ def _hurt(
     outages = _outages(done, logs)
     errors_at = [at for log in (*logs, reader.log) for at in log.errors_at]
     inside = sum(any(a <= at <= b for a, b in outages) for at in errors_at)
-    slow = sorted(zip(outages, done, strict=True), key=lambda it: it[0][0] - it[0][1])
-    for (since, until), (name, _) in slow[:3]:
-        print(f"  {name}: acknowledged again after {until - since:.1f} s")
     if unsettled:
         print(f"not settled: {unsettled}")
     return Figures(
@@ -393,7 +370,7 @@ def _hurt(
 
 
 def _do_faults(
-    world: World, faults: dict[str, Fault], seed: int, seconds: float, verbose: bool
+    world: World, faults: dict[str, Fault], seed: int, seconds: float
 ) -> list[tuple[str, float]]:
     """Do faults until the time is over; return which, and when each began."""
     chance = random.Random(seed)
@@ -412,8 +389,6 @@ def _do_faults(
             print(f"  {name}: not done ({type(error).__name__})")
         else:
             done.append((name, begun))
-            if verbose:
-                print(f"  {_clock()} {name}: done", flush=True)
         time.sleep(chance.uniform(*PAUSES_S))
     return done
 
@@ -520,8 +495,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--control", action="store_true", help="must find a saboteur")
-    parser.add_argument("--verbose", action="store_true", help="tell each fault")
-    parser.add_argument("--logs", type=Path, help="a folder to keep the logs in")
     given = parser.parse_args()
     with own_folder("chaos") as folder:
         figures = chaos(
@@ -529,8 +502,6 @@ def main() -> int:
             given.seed,
             given.seconds,
             sabotage=given.control,
-            verbose=given.verbose,
-            logs=given.logs,
         )
     print(figures.line())
     seen = (figures.lost, figures.unprocessed, figures.doubled, figures.wrong)

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -196,7 +195,8 @@ class Drill:
         """Let an old version take uploads, and this one go on with them."""
         self.runs = iter(reference_study(STUDY).runs)
         var = self.folder / "upgraded"
-        with old_version(self.folder / "old") as tree, running_in(tree, var) as running:
+        tree = old_version(self.folder / "old")
+        with running_product(var, tree=tree) as running:
             self.begin(running)
             self.upload(running)
             before = holdings(var)
@@ -248,8 +248,7 @@ def _take_a_run(running: Services) -> None:
         )
 
 
-@contextmanager
-def old_version(folder: Path) -> Iterator[Path]:
+def old_version(folder: Path) -> Path:
     """Lay out the oldest supported version, which loads no studies by itself."""
     folder.mkdir()
     packed = folder.with_suffix(".tar")
@@ -261,27 +260,7 @@ def old_version(folder: Path) -> Iterator[Path]:
     # Of Debian's Python 3.11.2 shutil has no `filter`, and newer ones warn without it.
     subprocess.run(["tar", "-xf", str(packed), "-C", str(folder)], check=True)
     (folder / "running" / "load_reference.py").write_text("")
-    yield folder
-
-
-@contextmanager
-def running_in(tree: Path, var: Path) -> Iterator[Product]:
-    """Run the version of a folder, with the packages of this one."""
-    port = product.free_port()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "running.supervisor"],
-        cwd=tree,
-        env={**product.environment(), "PORT": str(port), "VAR": str(var)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    running = Product(process, port, var)
-    try:
-        running.wait_until_ready()
-        yield running
-    finally:
-        running.stop()
+    return folder
 
 
 def main() -> int:

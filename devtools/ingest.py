@@ -46,9 +46,6 @@ BULK_RUNS = 200
 WARM_UP = 40
 STUDIES = 4
 WIDE_CELLS, WIDE_SAMPLES = 20_000, 100_000
-DEEP = (18, 208)
-SHARING = (1, 7)
-SHARED_RUNS = 20
 DATABASE = "virtlab_bare"
 # Those of some studies that have as many samples, and means of them, as were sent.
 WHOLE_RUNS = f"""
@@ -73,7 +70,6 @@ CHANGE = """
     )
 """
 PATIENCE_S = 600.0
-SWEEPS_S = 5.0
 # Web processes look every five seconds at what they hold.
 RETURNED_S = 15.0
 PARTS = ("web", "worker", "sweeper", "postgres")
@@ -102,7 +98,7 @@ class Bench:
         self.token = (product.var / "upload-token").read_text().strip()
         self.client = product.client()
         self.api = f"{product.url}/api/v1/"
-        self.database = _database_url(product)
+        self.database = Services(VarFolder(product.var)).postgres.url(OWNER)
         self.client.register_host({"slug": "bench-host"})
         self.made = 0
 
@@ -237,7 +233,6 @@ def wide(bench: Bench) -> Iterator[Figure]:
     """A study of 20,000 cells and 100,000 samples: 20 systems, 1,000 cases, 5 runs."""
     slug = bench.study(visibility="public")
     bench.checked()
-    yield from overview(bench)
     cpu = CpuTime(bench.product.process.pid)
     systems, cases = 20, 1000
     runs = [
@@ -272,88 +267,12 @@ def wide(bench: Bench) -> Iterator[Figure]:
     what = "20,000 cells: compare page after an upload elsewhere"
     yield Figure(what, took_ms, "ms", 300, "wanted")
     yield Figure("20,000 cells: compare page", size / 1e6, "MB", 3.9, "before")
-    yield from overview(bench)
     took_ms, _ = page(f"{home}compare/", bench.database, slug)
     yield Figure("20,000 cells: compare page judged anew", took_ms, "ms")
     yield Figure("memory right after it (PSS)", pss_mib(bench.product), "MiB")
     time.sleep(RETURNED_S)
     held = pss_mib(bench.product)
     yield Figure("memory after it, returned (PSS)", held, "MiB", 900, "wanted")
-
-
-def overview(bench: Bench) -> Iterator[Figure]:
-    """The first page, after an upload into a small study: of thousands of cells or many
-    more."""
-    # The sweeper counts a study once nothing happens to it any more.
-    time.sleep(SWEEPS_S)
-    took_ms, _ = page(bench.product.url + "/", bench.database)
-    thousands = int(bench.count("SELECT count(*) FROM benchmarks_cell")) // 1000
-    what = f"overview made anew, {thousands} thousand cells"
-    yield Figure(what, took_ms, "ms", 50, "wanted")
-
-
-def shared(bench: Bench) -> Iterator[Figure]:
-    """One upload to one of several studies that share benchmarks: when flags are
-    current, and what a page of another study costs right after it."""
-    other = f"{bench.product.url}/studies/{lab_of(bench.client)}"
-    for studies in SHARING:
-        slugs = [bench.study(visibility="public") for _ in range(studies)]
-        # Cases of their own, so that no earlier study shares them.
-        first = 100_000 + 1_000 * bench.made
-        runs = [
-            upload_of(slug, n, first_case=first, hypervisor=("KVM", "native")[n % 2])
-            for slug in slugs
-            for n in range(SHARED_RUNS)
-        ]
-        bench.bulk(runs)
-        bench.finish()
-        bench.checked()
-        kept_ms, _ = page(f"{other}/{slugs[-1]}/compare/")
-        cpu, begun = CpuTime(bench.product.process.pid), time.perf_counter()
-        body = orjson.dumps(upload_of(slugs[0], 1, first_case=first))
-        send(f"{bench.api}runs/", bench.token, [body], clients=1)
-        bench.finish()
-        if studies > 1:
-            after_ms, _ = page(f"{other}/{slugs[-1]}/compare/")
-            what = "page of another study after an upload"
-            yield Figure(what, after_ms, "ms", kept_ms, "kept")
-        bench.checked()
-        current_s, taken = time.perf_counter() - begun, cpu.taken()
-        word = f"{studies} studies share benchmarks" if studies > 1 else "one study"
-        yield Figure(f"flags current, {word}", current_s, "s", 2, "wanted")
-        each = taken.get("sweeper", 0.0) * 1000
-        yield Figure(f"CPU of the sweeper for it, {word}", each, "ms")
-
-
-def deep(bench: Bench) -> Iterator[Figure]:
-    """One more upload into cells of 18 and of 208 runs: what it costs the worker."""
-    slug = bench.study()
-    so_far, costs = 0, []
-    for runs in DEEP:
-        bench.bulk([upload_of(slug, n, cases=10) for n in range(runs - so_far)])
-        bench.finish()
-        bench.checked()
-        cpu, uploads = CpuTime(bench.product.process.pid), 10
-        for number in range(uploads):
-            body = orjson.dumps(upload_of(slug, number, cases=10))
-            send(f"{bench.api}runs/", bench.token, [body], clients=1)
-            bench.finish()
-        taken = cpu.taken()
-        so_far = runs + uploads
-        costs.append(taken["worker"] / uploads * 1000)
-        limit = costs[0] if len(costs) > 1 else None
-        yield Figure(
-            f"one upload into cells of {runs} runs, worker CPU",
-            costs[-1],
-            "ms",
-            limit,
-            "of 18 runs",
-        )
-        yield Figure(
-            f"one upload into cells of {runs} runs, PostgreSQL CPU",
-            taken["postgres"] / uploads * 1000,
-            "ms",
-        )
 
 
 def upload_of(
@@ -449,8 +368,6 @@ def copied_rows_per_s(url: str, count: int = 50_000) -> float:
 MEASURED: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "singles": singles,
     "bulk": bulks,
-    "shared": shared,
-    "deep": deep,
     "wide": wide,
 }
 
@@ -506,11 +423,6 @@ def _wait_for(address: str) -> None:
     raise RuntimeError(f"{address} does not answer")
 
 
-def _database_url(product: Product) -> str:
-    """The address of its PostgreSQL, as one who is shown all rows."""
-    return Services(VarFolder(product.var)).postgres.url(OWNER)
-
-
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--passes", type=int, default=3)
@@ -533,7 +445,11 @@ def measure(passes: int, only: Sequence[str] = (), path: Path | None = None) -> 
                     found.setdefault(figure.what, []).append(figure)
     Console(width=140).print(table(found))
     if path:
-        path.write_text(json.dumps(as_json(found), indent=1) + "\n")
+        passed = {
+            what: [{**vars(figure), "ratio": figure.ratio} for figure in figures]
+            for what, figures in found.items()
+        }
+        path.write_text(json.dumps(passed, indent=1) + "\n")
 
 
 def table(passes: dict[str, list[Figure]]) -> Table:
@@ -550,17 +466,6 @@ def table(passes: dict[str, list[Figure]]) -> Table:
         ratio = f"{statistics.median(ratios):.3f}" if ratios else ""
         shown.add_row(what, *(f"{each:,.1f} {unit}" for each in ends), limit, ratio)
     return shown
-
-
-def as_json(passes: dict[str, list[Figure]]) -> dict[str, Any]:
-    """Return every pass of every figure."""
-    return {
-        what: [
-            {**vars(figure), "ratio": figure.ratio, "load": os.getloadavg()[0]}
-            for figure in figures
-        ]
-        for what, figures in passes.items()
-    }
 
 
 if __name__ == "__main__":

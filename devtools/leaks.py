@@ -52,19 +52,6 @@ QUERIES = ("", f"?study={PRIVATE}", f"?study={PUBLIC}", f"?host={HOST}")
 FILES: Final = ("csv", "json", "tex", "bib")
 
 
-@dataclass(frozen=True)
-class Secret:
-    """What must not be read by others: the texts to look for, by what they are."""
-
-    marks: dict[str, bytes]
-
-    @classmethod
-    def drawn(cls, chance: random.Random) -> "Secret":
-        """Draw words, and values with seven digits that no page rounds away."""
-        word = f"zq{chance.getrandbits(48):012x}"
-        return cls({"title": f"t{word}".encode(), "note": f"n{word}".encode()})
-
-
 class Crawler:
     """One person, program or passer-by: follows links and reads everything."""
 
@@ -177,14 +164,15 @@ def _of_pages() -> list[list[str]]:
 
 def _fill(running: Product, chance: random.Random) -> dict[str, bytes]:
     """Keep a private study beside a public one; return the marks of the private one."""
-    secret = Secret.drawn(chance)
-    title, note = (mark.decode() for mark in secret.marks.values())
+    # Words that appear nowhere else; the values have digits that no page rounds away.
+    word = f"zq{chance.getrandbits(48):012x}"
+    title, note = f"t{word}", f"n{word}"
     client = running.client()
     client.create_study({"slug": PRIVATE, "title": title, "visibility": "private"})
     client.create_study({"slug": PUBLIC, "title": "Open", "visibility": "public"})
     for slug in (HOST, OPEN_HOST):
         client.register_host({"slug": slug, "facts": {"cores": 2}})
-    marks = dict(secret.marks)
+    marks = {"title": title.encode(), "note": note.encode()}
     runs = []
     for guest, near in ((None, 7000.0), ("KVM", 6000.0)):
         # Each number of it is its own mark, and so is their mean.

@@ -101,12 +101,12 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in NOT_ITS}
 
 
-def start(var: Path, **more: Any) -> Product:
-    """Start the product in a folder, without waiting for it."""
+def start(var: Path, *, tree: Path = ROOT, **more: Any) -> Product:
+    """Start the product of a source tree in a folder, without waiting for it."""
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "running.supervisor"],
-        cwd=ROOT,
+        cwd=tree,
         env={**environment(), "PORT": str(port), "VAR": str(var), **more},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

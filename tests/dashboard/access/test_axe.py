@@ -14,6 +14,13 @@ from tests.dashboard.access import axe
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
 
+SMALL = (Path(__file__).parent / "targets.js").read_text()
+SHRINK = """
+() => document.querySelectorAll(".site-nav a").forEach((each) => {
+  each.textContent = "·";
+  each.parentElement.style.gap = "0";
+})
+"""
 DATA = Path(__file__).parents[2] / "data"
 SPOIL = """
 () => {
@@ -70,8 +77,31 @@ def test_every_page_is_accessible(windows, site, who, name, address):
     assert ("/login/" in page.url) is is_refused(who, name)
     unfold(page)
 
+    assert who == "nobody" or small_targets(page) == []
     check(page)
     assert visit.errors == []
+
+
+def small_targets(page: Page) -> list[str]:
+    """Return links and buttons that are too small for a finger or too close."""
+    found = []
+    for size in axe.SIZES:
+        page.set_viewport_size(size)
+        page.evaluate(
+            "document.querySelectorAll('details').forEach(d => d.open = true)"
+        )
+        found += [f"{size['width']} px: {each}" for each in page.evaluate(SMALL)]
+    return found
+
+
+def test_links_that_are_small_and_close_would_be_found(windows):
+    """The control: what must not be there is seen when it is."""
+    page = windows["nobody"].open("/login/")
+    assert small_targets(page) == []
+
+    page.evaluate(SHRINK)
+    assert small_targets(page) != []
+    page.close()
 
 
 def is_refused(who, name):
