@@ -1,4 +1,4 @@
-"""What a request may claim, how long the database works for it, and who keeps it."""
+"""Limits on what a request may claim, and on how long the database works for it."""
 
 from collections.abc import Callable, Iterable
 from ipaddress import ip_address
@@ -24,11 +24,7 @@ NO_CHARSET: Final = "application/octet-stream; charset=unknown"
 
 
 def charsets(application: "WSGIApplication") -> "WSGIApplication":
-    """Let no request pick the codec that its address is read by.
-
-    Django reads the address while it makes its request, before any middleware: Python's
-    idna cannot be asked to replace what it does not know, and that was a 500.
-    """
+    """Replace unknown character sets before Django decodes the address with them."""
 
     def answer(
         environ: dict[str, Any], start_response: "StartResponse"
@@ -45,7 +41,7 @@ def charsets(application: "WSGIApplication") -> "WSGIApplication":
 
 
 def bounds(get_response: GetResponse) -> GetResponse:
-    """Take a request's word for nothing that comes back in a link or picks a codec."""
+    """Check a request's port and character set; mark answers to users private."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         request.META["REMOTE_ADDR"] = _address(request)
@@ -74,10 +70,7 @@ def bounds(get_response: GetResponse) -> GetResponse:
 
 
 def _address(request: HttpRequest) -> str:
-    """Where a request comes from: before the proxies that are ours, none other's word.
-
-    Each proxy adds whom it was asked by at the end of X-Forwarded-For.
-    """
+    """Return the client's address: that before the proxies that we trust."""
     address = str(request.META.get("REMOTE_ADDR", ""))
     said = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
     while said and _is_trusted(address):
@@ -99,10 +92,7 @@ def _is_named(request: HttpRequest) -> bool:
 
 
 def _knows_port(request: HttpRequest) -> bool:
-    """Whether links may name the port of a request's Host.
-
-    Its own, those of the web, and what the installation says it is reached by.
-    """
+    """Return whether links may use the port of the request's Host."""
     try:
         port = urlsplit(f"//{request.META.get('HTTP_HOST', '')}").port
     except ValueError:
@@ -112,10 +102,7 @@ def _knows_port(request: HttpRequest) -> bool:
 
 
 def bound_statements() -> None:
-    """Let no statement of this process, and no wait for a lock, take for ever.
-
-    For processes that answer requests: what workers do may take long.
-    """
+    """Limit the time of statements and lock waits in processes that answer requests."""
     connection_created.connect(_limit, dispatch_uid="bound statements")
 
 

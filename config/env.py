@@ -65,10 +65,7 @@ def networks(name: str, default: str) -> list[IPv4Network | IPv6Network]:
 
 
 def broker_url(redis_url: str) -> str:
-    """Return what Celery calls the Redis of ``REDIS_URL``.
-
-    Kombu wants the database of a Unix socket as ``virtual_host``.
-    """
+    """Return ``REDIS_URL`` as Kombu wants it: the database is a parameter."""
     parts = urlsplit(redis_url)
     if parts.scheme in {"redis", "rediss"}:
         return redis_url
@@ -99,11 +96,7 @@ class Oidc:
 
     @property
     def app(self) -> dict[str, Any]:
-        """The provider, as allauth has it configured.
-
-        People are known by what their issuer calls them: another issuer is another
-        provider, whatever name it has.
-        """
+        """The provider's configuration for allauth; people are identified by issuer."""
         return {
             "provider_id": f"oidc-{sha256(self.issuer.encode()).hexdigest()[:12]}",
             "name": self.name,

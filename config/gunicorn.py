@@ -26,11 +26,7 @@ access_log_format = (
 
 
 def on_starting(server: Any) -> None:
-    """Load every view before the fork; Django would do it at the first request.
-
-    What is loaded now lives for ever: the garbage collector need not look at it again,
-    and it looks less often than its default, which was made for small programs.
-    """
+    """Load every view before the fork, and exempt it from garbage collection."""
     _ = get_resolver().url_patterns
     gc.collect()
     gc.freeze()

@@ -18,10 +18,9 @@ _turn = Lock()
 
 
 class BoundedHasher(PBKDF2PasswordHasher):
-    """Django's own hasher, of which few run at once.
+    """Django's password hasher, with few hashes at once: each takes 0.5 s of CPU.
 
-    Raises TooFastError for who would be one too many: a hash takes half a second of a
-    processor, and sixteen at once would leave no thread for anybody's page.
+    Raises TooFastError for one too many.
     """
 
     def encode(self, password: Any, salt: Any, iterations: Any = None) -> str:

@@ -1,8 +1,8 @@
-"""Pages and exports are read from a standby, where there is one that is near enough.
+"""Read pages and exports from a standby that is recent enough.
 
-Nobody misses what he wrote himself: how far the database's log had come is noted of
-him, in Redis and in a cookie, and a standby that is not there yet is not read for him.
-Who somebody is, is asked of the primary. What a standby cannot answer the primary does.
+The log position after a user's last write is stored in Redis and in a cookie; a standby
+behind it is not read for that user. Users are authenticated on the primary, which also
+answers what the standby cannot.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 
 def reading(get_response: GetResponse) -> GetResponse:
-    """Lead what is only read to the standby. Not there without one."""
+    """Route safe requests to the standby; not installed without one."""
     if not replica.is_configured():
         raise MiddlewareNotUsed
 
@@ -63,7 +63,7 @@ def reading(get_response: GetResponse) -> GetResponse:
 
 
 def noting(get_response: GetResponse) -> GetResponse:
-    """Note who wrote something. Before all that answers what is sent."""
+    """Store the log position after requests that may have written."""
     if not replica.is_configured():
         raise MiddlewareNotUsed
 
@@ -91,7 +91,7 @@ def _may_be_read(request: HttpRequest) -> bool:
 
 
 def _note_place(request: HttpRequest, response: HttpResponseBase) -> None:
-    """Note how far the log has come, for whoever may have written something."""
+    """Store the current log position for the user of this request."""
     names = _names_of(request)
     if not names or response.status_code >= SERVER_ERROR:
         return
@@ -119,7 +119,7 @@ def _note_place(request: HttpRequest, response: HttpResponseBase) -> None:
 
 
 def _names_of(request: HttpRequest) -> list[str]:
-    """Return under which names it is remembered what somebody has written."""
+    """Return the Redis keys of the request's user or token."""
     names = []
     if shown := request.headers.get("Authorization"):
         digest = hashlib.sha256(shown.encode()).hexdigest()
@@ -142,6 +142,6 @@ def _place_of_cookie(request: HttpRequest) -> Iterable[str]:
 
 
 def _order(place: str) -> tuple[int, int]:
-    """Places are numbers of two halves; as texts they would stand in another order."""
+    """Return a log position as two numbers, for sorting."""
     high, low = place.split("/")
     return int(high, 16), int(low, 16)

@@ -1,6 +1,4 @@
-"""Every request is counted, has an id that its log lines and its answer carry, and sees
-no more of the database than whoever sent it.
-"""
+"""Count requests, give each an id, and set the user for row-level security."""
 
 import logging
 import time
@@ -25,7 +23,7 @@ METHODS: Final = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 def requests(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Answer in the name of the request's id, and count what was answered."""
+    """Answer under the request's id, and count the response."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         begun = time.perf_counter()
@@ -49,10 +47,7 @@ def requests(
 def persons(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Let a request see as whoever has signed in, once somebody asks who that is.
-
-    The one place for pages and API: both know of nobody but `request.user`.
-    """
+    """Set `request.user` lazily; row-level security applies to the signed-in user."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         def known() -> Any:
@@ -75,7 +70,7 @@ def _count(route: str, method: str, status: int, took_s: float) -> None:
 
 
 def _route(request: HttpRequest) -> str:
-    """Return the name of an address: there are as many as the product has, no more."""
+    """Return the name of the matched URL pattern, so that labels are bounded."""
     if request.resolver_match:
         return request.resolver_match.view_name or "unnamed"
     is_static = request.path.startswith(settings.STATIC_URL)

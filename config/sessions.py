@@ -1,8 +1,4 @@
-"""Sessions whose rows hold nothing that a thief of the database could sign in with.
-
-The cookie carries a key, the row only its digest (`docs/decisions/sessions.md`). All
-else is Django's; its asynchronous twins, which nothing here calls, find no row.
-"""
+"""Sessions in the database under a digest of their key (docs/decisions/sessions.md)."""
 
 import hashlib
 from typing import Any

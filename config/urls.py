@@ -1,4 +1,4 @@
-"""Addresses: metrics, the API under one version prefix, the agent, then pages."""
+"""URLs: metrics, the API under its version, the agent, then pages."""
 
 from functools import cache
 
@@ -13,16 +13,13 @@ from dashboard.pages.account import sign_in
 
 @cache
 def agent_file() -> bytes:
-    """Return the agent of the sources that run here, built once a process.
-
-    It is the same in each of them: the same sources make the same bytes.
-    """
+    """Return the agent built from these sources, once per process."""
     return build.build()
 
 
 @require_safe
 def download_agent(request: HttpRequest) -> HttpResponse:
-    """Hand out the agent; it is public, as its sources are."""
+    """Return the agent's file."""
     return HttpResponse(
         agent_file(),
         content_type="application/octet-stream",
@@ -32,13 +29,13 @@ def download_agent(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_checksum(request: HttpRequest) -> HttpResponse:
-    """Hand out the line that `sha256sum --check` reads."""
+    """Return the line that `sha256sum --check` reads."""
     return HttpResponse(build.checksum(agent_file()), content_type="text/plain")
 
 
 @require_safe
 def show_metrics(request: HttpRequest) -> HttpResponse:
-    """Show the metrics to whoever shows the token; to others nothing is here."""
+    """Return the metrics to clients with the token; 404 to others."""
     if not exposition.may_read(request.headers.get("Authorization", "")):
         raise Http404
     return HttpResponse(

@@ -209,7 +209,7 @@ def test_the_guard_sees_a_name_of_the_dashboard(tmp_path, name):
         ("dashboard.pages.trend.views", "from dashboard.pages.sweep import views"),
         ("dashboard.pages.runs", "from dashboard.pages.cell.page import cell_page"),
         ("dashboard.kit.viewers", "from dashboard.pages.upload import views"),
-        ("dashboard.templatetags.virtlab", "import dashboard.pages.flags.page"),
+        ("dashboard.templatetags.virtlab", "import dashboard.pages.flags.views"),
     ],
 )
 def test_the_guard_sees_a_wrong_arrow(tmp_path, module, line):

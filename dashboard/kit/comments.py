@@ -1,12 +1,11 @@
 """Comments as the pages of studies, cells and runs show them."""
 
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from django.http import HttpRequest
 from django.urls import reverse
 
-from benchmarks.models import Comment, EarlierText
+from benchmarks.models import Comment
 from benchmarks.together.comments import (
     Thing,
     author_of,
@@ -19,33 +18,8 @@ MOST_SHOWN: Final = 100
 MOST_ELSEWHERE: Final = 8
 
 
-@dataclass(frozen=True)
-class ShownComment:
-    """A comment, and what of it the reader may do and know."""
-
-    comment: Comment
-    may_edit: bool
-    may_remove: bool
-    earlier: tuple[EarlierText, ...]
-
-    @property
-    def is_removed(self) -> bool:
-        return self.comment.removed_at is not None
-
-
-@dataclass(frozen=True)
-class CommentThread:
-    """What was written about a thing; ``elsewhere`` newest first, of its parts."""
-
-    about: Thing
-    comments: tuple[ShownComment, ...]
-    has_older: bool
-    may_write: bool
-    elsewhere: tuple[tuple[str, Comment], ...] = field(default=())
-
-
-def comment_thread(request: HttpRequest, about: Thing) -> CommentThread:
-    """Return the comments on a thing that was found to be visible."""
+def comment_thread(request: HttpRequest, about: Thing) -> dict[str, Any]:
+    """Return the comments on a visible thing; ``elsewhere`` are those on its parts."""
     viewer, author = viewer_of(request), author_of(person_of(request))
     comments = visible_comments(viewer, **about.keys)
     newest = list(comments.order_by("-pk")[: MOST_SHOWN + 1])
@@ -56,25 +30,26 @@ def comment_thread(request: HttpRequest, about: Thing) -> CommentThread:
         parts = visible_comments(viewer, study=about.study, removed_at=None)
         parts = parts.exclude(cell=None, run=None)
         elsewhere = list(parts.order_by("-pk")[:MOST_ELSEWHERE])
-    return CommentThread(
-        about=about,
-        comments=tuple(
-            ShownComment(
-                comment=comment,
-                may_edit=author.wrote(comment) and comment.removed_at is None,
-                may_remove=author.may_remove(comment) and comment.removed_at is None,
-                earlier=tuple(earlier.get(comment.pk, ())),
-            )
+    return {
+        "about": about,
+        "comments": [
+            {
+                "comment": comment,
+                "is_removed": comment.removed_at is not None,
+                "may_edit": author.wrote(comment) and comment.removed_at is None,
+                "may_remove": author.may_remove(comment) and comment.removed_at is None,
+                "earlier": earlier.get(comment.pk, ()),
+            }
             for comment in shown
-        ),
-        has_older=len(newest) > MOST_SHOWN,
-        may_write=author.may_write,
-        elsewhere=tuple((place_of(comment), comment) for comment in elsewhere),
-    )
+        ],
+        "has_older": len(newest) > MOST_SHOWN,
+        "may_write": author.may_write,
+        "elsewhere": [(place_of(comment), comment) for comment in elsewhere],
+    }
 
 
 def place_of(comment: Comment) -> str:
-    """Return where a comment is read."""
+    """Return the address of a comment on its page."""
     study = comment.study
     if comment.run_id:
         page = reverse("dashboard:run-detail", args=[comment.run_id])

@@ -1,8 +1,4 @@
-"""What a report is made of: sections of paragraphs and tables of texts. PURE.
-
-Every word is a plain text. Whoever shows it, the print page or the typesetter, gets
-the same document and decides how it looks; nothing of it is ever markup.
-"""
+"""The content of a report: sections of paragraphs and tables of plain texts. PURE."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,9 +8,9 @@ from dashboard.charts.chart import Chart
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a table; ``shade`` is a step of the ratios' scale or empty.
+    """One cell of a table: ``shade`` is a step of the ratios' scale or empty.
 
-    ``more`` is on pages alone: lines below ``sub``, on demand behind their first.
+    ``more``, on pages only, are lines below ``sub`` that are shown on demand.
     """
 
     text: str
@@ -27,7 +23,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Line:
-    """One row; a heading spans the table and names the rows below it."""
+    """One row; a heading spans the table."""
 
     entries: tuple[Entry, ...]
     is_heading: bool = False
@@ -35,10 +31,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with ``width`` columns, the first of which is of words.
+    """A table of ``width`` columns, the first of which has words.
 
-    ``lead`` stands above it and ``note`` below; ``weights`` are the relative widths of
-    its columns (empty: as its contents want).
+    ``weights`` are the relative widths of its columns; empty: as its contents need.
     """
 
     caption: str
@@ -53,11 +48,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart of numbers that stand in tables of its section.
+    """A chart of numbers that are in tables of its section.
 
-    ``alt`` is what it tells somebody who cannot see it. ``of`` are the places of its
-    tables in the section (none: all of them); ``source`` names them once they are
-    numbered.
+    ``of`` are the indexes of its tables (none: all); ``source`` names them.
     """
 
     caption: str
@@ -95,7 +88,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A whole report. ``facts`` are pairs of the title page: author, date, ..."""
+    """A whole report; ``facts`` are pairs of the title page."""
 
     title: str
     byline: str
@@ -108,7 +101,7 @@ class Document:
 
 
 def line(*texts: str, numbers_from: int = 1) -> Line:
-    """Return a row of texts; from ``numbers_from`` on they stand as numbers do."""
+    """Return a row of texts; from ``numbers_from`` on they are aligned as numbers."""
     return Line(
         tuple(
             Entry(text, is_number=column >= numbers_from)
@@ -118,7 +111,7 @@ def line(*texts: str, numbers_from: int = 1) -> Line:
 
 
 def heading(text: str, width: int) -> Line:
-    """Return a row that names those below it."""
+    """Return a row that is a heading."""
     return Line((Entry(text, span=width),), is_heading=True)
 
 
@@ -130,10 +123,7 @@ def plain_table(
     numbers_from: int = 99,
     weights: tuple[int, ...] = (),
 ) -> Table:
-    """Return a table of texts under a line of headings (none if ``head`` is empty).
-
-    Its columns stand as numbers do from ``numbers_from`` on: by default none does.
-    """
+    """Return a table of texts; from ``numbers_from`` on columns align as numbers."""
     lines = tuple(line(*row, numbers_from=numbers_from) for row in rows)
     top = (line(*head, numbers_from=numbers_from),) if head else ()
     width = len(head) or max((len(row.entries) for row in lines), default=1)

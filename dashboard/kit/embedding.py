@@ -1,7 +1,6 @@
-"""Charts and badges that other sites show: of public data, without script or cookie.
+"""Charts and badges for other sites: public data, without scripts or cookies.
 
-Only their answers may be framed. Who looks is nobody: what a browser knows of its
-reader is not asked, so that a page of another site shows everybody the same.
+Only these responses may be framed, and they ignore who is signed in.
 """
 
 from collections.abc import Callable
@@ -38,7 +37,7 @@ View = Callable[..., Content]
 
 
 def embeddable(view: View) -> Callable[..., HttpResponse]:
-    """Answer for a stranger, whoever asks, and let any site frame it."""
+    """Answer as for an anonymous user, and let any site frame the response."""
 
     kept = kept_page(view)
 
@@ -59,7 +58,7 @@ def embeddable(view: View) -> Callable[..., HttpResponse]:
 def embedded(
     request: HttpRequest, chart: Chart | None, title: str, alt: str, source: str
 ) -> Content:
-    """Return a chart as a page for a frame; it leads back to where it is from."""
+    """Return a chart as a page for a frame, with a link to its source."""
     theme = request.GET.get("theme", "")
     context = {
         "title": title,
@@ -73,7 +72,7 @@ def embedded(
 
 
 def badge(label: str, text: str) -> Content:
-    """Return an SVG that says something in a line, on light and dark pages alike."""
+    """Return an SVG badge with a label and a text."""
     left, right = (_width(it) for it in (label, text))
     whole = left + right
     alt = escape(f"{label}: {text}")
@@ -102,7 +101,7 @@ def _line(text: str, middle: float, room: int) -> str:
 def snippets(
     request: HttpRequest, frame: str, title: str, page: str, image: str = ""
 ) -> list[tuple[str, str, str]]:
-    """Return what other sites copy: a slug, what it is for, and the text."""
+    """Return texts to copy into other sites: slug, title and text of each."""
     whole = request.build_absolute_uri
     html = (
         f'<iframe src="{escape(whole(frame))}" title="{escape(title)}" width="720" '

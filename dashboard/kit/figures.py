@@ -87,10 +87,7 @@ def for_files() -> Iterator[None]:
 
 @contextmanager
 def with_digits(count: int | None) -> Iterator[None]:
-    """Write measured numbers with so many significant digits, as long as this lasts.
-
-    None: with those that their intervals justify, by the rule above.
-    """
+    """Write measured numbers with ``count`` significant digits; None: by intervals."""
     before = _digits.set(count)
     try:
         yield
@@ -103,10 +100,7 @@ _asked_once: ContextVar[Locale | None] = ContextVar("asked_once", default=None)
 
 @contextmanager
 def asked_once() -> Iterator[None]:
-    """Ask only once for the reader's language: of each number it takes too long.
-
-    For a thousand cells of one page, whose language does not change meanwhile.
-    """
+    """Look up the language's number format once, for pages of a thousand cells."""
     before = _asked_once.set(locale())
     try:
         yield
@@ -172,10 +166,10 @@ def brief(
     decimals: int | None = None,
     digits: int = TABLE_DIGITS,
 ) -> str:
-    """Write a measured number: with the digits that its interval justifies.
+    """Write a measured number with the digits that its interval justifies.
 
-    Without one it is exact when short, else of so many significant ``digits``;
-    ``decimals`` are those of the numbers beside it (`decimals_beside`).
+    Without one: exact when short, else ``digits`` significant digits and at most
+    ``decimals``.
     """
     if value == 0 or not isfinite(value):
         return exact(value)
@@ -232,10 +226,9 @@ def _decimals_told(value: float) -> int:
 
 
 def ratio(value: float, within: Interval | None = None) -> str:
-    """Write a ratio, or an end of its interval, with the digits this justifies.
+    """Write a ratio or an end of its interval with the digits that this justifies.
 
-    Without an interval with three decimals and four significant digits at most; a tiny
-    one with two significant digits.
+    Without an interval: three decimals, at most four significant digits.
     """
     wanted = _digits.get()
     if wanted is not None and value and isfinite(value):
@@ -250,8 +243,7 @@ def ratio(value: float, within: Interval | None = None) -> str:
 
 
 def quoted_ratio(value: float) -> str:
-    """Write a ratio as sentences quote it that left the site, which is never changed:
-    three decimals, of a tiny one two significant digits."""
+    """Write a ratio for published sentences, which never change: three decimals."""
     return number(value, ".2g" if 0 < value < 0.01 else f",.{RATIO_DECIMALS}f")
 
 
@@ -275,10 +267,7 @@ def last_place(text: str) -> str:
 
 
 def overhead(ratio: float, within: Interval | None = None) -> str:
-    """Write what is lost of 1 in percent; it is below 0 where something is gained.
-
-    ``within`` is the interval of the ratio, not of what is lost.
-    """
+    """Return the overhead of a ratio in percent; ``within`` is the ratio's interval."""
     sure = None if within is None else _decimals_within(ratio, within)
     if (wanted := _digits.get()) is not None:
         sure = _decimals(ratio, wanted)

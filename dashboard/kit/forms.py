@@ -1,13 +1,20 @@
-"""What forms of several pages have in common: a line of text, and what is wrong."""
+"""Fields, validation and messages that forms of several pages share."""
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from django import forms
+from django.contrib import messages
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from benchmarks.errors import InvalidError
+from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.text import clean_text, collapse
 from dashboard import wording
+
+Made = TypeVar("Made")
+UNPROCESSABLE = 422
 
 
 class LineField(forms.CharField):
@@ -45,3 +52,37 @@ def cleaned(form: forms.Form) -> dict[str, Any]:
         text = f"{form[field].label}: {errors[0]['message']}"
         raise InvalidError("not_chosen", text).at(field)
     return form.cleaned_data
+
+
+def add_error(form: forms.Form, error: BenchmarksError) -> None:
+    """Add an error to the field that it names, or to the whole form."""
+    field = error.field if error.field in form.fields else None
+    form.add_error(field, wording.said(error.sentence))
+
+
+def submit(
+    form: forms.Form, service: Callable[..., Made], **fixed: Any
+) -> tuple[Made | None, int]:
+    """Call a service with the values of a valid form; return its result and a status.
+
+    Without a result the form has the errors.
+    """
+    if not form.is_valid():
+        return None, UNPROCESSABLE
+    try:
+        return service(**form.cleaned_data, **fixed), 200
+    except BenchmarksError as error:
+        add_error(form, error)
+        return None, error.status
+
+
+@contextmanager
+def outcome_message(request: HttpRequest, success: str = "") -> Iterator[None]:
+    """Show a message of success, or the error that the block raised."""
+    try:
+        yield
+    except BenchmarksError as error:
+        messages.error(request, wording.said(error.sentence))
+    else:
+        if success:
+            messages.success(request, success)

@@ -1,12 +1,9 @@
-"""What was made of a study, and whole pages, kept as long as the data are the same.
+"""Cache of pages and page fragments, invalidated by data version.
 
-Both in the memory of each web process, bounded. `docs/decisions/caching.md` says why
-nothing stale can come out of it, and nothing of another viewer.
-
-A view that is kept returns its `Content`: a template and what it is given. The content
-is rendered for a stranger who asks for the same address, so nothing of the person, the
-session or a form's secret can get into what is kept; the frame around it (header,
-messages, guided path) is made for each request.
+In the memory of each web process, bounded; docs/decisions/caching.md explains why it is
+never stale. A cached view returns its `Content`, which is rendered for an anonymous
+request, so that nothing of the person or the session can be cached; the frame around it
+(header, messages, guide) is rendered for each request.
 """
 
 import secrets
@@ -53,11 +50,7 @@ Made = TypeVar("Made")
 
 
 def kept(make: Callable[Given, Made]) -> Callable[Concatenate[str, Given], Made]:
-    """Make a thing once for every version that is asked for, which comes first.
-
-    Kept under that version, the language, whether it is for a file, and whatever else
-    it is made from: the viewer among it.
-    """
+    """Cache a function by data version (its first argument), language and arguments."""
     call: Callable[..., Made] = make
 
     @lru_cache(maxsize=KEPT)
@@ -72,7 +65,7 @@ def kept(make: Callable[Given, Made]) -> Callable[Concatenate[str, Given], Made]
 
 @dataclass(frozen=True)
 class Content:
-    """What a page shows, or a part of it that htmx asked for."""
+    """A page's template and context, or those of a part that htmx requested."""
 
     template: str
     context: Mapping[str, Any]
@@ -82,13 +75,13 @@ Answer: TypeAlias = Content | HttpResponse
 
 
 def size_of(text: str) -> int:
-    """Return the bytes that a kept text takes; some characters take four."""
+    """Return the bytes of a cached text with its key."""
     return sys.getsizeof(text) + ENTRY_BYTES
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A text, what it was read from, and which version of that."""
+    """A cached text, what it was read from, and the version of that."""
 
     text: str
     parts: Parts | None = None
@@ -96,7 +89,7 @@ class Kept:
 
 
 def room_of(kept: Kept) -> int:
-    """Return the bytes that it takes; what pages are read from, many share."""
+    """Return the bytes of a cache entry."""
     return size_of(kept.text)
 
 
@@ -110,12 +103,7 @@ def kept_part(
     template: str,
     content: Callable[[], Mapping[str, Any]],
 ) -> SafeString:
-    """Return a part of a page, made once for every version of what it is made of.
-
-    It shows what that version (of a study, or all the data themselves), the address and
-    the language say, and nothing else. So it is found again after somebody else's
-    upload. ``content`` is what its template is given, asked for only where it is made.
-    """
+    """Return a page fragment, cached by version, template, address and language."""
     target = request.headers.get("HX-Target")
     made_from = (version, template, request.get_full_path(), target, get_language())
     key = sha256(repr(made_from).encode()).digest()
@@ -141,20 +129,15 @@ def _keep(key: bytes, made: Kept) -> None:
 
 
 def kept_page(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
-    """Make a view's content once for what it is read from, and for each reader.
-
-    Answers that are no content (a redirect) and errors are not kept.
-    """
+    """Cache a view's content for each reader while the data it reads are unchanged."""
     return _kept(view, of_study=False)
 
 
 def kept_study_page(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
-    """Keep a page of a study that shows its own rows, and of what these lean on.
+    """Cache a page of a study that reads only this study and its baselines.
 
-    Of systems and hosts those of its labs, and no other study's cells, runs or flags
-    but those of baselines and quotes (`Reading.parts`): so that an upload into another
-    study leaves it alone. `tests/dashboard/test_kept_everywhere.py` proves of each that
-    it is so. A page that looks further is a `kept_page`.
+    An upload into another study does not invalidate it. A page that reads more is a
+    `kept_page`; `tests/dashboard/test_kept_everywhere.py` proves it for each page.
     """
     return _kept(view, of_study=True)
 
@@ -199,19 +182,19 @@ def _kept(
 
 
 def may_be_taken_back() -> bool:
-    """Return whether a transaction is open, which sees what nobody may ever see."""
+    """Return whether a transaction is open, which may be rolled back."""
     return connection.in_atomic_block
 
 
 def has_written() -> bool:
-    """Return whether this transaction has written: what was read before is old then."""
+    """Return whether this transaction has written."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")
         return bool(cursor.fetchone()[0])
 
 
 def still_current(key: bytes) -> str | None:
-    """Return a page that is kept, if what it was read from is as it was."""
+    """Return a cached page if its data are unchanged."""
     found = _found(key)
     if found and version_of(found.parts) == found.version:
         return found.text
@@ -224,10 +207,7 @@ def _study_of(kwargs: Mapping[str, Any]) -> int | None:
 
 
 def _key(request: HttpRequest) -> bytes:
-    """Return a digest of who asks for which page.
-
-    An address of thousands of letters would take more room than many a text.
-    """
+    """Return a digest of the reader and the address."""
     person = person_of(request)
     # Host and day stand in a citation; a part of a page, which has a target, has the
     # address of the whole.
@@ -242,7 +222,7 @@ def _key(request: HttpRequest) -> bytes:
 
 
 def _stranger(request: HttpRequest) -> HttpRequest:
-    """Return a request for the same address that says nothing about who asks."""
+    """Return an anonymous request for the same address."""
     stranger = HttpRequest()
     stranger.method = "GET"
     stranger.path, stranger.path_info = request.path, request.path_info

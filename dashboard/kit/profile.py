@@ -15,10 +15,7 @@ SYSTEMS = 200
 
 
 def profile_section(profile: Profile, *, is_folded: bool = False) -> Section:
-    """Return each system's cost as one row: a component a column.
-
-    ``is_folded``: what a mean rests on is shown on demand.
-    """
+    """Return the overhead profile: a row per system, a column per component."""
     if not profile.rows:
         why = _(
             "There is none: it takes systems that ran alone (scenario single), and the "

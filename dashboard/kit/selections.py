@@ -360,7 +360,7 @@ def run_menus(
 ) -> list[Menu]:
     """Return the menus above a list of runs; ``names`` are those of the systems."""
     everything = {"": _("All")}
-    statuses = {status.value: states.status_name(status) for status in Run.Status}
+    statuses = {status.value: str(states.STATUSES[status]) for status in Run.Status}
     scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
     systems = {str(system.pk): names[system.pk] for system in facets.systems}
     texts = (

@@ -1,7 +1,4 @@
-"""An upload as a page shows it: what this run was read from, and what stood around it.
-
-PURE.
-"""
+"""A stored upload as a page shows it: the lines of a run and their context. PURE."""
 
 from dataclasses import dataclass
 
@@ -13,10 +10,7 @@ AROUND = 20
 
 @dataclass(frozen=True)
 class UploadText:
-    """The lines of the run and their surroundings, cut to what a page can hold.
-
-    ``before`` and ``after`` are empty unless the upload holds more than this run.
-    """
+    """The lines of a run; ``before`` and ``after`` surround it in a larger upload."""
 
     lines: str
     before: str = ""

@@ -11,9 +11,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
-from benchmarks.models import Membership, Run, Study
+from benchmarks.models import Membership, Study
 from benchmarks.studies.lists import find_study, has_pages
-from benchmarks.uploads.runs import find_run
 from benchmarks.viewer import ANYONE, Viewer
 
 Given = ParamSpec("Given")
@@ -75,16 +74,15 @@ def query_of(request: HttpRequest) -> dict[str, str]:
 
 
 def study_or_404(viewer: Viewer, lab: str, slug: str) -> Study:
-    """Return a study and which pages it has something for.
-
-    A private one of others is not there at all.
-    """
+    """Return a visible study, annotated with the pages it has content for."""
     return find_study(viewer, f"{lab}/{slug}", **has_pages())
 
 
-def run_or_404(viewer: Viewer, run_id: int) -> Run:
-    """Return a run with its upload; one of others' private studies is not there."""
-    return find_run(viewer, run_id)
+def kept_study_or_404(request: HttpRequest, lab: str, slug: str) -> Study:
+    """Return a study that the user may change."""
+    study = study_or_404(viewer_of(request), lab, slug)
+    keeper_or_404(request, study.lab_id)
+    return study
 
 
 def signed_in(view: View[Given]) -> View[Given]:
@@ -106,10 +104,7 @@ def signed_in(view: View[Given]) -> View[Given]:
 
 
 def page_of(request: HttpRequest) -> str:
-    """Return the page that the reader has before them; of a form, where it stands.
-
-    The address that takes a form shows nothing to somebody who comes back to it.
-    """
+    """Return the page that the reader sees; for a form sent, the page it is on."""
     if request.method in ("GET", "HEAD"):
         return request.get_full_path()
     referer = urlsplit(request.headers.get("Referer", ""))

@@ -31,10 +31,7 @@ SECTIONS: Final = {
 def main_link(
     context: RequestContext, name: str, text: Text, heard: Text = ""
 ) -> SafeString:
-    """Return an item of the main navigation; that of the reader's section is marked.
-
-    ``heard`` is its name where the text alone would be that of another link, too.
-    """
+    """Return a link of the main navigation; ``heard`` is its accessible name."""
     request, address = context.get("request"), reverse(f"dashboard:{name}")
     path = request.path if request else ""
     is_here = path == address

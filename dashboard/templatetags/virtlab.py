@@ -12,15 +12,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from benchmarks.comparing.table import Fact
+from benchmarks.labs.pages import AuditLine
 from benchmarks.models import Case, System
 from benchmarks.own_tools.lookup import find_tool
 from benchmarks.parsing.labels import case_details
 from benchmarks.sentences import kept_words
 from dashboard import wording
 from dashboard.kit import figures, table_cells
-from dashboard.wording import labs as lab_words
-from dashboard.wording import plans as plan_words
-from dashboard.wording import states, verdicts
+from dashboard.wording import Text, states, verdicts
 
 register = template.Library()
 
@@ -39,13 +38,6 @@ FILTERS: dict[str, Callable[..., object]] = {
     "scenario_name": wording.scenario_name,
     "state_name": states.state_name,
     "state_meaning": states.state_meaning,
-    "status_name": states.status_name,
-    "flag_status_name": states.flag_status_name,
-    "severity_name": states.severity_name,
-    "change_name": states.change_name,
-    "clock_name": states.clock_name,
-    "trust_name": states.trust_name,
-    "origin_name": states.origin_name,
     "system_name": wording.system_name,
     "runs_text": wording.runs_text,
     "verdict_words": verdicts.verdict_words,
@@ -53,23 +45,40 @@ FILTERS: dict[str, Callable[..., object]] = {
     "verdict_name": verdicts.verdict_name,
     "strength_note": lambda strength: verdicts.strength_notes({strength}),
     "verdict_sign": verdicts.verdict_sign,
-    "role_name": lab_words.role_name,
-    "role_meaning": lab_words.role_meaning,
-    "role_powers": lab_words.role_powers,
-    "audit_text": lab_words.audit_text,
-    "work_class_name": lab_words.work_class_name,
-    "number_kind_name": lab_words.number_kind_name,
-    "plan_state_name": plan_words.plan_state_name,
-    "step_state_name": plan_words.step_state_name,
-    "round_name": plan_words.round_name,
-    "order_text": plan_words.order_text,
-    "budget_text": plan_words.budget_text,
-    "in_ms": plan_words.in_ms,
-    "share": plan_words.share,
-    "join_command": plan_words.join_command,
+    "role_powers": states.role_powers,
+    "work_class_name": states.work_class_name,
+    "round_name": states.round_name,
+    "order_text": states.order_text,
+    "budget_text": states.budget_text,
+    "in_ms": lambda microseconds: f"{microseconds / 1000:.1f}",
+    "share": states.share,
+    "join_command": states.join_command,
 }
+# Filters that look up a stored word.
+WORDS: dict[str, Mapping[str, Text]] = {
+    "change_name": states.CHANGES,
+    "clock_name": states.CLOCKS,
+    "flag_status_name": states.FLAG_STATUSES,
+    "number_kind_name": states.NUMBER_KINDS,
+    "origin_name": states.ORIGINS,
+    "plan_state_name": states.PLAN_STATES,
+    "role_meaning": states.ROLE_MEANINGS,
+    "role_name": states.ROLES,
+    "severity_name": states.SEVERITIES,
+    "status_name": states.STATUSES,
+    "step_state_name": states.STEP_STATES,
+    "trust_name": states.TRUSTS,
+}
+
+
+def _named(known: Mapping[str, Text]) -> Callable[[str], str]:
+    return lambda stored: str(known.get(stored, stored))
+
+
 for name, function in FILTERS.items():
     register.filter(name, function)
+for name, known in WORDS.items():
+    register.filter(name, _named(known))
 
 
 register.simple_tag(wording.emulation_words)
@@ -123,11 +132,7 @@ def all_said(sentences: Iterable[str], between: str = " ") -> str:
 
 @register.filter
 def links(places: Iterable[tuple[str, str]]) -> SafeString:
-    """Return links in a row, each from an address and a name.
-
-    Every text is escaped here: a page has a thousand, for which Django's own
-    ``format_html_join`` takes five times as long.
-    """
+    """Return links in a row; ``format_html_join`` would take five times as long."""
     return SafeString(
         " · ".join(f'<a href="{escape(to)}">{escape(name)}</a>' for to, name in places)
     )
@@ -161,6 +166,12 @@ def options_text(system: System) -> str:
     }
     facts = (Fact(name, str(value)) for name, value in stated.items() if value)
     return " · ".join(map(wording.fact_in_brief, facts))
+
+
+@register.filter
+def audit_text(line: AuditLine) -> str:
+    """Return what somebody did, as the rest of a sentence that begins with a name."""
+    return str(states.ACTIONS.get(line.kind, line.kind)) % {"about": line.about}
 
 
 @register.filter

@@ -1,7 +1,4 @@
-"""How what is stored is put before people: names, circumstances, amounts, sentences.
-
-What became of things: `states`; what may be said of ratios: `verdicts`.
-"""
+"""Stored values as text: names, circumstances, amounts, sentences."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -211,10 +208,7 @@ def system_name(system: System) -> str:
 
 
 def system_names(systems: Iterable[System]) -> Mapping[int, str]:
-    """Return the names of a study's systems by id; of several machines, with the host.
-
-    Of several machines the systems have their hosts with them.
-    """
+    """Return the names of a study's systems by id, with hosts if there are several."""
     by_id = {system.pk: system for system in systems}
     has_hosts = len({system.host_id for system in by_id.values()}) > 1
     return {
@@ -230,10 +224,7 @@ def column_name(column: Column) -> str:
 
 
 def against_text(reference: System | None, names: Mapping[int, str]) -> str:
-    """Return what ratios are compared with; without a reference the native machine.
-
-    ``names`` are those of the study's systems.
-    """
+    """Return what ratios are compared with; ``names`` are those of the systems."""
     if reference is None:
         return _("compared with native")
     system = names.get(reference.pk) or system_name(reference)
@@ -297,10 +288,7 @@ READER = _Reader()
 
 
 def said(text: str) -> str:
-    """Return a sentence of the core for the reader; any other text as it is.
-
-    On a page no line begins with the sign of a percentage.
-    """
+    """Translate a sentence of the domain; return other texts unchanged."""
     return figures.unbroken(translated(text, READER))
 
 
@@ -322,10 +310,7 @@ def quantity(
     within: figures.Interval | None = None,
     decimals: int | None = None,
 ) -> str:
-    """Return a value with its unit, or nothing; ``whole``: with every digit stored.
-
-    Else with the digits that `figures.brief` gives it.
-    """
+    """Return a value with its unit; ``whole``: with every digit stored."""
     if value is None:
         return ""
     factor, unit = figures.legible(unit, [value])

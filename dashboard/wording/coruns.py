@@ -94,10 +94,7 @@ def target_texts(corun: ComparedCoRun) -> list[str]:
 
 
 def corun_answer(coruns: Sequence[ComparedCoRun], withheld: frozenset[int]) -> str:
-    """Return one sentence for a component: the most VMs that ran in parallel.
-
-    ``withheld`` are cells at which a flag is open.
-    """
+    """Return one sentence for a component; ``withheld`` cells have open flags."""
     parallel = [corun for corun in coruns if corun.of.scenario == PARALLEL]
     if not parallel:
         return _("Nothing ran in parallel; see what a neighbour left, below.")

@@ -74,11 +74,7 @@ def subject_name(subject: CaseSubject) -> str:
 
 
 def statements(analysis: Analysis) -> list[str]:
-    """Say what moved a response: a line for each parameter, or the line that says no.
-
-    A parameter that others change has no single effect: its strongest case and the
-    range of the rest are told.
-    """
+    """Return a sentence for each parameter that has an effect, or that none has."""
     effects = analysis.found
     if effects.kind == "constant":
         return [_("Its systems differ in no parameter: there is nothing to compare.")]

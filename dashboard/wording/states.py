@@ -1,12 +1,16 @@
-"""What became of cells, runs, flags, samples and clocks, and on what a flag rests."""
+"""Stored states as text: of cells, runs, flags, clocks, plans, roles, audit entries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
+from benchmarks.models import Plan, PlanStep
+from benchmarks.work_classes import WORK_CLASSES
+from dashboard import wording
 from dashboard.kit import figures
 from dashboard.wording import Text
 
@@ -162,32 +166,9 @@ ORIGINS: dict[str, Text] = {
 }
 
 
-def trust_name(state: str) -> str:
-    return str(TRUSTS.get(state, state))
-
-
-def origin_name(origin: str) -> str:
-    """Return who said that runs were one sitting."""
-    return str(ORIGINS[origin])
-
-
 def flag_status_name(status: str) -> str:
     """Return what was decided about a flag."""
     return str(FLAG_STATUSES[status])
-
-
-def severity_name(severity: str) -> str:
-    """Return how severe a finding is, in words."""
-    return str(SEVERITIES[severity])
-
-
-def change_name(kind: str) -> str:
-    """Return what became of a sample that was read again."""
-    return str(CHANGES[kind])
-
-
-def status_name(status: str) -> str:
-    return str(STATUSES.get(status, status))
 
 
 @dataclass(frozen=True)
@@ -242,3 +223,167 @@ def evidence_unit(key: str) -> tuple[str, str]:
     """Return what a piece of evidence is called in the core, and its unit if it has."""
     name, _, end = key.rpartition("_")
     return name, UNITS.get(end, "")
+
+
+ROLES: dict[str, Text] = {
+    "viewer": gettext_lazy("viewer"),
+    "maintainer": gettext_lazy("maintainer"),
+    "admin": gettext_lazy("admin"),
+}
+ROLE_MEANINGS: dict[str, Text] = {
+    "viewer": gettext_lazy("can read the lab's private studies"),
+    "maintainer": gettext_lazy(
+        "can also upload, decide on flags, manage tokens and invite people"
+    ),
+    "admin": gettext_lazy("can also appoint and remove admins"),
+}
+ACTIONS: dict[str, Text] = {
+    "made_lab": gettext_lazy("created the lab %(about)s"),
+    "invited": gettext_lazy("invited %(about)s"),
+    "withdrew": gettext_lazy("withdrew the invitation of %(about)s"),
+    "joined": gettext_lazy("joined by the invitation of %(about)s"),
+    "changed_role": gettext_lazy("changed the role of %(about)s"),
+    "removed": gettext_lazy("removed %(about)s"),
+    "left": gettext_lazy("left the lab"),
+    "issued": gettext_lazy("created the token %(about)s"),
+    "revoked": gettext_lazy("revoked the token %(about)s"),
+    "corrected_session": gettext_lazy("put runs into a session: %(about)s"),
+    "declared_tool": gettext_lazy("declared the tool %(about)s"),
+    "changed_tool": gettext_lazy("changed the tool %(about)s"),
+    "retired_tool": gettext_lazy("retired the tool %(about)s"),
+    "revived_tool": gettext_lazy("reactivated the tool %(about)s"),
+    "deleted_tool": gettext_lazy("deleted the tool %(about)s"),
+    "changed_visibility": gettext_lazy("changed who sees a study: %(about)s"),
+    "published": gettext_lazy("published %(about)s"),
+    "signed": gettext_lazy("signed %(about)s"),
+    "withdrew_published": gettext_lazy("withdrew %(about)s"),
+    "deleted_study": gettext_lazy("deleted the study %(about)s"),
+    "deleted_runs": gettext_lazy("deleted %(about)s"),
+    "deleted_account": gettext_lazy("deleted the account %(about)s"),
+    "imported": gettext_lazy("imported a bundle of %(about)s"),
+    "made_webhook": gettext_lazy("created a webhook to %(about)s"),
+    "deleted_webhook": gettext_lazy("deleted a webhook to %(about)s"),
+    "changed_webhook": gettext_lazy("changed a webhook to %(about)s"),
+    "linked_sign_in": gettext_lazy("linked their sign-in to %(about)s"),
+    "unlinked_sign_in": gettext_lazy("ended their sign-in by %(about)s"),
+    "set_factor": gettext_lazy("set up a second factor: %(about)s"),
+    "removed_factor": gettext_lazy("removed a second factor: %(about)s"),
+    "reset_factor": gettext_lazy("reset the second factor of %(about)s"),
+    "used_recovery_code": gettext_lazy("signed in with a recovery code"),
+    "changed_sign_in": gettext_lazy("changed how to sign in: %(about)s"),
+    "reset_password": gettext_lazy("set a new password by a letter"),
+    "set_doi": gettext_lazy("entered the DOI of %(about)s"),
+    "open": gettext_lazy("reopened a flag: %(about)s"),
+    "confirmed": gettext_lazy("confirmed a flag: %(about)s"),
+    "dismissed": gettext_lazy("dismissed a flag: %(about)s"),
+    "reread": gettext_lazy("had past uploads read again"),
+}
+
+
+def role_name(role: str) -> str:
+    return str(ROLES.get(role, role))
+
+
+def role_powers(role: str) -> str:
+    """Return all that a role may do, with what those before it may."""
+    roles = list(ROLE_MEANINGS)
+    own = roles[: roles.index(role) + 1]
+    return "; ".join(str(ROLE_MEANINGS[it]) for it in own)
+
+
+# What sort of number a metric is (`benchmarks.parsing.contract.Kind`).
+NUMBER_KINDS: dict[str, Text] = {
+    "speed": gettext_lazy("a speed: a rate, or the time of a set amount of work"),
+    "energy": gettext_lazy("the energy of work"),
+    "cost": gettext_lazy("CPU time for work"),
+    "share": gettext_lazy("a share: no speed"),
+    "count": gettext_lazy("a count: no speed"),
+    "amount": gettext_lazy("an amount: no speed"),
+    "setting": gettext_lazy("fixed before the test: no speed"),
+}
+
+
+def number_kind_name(kind: str) -> str:
+    return str(NUMBER_KINDS.get(kind, kind))
+
+
+def work_class_name(slug: str) -> str:
+    """Return a class of work: "Disk: random write"; an unknown one by its slug."""
+    known = WORK_CLASSES.get(slug)
+    if known is None:
+        return slug
+    # The texts are marked where they stand, in `benchmarks/work_classes.py`.
+    return f"{capfirst(_(known.area_title))}: {_(known.kind_title)}"
+
+
+PLAN_STATES: dict[str, Text] = {
+    "open": pgettext_lazy("plan", "open"),
+    "done": gettext_lazy("done"),
+    "stopped": gettext_lazy("stopped"),
+}
+STEP_STATES: dict[str, Text] = {
+    "waiting": gettext_lazy("waiting"),
+    "gathering": gettext_lazy("gathering"),
+    "running": gettext_lazy("running"),
+    "done": gettext_lazy("done"),
+    "failed": gettext_lazy("failed"),
+    "not done": gettext_lazy("skipped"),
+}
+ORDERS: dict[str, Text] = {
+    "random": gettext_lazy("random, reshuffled in every round"),
+    "abba": gettext_lazy("forward, then backward (ABBA)"),
+    "listed": gettext_lazy("as listed"),
+}
+
+
+def step_state_name(state: str) -> str:
+    return str(STEP_STATES.get(state, state))
+
+
+def round_name(repetition: int) -> str:
+    if repetition < 1:
+        return _("Warm-up")
+    return _("Round %(n)s") % {"n": repetition}
+
+
+def step_title(step: PlanStep) -> str:
+    """Return a step in one line: what runs where, how far it is, and why not."""
+    parts = [
+        _("Step %(n)s") % {"n": step.position + 1},
+        f"{step.tool} {step.program}",
+        wording.scenario_name(step.scenario),
+        step_state_name(step.status),
+    ]
+    return " · ".join([*parts, wording.said(step.reason)] if step.reason else parts)
+
+
+def order_text(plan: Plan) -> str:
+    """Return in which order the steps of a round are taken."""
+    order = plan.design.get("order", "random")
+    text = str(ORDERS.get(order, order))
+    if order == "random":
+        text += " " + _("(seed %(seed)s)") % {"seed": plan.seed}
+    return text
+
+
+def budget_text(seconds: float) -> str:
+    """Return a length of time as people say it."""
+    minutes = round(seconds / 60)
+    if seconds < 120:
+        return ngettext("%(n)s second", "%(n)s seconds", round(seconds)) % {
+            "n": round(seconds)
+        }
+    if minutes < 120:
+        return ngettext("%(n)s minute", "%(n)s minutes", minutes) % {"n": minutes}
+    hours = round(seconds / 3600, 1)
+    return _("%(n)s hours") % {"n": f"{hours:g}"}
+
+
+def share(part: float) -> str:
+    """Return a part of a whole as percent, rounded down: 89.9 % is not 90 %."""
+    return f"{int(part * 100)} %"
+
+
+def join_command(plan: Plan, system_id: int) -> str:
+    """Return what is typed in a guest of a system to take part in a plan."""
+    return f"python3 virtlab-agent.pyz plan {plan.pk} --system {system_id}"

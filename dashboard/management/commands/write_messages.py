@@ -1,7 +1,6 @@
-"""`manage.py write_messages`: list every text for the translators, or check the list.
+"""`manage.py write_messages`: write or check the list of all texts to translate.
 
-Babel does what `makemessages` does, without GNU gettext. `locale/django.pot` says not
-where a text stands, so that code may move and lines may shift without a change here.
+Uses Babel, without GNU gettext, and leaves out line numbers.
 """
 
 import ast

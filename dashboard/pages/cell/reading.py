@@ -9,9 +9,9 @@ from django.http import Http404
 
 from benchmarks.comparing.cell_evidence import samples_of_cell
 from benchmarks.models import Cell, Run, Study
+from benchmarks.uploads.runs import find_run
 from benchmarks.viewer import Viewer
 from dashboard.kit.upload_text import upload_text
-from dashboard.kit.viewers import run_or_404
 
 SAMPLES_SHOWN: Final = 100
 LINES_SHOWN: Final = 120
@@ -56,7 +56,7 @@ def reading_of(viewer: Viewer, study: Study, cell_id: int, run_id: int) -> RunRe
     cell = cells.select_related("case").first()
     if cell is None:
         raise Http404("This study has no such cell.")
-    run = run_or_404(viewer, run_id)
+    run = find_run(viewer, run_id)
     samples = samples_of_cell(cell).filter(run=run).order_by("sequence")
     values = list(samples.values_list("value", flat=True)[: SAMPLES_SHOWN + 1])
     if not values:

@@ -1,4 +1,4 @@
-"""What buttons of comments send: write one, say it otherwise, take it away."""
+"""Comments: write, edit and remove one."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Comment
 from benchmarks.together.comments import (
-    Author,
     Thing,
     author_of,
     edit_comment,
@@ -19,38 +18,33 @@ from benchmarks.together.comments import (
     remove_comment,
     write_comment,
 )
+from benchmarks.uploads.runs import find_run
 from dashboard import wording
 from dashboard.kit.addresses import STUDY, id_in
 from dashboard.kit.comments import place_of
 from dashboard.kit.routes import REDIRECT, action
-from dashboard.kit.viewers import (
-    page_of,
-    run_or_404,
-    signed_in_person,
-    study_or_404,
-    viewer_of,
-)
+from dashboard.kit.viewers import page_of, signed_in_person, study_or_404, viewer_of
 
 
 def write(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Keep a comment on a study, or on a cell or a run of it."""
-    viewer = viewer_of(request)
+    """Store a comment on a study, or on a cell or a run of it."""
+    viewer, sent = viewer_of(request), request.POST
     about = Thing(study_or_404(viewer, lab, slug))
-    if cell := request.POST.get("cell", ""):
-        about = find_cell(viewer, id_in(cell))
-    elif run := request.POST.get("run", ""):
-        found = run_or_404(viewer, id_in(run))
-        about = Thing(found.study, run=found)
-    author, text = author_of(signed_in_person(request)), request.POST.get("text", "")
+    if sent.get("cell"):
+        about = find_cell(viewer, id_in(sent["cell"]))
+    elif sent.get("run"):
+        run = find_run(viewer, id_in(sent["run"]))
+        about = Thing(run.study, run=run)
+    author, text = author_of(signed_in_person(request)), sent.get("text", "")
     return _done(
         request, lambda: write_comment(author=author, about=about, text=text), ""
     )
 
 
 def edit(request: HttpRequest, comment_id: int) -> HttpResponse:
-    """Let the author say a comment otherwise."""
-    comment, author = _comment_or_404(request, comment_id)
-    text = request.POST.get("text", "")
+    """Change the text of a comment."""
+    comment = find_comment(viewer_of(request), comment_id)
+    author, text = author_of(signed_in_person(request)), request.POST.get("text", "")
     return _done(
         request,
         lambda: edit_comment(comment=comment, author=author, text=text),
@@ -59,8 +53,9 @@ def edit(request: HttpRequest, comment_id: int) -> HttpResponse:
 
 
 def remove(request: HttpRequest, comment_id: int) -> HttpResponse:
-    """Take the text of a comment away."""
-    comment, author = _comment_or_404(request, comment_id)
+    """Remove the text of a comment."""
+    comment = find_comment(viewer_of(request), comment_id)
+    author = author_of(signed_in_person(request))
     return _done(
         request,
         lambda: remove_comment(comment=comment, author=author),
@@ -68,22 +63,17 @@ def remove(request: HttpRequest, comment_id: int) -> HttpResponse:
     )
 
 
-def _comment_or_404(request: HttpRequest, pk: int) -> tuple[Comment, Author]:
-    comment = find_comment(viewer_of(request), pk)
-    return comment, author_of(signed_in_person(request))
-
-
 def _done(
-    request: HttpRequest, act: Callable[[], Comment], sentence: str
+    request: HttpRequest, act: Callable[[], Comment], success: str
 ) -> HttpResponse:
-    """Do it and lead to the comment, or back to the page, which says why not."""
+    """Act and redirect to the comment, or back to the page with the error."""
     try:
         comment = act()
     except BenchmarksError as error:
         messages.error(request, wording.said(error.sentence))
         return redirect(page_of(request))
-    if sentence:
-        messages.success(request, sentence)
+    if success:
+        messages.success(request, success)
     return redirect(place_of(comment))
 
 

@@ -52,7 +52,7 @@ from best, asked order by rank desc, place
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What stands below one heading, without marks of Markdown."""
+    """The plain text below one heading."""
 
     anchor: str
     heading: str
@@ -107,11 +107,7 @@ def html_of(name: str) -> str:
 
 
 def written(source: str, folder: str = "", known: Collection[str] = ()) -> str:
-    """Return the HTML of a Markdown text below its title, which is left to the page.
-
-    Neither HTML nor styles in it are kept: pages carry none. Its links are as seen from
-    a folder of `docs/`; those to the known documents lead to their pages.
-    """
+    """Return the HTML of a Markdown text without its title; links lead to our pages."""
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     reader.use(anchors_plugin, max_level=DEEPEST)
     reader.add_render_rule("table_open", _table_begins)
@@ -124,10 +120,7 @@ def written(source: str, folder: str = "", known: Collection[str] = ()) -> str:
 
 
 def parts_of(source: str) -> Iterator[Part]:
-    """Yield each heading of a Markdown text with what stands below it.
-
-    Errors: ValueError for a text that does not begin with its title.
-    """
+    """Yield each heading with its text; raise ValueError without a title."""
     if not HEADING.match(source):
         raise ValueError("A document begins with its title.")
     heading, anchor, level, lines = "", "", 0, list[str]()
@@ -169,7 +162,7 @@ def _plain(lines: list[str]) -> str:
 
 
 def _as_here(token: Token, folder: str, known: Collection[str]) -> None:
-    """Change what a token says to what holds on a page of ours."""
+    """Adapt links, pictures and styles to our pages."""
     if token.attrs.pop("style", None) == "text-align:right":
         token.attrSet("class", "num")
     if token.type == "link_open":
@@ -182,10 +175,7 @@ def _as_here(token: Token, folder: str, known: Collection[str]) -> None:
 
 
 def _tell_of_tables(tokens: list[Token]) -> None:
-    """Name each table by its heading, each row by its first words, for who hears them.
-
-    A head without words is a cell like others.
-    """
+    """Label each table by its heading and each row by its first cell."""
     heading, is_head, is_first = "", False, False
     for place, token in enumerate(tokens):
         match token.type:

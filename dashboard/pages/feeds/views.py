@@ -11,7 +11,6 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
-from benchmarks.errors import BenchmarksError
 from benchmarks.labs.sign_ins import verified_address
 from benchmarks.models import Digest, Event, Follow, Lab
 from benchmarks.studies.lists import find_study
@@ -29,6 +28,7 @@ from benchmarks.together.feed_tokens import (
     revoke_feed_tokens,
 )
 from dashboard import wording
+from dashboard.kit.forms import outcome_message
 from dashboard.kit.routes import action, member_page, page
 from dashboard.kit.viewers import (
     person_of,
@@ -42,7 +42,7 @@ PLACES: Final = {Event.Kind.FLAGS: "flags", Event.Kind.RUNS: "runs"}
 
 
 def show_feed(request: HttpRequest) -> HttpResponse:
-    """Hand out what happened in a study, a lab, or all that somebody may see."""
+    """Return the events of a study, of a lab, or of all visible studies."""
     query = query_of(request)
     secret = query.get("token", "")
     viewer = viewer_named(reader_of(secret) if secret else person_of(request))
@@ -130,12 +130,9 @@ def follow_study(request: HttpRequest) -> HttpResponse:
     """Follow a study that somebody sees."""
     person = signed_in_person(request)
     name = request.POST.get("study", "").strip().replace("\0", "")
-    try:
+    with outcome_message(request):
         study = find_study(viewer_named(person), name)
         follow(person, study)
-    except BenchmarksError as error:
-        messages.error(request, wording.said(error.sentence))
-    else:
         messages.success(request, _("You follow %(study)s.") % {"study": study.title})
     return redirect("dashboard:subscriptions")
 

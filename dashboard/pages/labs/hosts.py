@@ -1,6 +1,6 @@
-"""The machines of a lab: registered here, described by what they say of themselves.
+"""The machines of a lab and their facts.
 
-Nothing is stored while a text is only read: the form comes back with the facts in it.
+Reading a pasted text stores nothing: the form comes back with the facts in it.
 """
 
 import re
@@ -9,8 +9,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -20,8 +20,12 @@ from benchmarks.models import Host, Study, System
 from benchmarks.parsing.machines import LIMIT, MachineFacts, read_machine
 from benchmarks.studies.saving import register_host, update_host
 from benchmarks.text import clean_text, collapse
-from dashboard import wording
-from dashboard.kit.forms import LineField, ShortNameField
+from dashboard.kit.forms import (
+    UNPROCESSABLE,
+    LineField,
+    ShortNameField,
+    add_error,
+)
 from dashboard.kit.viewers import viewer_of
 from dashboard.pages.labs.places import LabPlace, kept_lab_or_404, lab_or_404
 
@@ -34,7 +38,7 @@ Facts = dict[str, Any]
 
 
 class HostForm(forms.Form):
-    """What a machine is called, and what it printed of itself."""
+    """The name of a machine, and what its tools printed."""
 
     output = forms.CharField(
         label=gettext_lazy("What the machine says of itself"),
@@ -60,31 +64,7 @@ class HostForm(forms.Form):
 
 def new_host(request: HttpRequest, lab: str) -> HttpResponse:
     """Show the form of a new machine; read what was pasted, or register it."""
-    place = kept_lab_or_404(request, lab)
-    if request.method != "POST":
-        return _form(request, place, HostForm(), {})
-    if request.POST.get("do") == "read":
-        return _read(request, place, HostForm(request.POST))
-    form, stated, status = HostForm(request.POST), {}, 422
-    try:
-        stated = facts_sent(request.POST)
-        if form.is_valid():
-            title = form.cleaned_data["title"]
-            slug = form.cleaned_data["slug"] or slugify(title)[:100].strip("-")
-            if not slug:
-                raise InvalidError("not_chosen", _("Give the machine a name.")).at(
-                    "title"
-                )
-            host, is_new = register_host(
-                lab=place.lab, slug=slug, title=title, facts=stated
-            )
-            _say_registered(request, host, is_new)
-            return redirect("dashboard:host", place.lab.slug, host.slug)
-    except BenchmarksError as error:
-        field = error.field if error.field in form.fields else None
-        form.add_error(field, wording.said(error.sentence))
-        status = error.status
-    return _form(request, place, form, stated, status=status)
+    return _edit(request, kept_lab_or_404(request, lab), None)
 
 
 def show_host(request: HttpRequest, lab: str, host: str) -> HttpResponse:
@@ -104,41 +84,59 @@ def show_host(request: HttpRequest, lab: str, host: str) -> HttpResponse:
 
 
 def change_host(request: HttpRequest, lab: str, host: str) -> HttpResponse:
-    """State what was not stated of a machine, or wrongly."""
+    """Show a machine's facts in a form; read what was pasted, or store them."""
     place = kept_lab_or_404(request, lab)
-    found = _host_or_404(request, place, host)
+    return _edit(request, place, _host_or_404(request, place, host))
+
+
+def _edit(request: HttpRequest, place: LabPlace, host: Host | None) -> HttpResponse:
+    stated = host.facts if host else {}
     if request.method != "POST":
-        form = HostForm(initial={"title": found.title, "slug": found.slug})
-        return _form(request, place, form, found.facts, host=found)
+        initial = {"title": host.title, "slug": host.slug} if host else {}
+        return _form(request, place, HostForm(initial=initial), stated, host=host)
+    form = HostForm(request.POST)
     if request.POST.get("do") == "read":
-        return _read(request, place, HostForm(request.POST), host=found)
-    form, stated, status = HostForm(request.POST), found.facts, 422
+        return _read(request, place, form, host)
+    status = UNPROCESSABLE
     try:
-        stated = facts_sent(request.POST) | _nested(found.facts)
+        stated = facts_sent(request.POST) | _nested(stated)
         if form.is_valid():
-            title = form.cleaned_data["title"]
-            update_host(host=found, title=title, facts=stated)
-            messages.success(request, _("The facts are stored."))
-            return redirect("dashboard:host", place.lab.slug, found.slug)
+            slug = _save(request, place, host, form.cleaned_data, stated)
+            return redirect("dashboard:host", place.lab.slug, slug)
     except BenchmarksError as error:
-        form.add_error(None, wording.said(error.sentence))
+        add_error(form, error)
         status = error.status
-    return _form(request, place, form, stated, status=status, host=found)
+    return _form(request, place, form, stated, status=status, host=host)
 
 
-def _say_registered(request: HttpRequest, host: Host, is_new: bool) -> None:
+def _save(
+    request: HttpRequest,
+    place: LabPlace,
+    host: Host | None,
+    named: Facts,
+    stated: Facts,
+) -> str:
+    """Register or change a machine; return its short name."""
+    title = named["title"]
+    if host:
+        update_host(host=host, title=title, facts=stated)
+        messages.success(request, _("The facts are stored."))
+        return host.slug
+    slug = named["slug"] or slugify(title)[:100].strip("-")
+    if not slug:
+        error = InvalidError("not_chosen", _("Give the machine a name."))
+        raise error.at("title")
+    made, is_new = register_host(lab=place.lab, slug=slug, title=title, facts=stated)
     if is_new:
-        messages.success(request, _("%(host)s is registered.") % {"host": host})
+        messages.success(request, _("%(host)s is registered.") % {"host": made})
     else:
-        messages.info(request, _("%(host)s was registered already.") % {"host": host})
+        messages.info(request, _("%(host)s was registered already.") % {"host": made})
+    return made.slug
 
 
 def _host_or_404(request: HttpRequest, place: LabPlace, slug: str) -> Host:
-    hosts = Host.objects.visible_to(viewer_of(request)).filter(lab=place.lab)
-    host = hosts.filter(slug=slug).first()
-    if host is None:
-        raise Http404("There is no such host.")
-    return host
+    hosts = Host.objects.visible_to(viewer_of(request))
+    return get_object_or_404(hosts, lab=place.lab, slug=slug)
 
 
 def _read(
@@ -149,7 +147,7 @@ def _read(
     try:
         typed = facts_sent(request.POST)
     except BenchmarksError as error:
-        form.add_error(None, wording.said(error.sentence))
+        add_error(form, error)
         return _form(request, place, form, dict(found.facts), status=422, host=host)
     title = request.POST.get("title", "").strip() or machine_name(found.facts)
     texts = {
@@ -170,10 +168,7 @@ def machine_name(facts: Mapping[str, Any]) -> str:
 
 
 def facts_sent(sent: QueryDict) -> Facts:
-    """Return the facts of the form: names and values stand in the same order.
-
-    Whole numbers are stored as such. A row without a value is left out.
-    """
+    """Return the facts of the form; rows without a value are left out."""
     names, texts = sent.getlist("fact-name"), sent.getlist("fact-value")
     facts: Facts = {}
     for raw, text in list(zip(names, texts, strict=False))[:MOST_FACTS]:

@@ -1,16 +1,18 @@
-"""The people of a lab: members, roles, and an invitation as the invited meet it.
+"""The members of a lab, their roles, and invitations.
 
-The code of an invitation stands behind the # of its link and comes in a form, so that
-it is in no log. The session then remembers which invitation was proved, never the code.
+The code of an invitation follows the # of its link and is sent in a form, so that it is
+in no log. The session then stores which invitation was proved, never the code.
 """
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, cast
+from typing import Any
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
+from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, HttpResponse
@@ -18,6 +20,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -36,56 +39,88 @@ from benchmarks.labs.second_factors import demand_factors, people_with_factors
 from benchmarks.models import Invitation, Membership
 from benchmarks.together.letters import mail_invitation
 from dashboard import wording
+from dashboard.kit.forms import submit
 from dashboard.kit.viewers import PROVED_INVITATION, signed_in_person
-from dashboard.pages.labs.forms import CodeForm, InvitationForm, NewPersonForm
 from dashboard.pages.labs.places import (
     LabPlace,
     kept_lab_or_404,
     own_lab_or_404,
 )
-from dashboard.wording.labs import role_name
+from dashboard.wording.states import ROLES, role_name
 
 Change = Callable[..., str]
 
 
+class InvitationForm(forms.Form):
+    """A new invitation; nobody offers a role above their own."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name or e-mail address"),
+        max_length=200,
+        help_text=gettext_lazy("Shown in this list."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    role = forms.ChoiceField(label=gettext_lazy("Role"))
+
+    def __init__(self, roles: tuple[str, ...], *args: Any) -> None:
+        super().__init__(*args)
+        choices = [(role, ROLES[role]) for role in roles]
+        self.fields["role"] = forms.ChoiceField(label=_("Role"), choices=choices)
+
+
+class NewPersonForm(UserCreationForm):
+    """A new account, with the labels of the sign-in page."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        name = self.fields["username"]
+        name.label = _("Name")
+        name.help_text = _("For signing in: letters, digits and @ . + - _")
+        self.fields["password2"].label = _("Repeat password")
+        self.fields["password2"].help_text = ""
+
+
+class CodeForm(forms.Form):
+    """The code of an invitation, or the whole link."""
+
+    code = forms.CharField(
+        label=gettext_lazy("Invitation code or link"),
+        max_length=500,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+    def clean_code(self) -> str:
+        """Return the part behind the # of a link, or all of a bare code."""
+        return str(self.cleaned_data["code"]).rpartition("#")[2].strip()
+
+
 @never_cache
 def keep_members(request: HttpRequest, lab: str) -> HttpResponse:
-    """Show who belongs to a lab; make an invitation and show its link this once."""
+    """Show who belongs to a lab; make an invitation and show its link once."""
     place = own_lab_or_404(request, lab)
-    if request.method != "POST":
-        return _page(request, place, InvitationForm(place.roles), 200)
-    kept_lab_or_404(request, lab)
-    form = InvitationForm(place.roles, request.POST)
-    if not form.is_valid():
-        return _page(request, place, form, 422)
-    try:
-        invitation, code = invite_person(
-            lab=place.lab, by=signed_in_person(request), **form.cleaned_data
-        )
-    except BenchmarksError as error:
-        form.add_error(None, wording.said(error.sentence))
-        return _page(request, place, form, error.status)
-    # Behind the #, so that the code reaches no server's log and no other site.
-    link = f"{request.build_absolute_uri(reverse('dashboard:invitation'))}#{code}"
-    is_mailed = mail_invitation(invitation, code)
-    context = {"invitation": invitation, "link": link, "is_mailed": is_mailed}
-    return _page(request, place, InvitationForm(place.roles), 201, **context)
-
-
-def _page(
-    request: HttpRequest,
-    place: LabPlace,
-    form: InvitationForm,
-    status: int,
-    **context: object,
-) -> HttpResponse:
+    form, status, context = InvitationForm(place.roles), 200, dict[str, Any]()
+    if request.method == "POST":
+        kept_lab_or_404(request, lab)
+        form = InvitationForm(place.roles, request.POST)
+        person = signed_in_person(request)
+        made, status = submit(form, invite_person, lab=place.lab, by=person)
+        if made:
+            invitation, code = made
+            form, status = InvitationForm(place.roles), 201
+            # Behind the #, so that the code reaches no server's log and no other site.
+            link = request.build_absolute_uri(reverse("dashboard:invitation"))
+            context = {
+                "invitation": invitation,
+                "link": f"{link}#{code}",
+                "is_mailed": mail_invitation(invitation, code),
+            }
     members = list(lab_members(place.lab))
     context |= {
         "place": place,
         "form": form,
         "members": members,
         "sends_mail": settings.EMAIL is not None,
-        # Whom to ask for it is the keepers' business.
+        # Only maintainers and admins see who has a second factor.
         "with_factors": people_with_factors([it.user_id for it in members])
         if place.keeps
         else set(),
@@ -189,16 +224,21 @@ def _prove(request: HttpRequest) -> HttpResponse:
 
 def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     form: Any = NewPersonForm(request.POST)
-    if not request.user.is_authenticated and not form.is_valid():
-        return _offer(request, invitation, form, 422)
     is_new = not request.user.is_authenticated
+    if is_new and not form.is_valid():
+        return _offer(request, invitation, form, 422)
     try:
         # A link that was withdrawn meanwhile leaves no account behind.
         with transaction.atomic():
-            person = _new_person(form) if is_new else signed_in_person(request)
-            if person is None:
-                return _offer(request, invitation, form, 422)
+            person: User = form.save() if is_new else signed_in_person(request)
             accept_invitation(invitation=invitation, person=person)
+    except IntegrityError:
+        if not is_new:
+            raise
+        # Somebody took the name since the form was validated.
+        taken = form.instance.unique_error_message(User, ("username",))
+        form.add_error("username", taken)
+        return _offer(request, invitation, form, 422)
     except BenchmarksError as error:
         messages.error(request, wording.said(error.sentence))
         return redirect("dashboard:invitation")
@@ -207,18 +247,6 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
         login(request, person)
     messages.success(request, _("You joined %(lab)s.") % {"lab": invitation.lab})
     return redirect("dashboard:lab", invitation.lab.slug)
-
-
-def _new_person(form: Any) -> User | None:
-    """Store a new account; none where somebody took its name since the form looked."""
-    try:
-        # A savepoint: after the error the transaction around it is still good.
-        with transaction.atomic():
-            return cast(User, form.save())
-    except IntegrityError:
-        taken = form.instance.unique_error_message(User, ("username",))
-        form.add_error("username", taken)
-        return None
 
 
 def _offer(

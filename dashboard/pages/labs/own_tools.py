@@ -1,16 +1,32 @@
 """The tools that a lab declared itself: listed, declared, changed, retired, deleted."""
 
-from collections.abc import Callable
-from functools import wraps
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from benchmarks import units
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import OwnTool, OwnToolVersion
-from benchmarks.own_tools.declaration import declared, stored_declaration
+from benchmarks.own_tools.declaration import (
+    BETTER,
+    COMPONENTS,
+    KINDS,
+    MAX_DESCRIPTION,
+    MAX_HOMEPAGE,
+    MAX_METRICS,
+    MAX_NAME,
+    MAX_SLUG,
+    declared,
+    stored_declaration,
+)
 from benchmarks.own_tools.declaring import (
     change_tool,
     declare_tool,
@@ -20,16 +36,16 @@ from benchmarks.own_tools.declaring import (
     retire_tool,
 )
 from benchmarks.own_tools.lists import find_tool_of, studies_of, tools_of_lab
+from benchmarks.work_classes import WORK_CLASSES
 from dashboard import wording
+from dashboard.kit.forms import LineField, outcome_message
 from dashboard.kit.viewers import signed_in_person, viewer_of
-from dashboard.pages.labs.own_tools_form import FilledForm
 from dashboard.pages.labs.places import LabPlace, kept_lab_or_404, lab_or_404
+from dashboard.wording.states import number_kind_name, work_class_name
 
 # As docs/api.md says it: what programs read is in no language.
 TABLE = "run,metric,value,unit\n1,{name},1.5,{unit}\n2,{name},1.6,{unit}"
 PUSH = "python3 virtlab-agent.pyz push --tool {tool} results.csv"
-
-ToolView = Callable[[HttpRequest, LabPlace, OwnTool], HttpResponse]
 
 
 def list_tools(request: HttpRequest, lab: str) -> HttpResponse:
@@ -57,104 +73,88 @@ def show_tool(request: HttpRequest, lab: str, tool: str) -> HttpResponse:
 
 
 def declare(request: HttpRequest, lab: str) -> HttpResponse:
-    """Declare a tool: a form of its metrics, one row more as often as asked for."""
-    place = kept_lab_or_404(request, lab)
-    if request.method != "POST":
-        return _form(request, place, FilledForm.empty())
-    if "more" in request.POST:
-        return _form(request, place, FilledForm.with_another(request.POST, is_new=True))
-    form = FilledForm.posted(request.POST, is_new=True)
-    if not form.is_valid():
-        return _form(request, place, form, status=422)
-    try:
-        made, _is_new = declare_tool(
-            lab=place.lab,
-            slug=form.slug,
-            declaration=declared(form.document()),
-            by=signed_in_person(request),
-        )
-    except BenchmarksError as error:
-        form.say(error)
-        return _form(request, place, form, status=error.status)
-    messages.success(request, _("The tool %(tool)s is declared.") % {"tool": made.slug})
-    return redirect("dashboard:own-tool", place.lab.slug, made.slug)
+    """Declare a tool with a form of its metrics, to which rows can be added."""
+    return _edit(request, kept_lab_or_404(request, lab), None)
 
 
 def change(request: HttpRequest, lab: str, tool: str) -> HttpResponse:
-    """Declare a new version; the form begins with what the newest one says."""
+    """Declare a new version; the form begins with the newest one."""
+    place = kept_lab_or_404(request, lab)
+    return _edit(request, place, tool_or_404(request, place, tool))
+
+
+def _edit(request: HttpRequest, place: LabPlace, tool: OwnTool | None) -> HttpResponse:
+    status = 200
+    if request.method != "POST":
+        form = FilledForm.of(newest(tool)) if tool else FilledForm.empty()
+    elif "more" in request.POST:
+        form = FilledForm.with_another(request.POST, is_new=tool is None)
+    else:
+        form, status = FilledForm.posted(request.POST, is_new=tool is None), 422
+        try:
+            if form.is_valid():
+                slug = _save(request, place, tool, form)
+                return redirect("dashboard:own-tool", place.lab.slug, slug)
+        except BenchmarksError as error:
+            form.add_error(error)
+            status = error.status
+    context = {
+        "place": place,
+        "form": form,
+        "tool": tool,
+        "measured": sorted(measured_metrics(tool)) if tool else (),
+    }
+    return render(request, "labs/own_tool_form.html", context, status=status)
+
+
+def _save(
+    request: HttpRequest, place: LabPlace, tool: OwnTool | None, form: "FilledForm"
+) -> str:
+    """Declare a tool or a new version of it; return its short name."""
+    declaration, by = declared(form.document()), signed_in_person(request)
+    if tool is None:
+        slug = str(form.tool.cleaned_data["slug"])
+        made, _is_new = declare_tool(
+            lab=place.lab, slug=slug, declaration=declaration, by=by
+        )
+        text = _("The tool %(tool)s is declared.")
+        messages.success(request, text % {"tool": made.slug})
+        return made.slug
+    version, is_new = change_tool(tool=tool, declaration=declaration, by=by)
+    number = {"number": version.number}
+    if is_new:
+        messages.success(request, _("Version %(number)s is declared.") % number)
+    else:
+        messages.info(request, _("Version %(number)s says this already.") % number)
+    return tool.slug
+
+
+def retire(request: HttpRequest, lab: str, tool: str) -> HttpResponse:
+    """Accept no new uploads of a tool, or accept them again."""
     place = kept_lab_or_404(request, lab)
     found = tool_or_404(request, place, tool)
-    if request.method != "POST":
-        stored = {
-            name: getattr(newest(found), name)
-            for name in ("title", "homepage", "description", "metrics")
-        }
-        form = FilledForm.of(stored_declaration(stored))
-        return _form(request, place, form, found)
-    if "more" in request.POST:
-        form = FilledForm.with_another(request.POST, is_new=False)
-        return _form(request, place, form, found)
-    form = FilledForm.posted(request.POST, is_new=False)
-    if not form.is_valid():
-        return _form(request, place, form, found, status=422)
-    try:
-        version, is_new = change_tool(
-            tool=found,
-            declaration=declared(form.document()),
-            by=signed_in_person(request),
-        )
-    except BenchmarksError as error:
-        form.say(error)
-        return _form(request, place, form, found, status=error.status)
-    said = {"number": version.number}
-    if is_new:
-        messages.success(request, _("Version %(number)s is declared.") % said)
-    else:
-        messages.info(request, _("Version %(number)s says this already.") % said)
-    return redirect("dashboard:own-tool", place.lab.slug, found.slug)
-
-
-def _acts(act: ToolView) -> Callable[..., HttpResponse]:
-    """Do what a button of the tool's page says, and say what came of it."""
-
-    @wraps(act)
-    def view(request: HttpRequest, lab: str, tool: str) -> HttpResponse:
-        place = kept_lab_or_404(request, lab)
-        found = tool_or_404(request, place, tool)
-        try:
-            return act(request, place, found)
-        except BenchmarksError as error:
-            messages.error(request, wording.said(error.sentence))
-            return redirect("dashboard:own-tool", place.lab.slug, found.slug)
-
-    return view
-
-
-@_acts
-def retire(request: HttpRequest, place: LabPlace, tool: OwnTool) -> HttpResponse:
-    """Take no new uploads of a tool, or take them again."""
     is_retired = request.POST.get("again", "") == ""
-    retire_tool(tool=tool, by=signed_in_person(request), is_retired=is_retired)
-    said = (
+    text = (
         _("The tool %(tool)s is retired: its results stay.")
         if is_retired
         else _("The tool %(tool)s accepts uploads again.")
     )
-    messages.success(request, said % {"tool": tool.slug})
-    return redirect("dashboard:own-tool", place.lab.slug, tool.slug)
+    with outcome_message(request, text % {"tool": found.slug}):
+        retire_tool(tool=found, by=signed_in_person(request), is_retired=is_retired)
+    return redirect("dashboard:own-tool", place.lab.slug, found.slug)
 
 
-@_acts
-def delete(request: HttpRequest, place: LabPlace, tool: OwnTool) -> HttpResponse:
+def delete(request: HttpRequest, lab: str, tool: str) -> HttpResponse:
     """Delete a tool that was never measured with."""
-    delete_tool(tool=tool, by=signed_in_person(request))
-    messages.success(request, _("The tool %(tool)s is deleted.") % {"tool": tool.slug})
+    place = kept_lab_or_404(request, lab)
+    found = tool_or_404(request, place, tool)
+    try:
+        delete_tool(tool=found, by=signed_in_person(request))
+    except BenchmarksError as error:
+        messages.error(request, wording.said(error.sentence))
+        return redirect("dashboard:own-tool", place.lab.slug, found.slug)
+    messages.success(request, _("The tool %(tool)s is deleted.") % {"tool": tool})
     return redirect("dashboard:own-tools", place.lab.slug)
-
-
-def is_any_seen(request: HttpRequest, place: LabPlace) -> bool:
-    """Whether the reader sees a tool that the lab declared."""
-    return OwnTool.objects.visible_to(viewer_of(request)).filter(lab=place.lab).exists()
 
 
 def newest(tool: OwnTool) -> OwnToolVersion:
@@ -163,22 +163,219 @@ def newest(tool: OwnTool) -> OwnToolVersion:
 
 
 def tool_or_404(request: HttpRequest, place: LabPlace, slug: str) -> OwnTool:
-    """Return a tool of the lab that the reader may see."""
     return find_tool_of(viewer_of(request), slug=slug, lab=place.lab)
 
 
-def _form(
-    request: HttpRequest,
-    place: LabPlace,
-    form: FilledForm,
-    tool: OwnTool | None = None,
-    *,
-    status: int = 200,
-) -> HttpResponse:
-    context = {
-        "place": place,
-        "form": form,
-        "tool": tool,
-        "measured": sorted(measured_metrics(tool)) if tool else (),
-    }
-    return render(request, "labs/own_tool_form.html", context, status=status)
+COUNT = "metrics"
+TRAITS = ("primary", "zero_allowed")
+PLACE = re.compile(r"metrics\[(\d+)\](?:\.(\w+))?")
+PLAIN = {"autocomplete": "off", "spellcheck": "false"}
+
+
+class ToolForm(forms.Form):
+    """What people are told of a tool."""
+
+    slug = forms.CharField(
+        label=gettext_lazy("Short name"),
+        max_length=MAX_SLUG,
+        help_text=gettext_lazy(
+            "Uploads use it: small letters a-z, digits, - and _. It cannot be changed "
+            "later."
+        ),
+        widget=forms.TextInput(attrs=PLAIN),
+    )
+    title = LineField(
+        label=gettext_lazy("Title"),
+        max_length=MAX_NAME,
+        help_text=gettext_lazy("Tables and charts say it."),
+        widget=forms.TextInput(attrs=PLAIN),
+    )
+    homepage = LineField(
+        label=gettext_lazy("Homepage"),
+        max_length=MAX_HOMEPAGE,
+        required=False,
+        widget=forms.URLInput(attrs=PLAIN),
+    )
+    description = forms.CharField(
+        label=gettext_lazy("Description"),
+        max_length=MAX_DESCRIPTION,
+        required=False,
+        help_text=gettext_lazy("What it does, and how it is started."),
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+
+    def __init__(self, *args: Any, is_new: bool = True, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if not is_new:
+            del self.fields["slug"]
+
+
+class MetricForm(forms.Form):
+    """What one number of the tool means; without a name it is no metric."""
+
+    name = LineField(
+        label=gettext_lazy("Name"),
+        max_length=MAX_NAME,
+        required=False,
+        help_text=gettext_lazy("Uploads name it so: boot time."),
+        widget=forms.TextInput(attrs=PLAIN),
+    )
+    title = LineField(
+        label=gettext_lazy("Title, if another"),
+        max_length=MAX_NAME,
+        required=False,
+        widget=forms.TextInput(attrs=PLAIN),
+    )
+    unit = LineField(
+        label=gettext_lazy("Unit"),
+        max_length=20,
+        required=False,
+        help_text=gettext_lazy("s, MB/s, 1/s; empty for a count."),
+        widget=forms.TextInput(attrs={**PLAIN, "list": "units"}),
+    )
+    better = forms.ChoiceField(label=gettext_lazy("Direction"))
+    component = forms.ChoiceField(label=gettext_lazy("Component"))
+    work_class = forms.ChoiceField(
+        label=gettext_lazy("Kind of work"),
+        required=False,
+        help_text=gettext_lazy("Results of several tools are pooled by it."),
+    )
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Kind of number"),
+        required=False,
+        help_text=gettext_lazy("Only speeds, energies and CPU time are compared."),
+    )
+    fixed_by = LineField(
+        label=gettext_lazy("Fixed by the parameter"),
+        max_length=64,
+        required=False,
+        help_text=gettext_lazy(
+            "If a parameter fixes the value, as the length of a timed test: no speed."
+        ),
+        widget=forms.TextInput(attrs=PLAIN),
+    )
+    traits = forms.MultipleChoiceField(
+        label=gettext_lazy("Role"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        kinds = [(slug, work_class_name(slug)) for slug in WORK_CLASSES]
+        choices: dict[str, Any] = {
+            "better": [(it, wording.BETTER[it]) for it in BETTER],
+            "component": [(it, wording.COMPONENTS[it]) for it in COMPONENTS],
+            "work_class": [("", _("none of these")), *kinds],
+            "kind": [
+                ("", _("as its unit says")),
+                *((it, number_kind_name(it)) for it in KINDS),
+            ],
+            "traits": [
+                ("primary", _("primary: profiles use it")),
+                ("zero_allowed", _("0 can be a reading")),
+            ],
+        }
+        for name, known in choices.items():
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = known
+
+    def document(self) -> dict[str, Any]:
+        """Return the metric as `declared` takes it."""
+        values = dict(self.cleaned_data)
+        traits = values.pop("traits")
+        return {**values, **{name: name in traits for name in TRAITS}}
+
+
+@dataclass
+class FilledForm:
+    """The form of a tool and those of its metrics."""
+
+    tool: ToolForm
+    metrics: list[MetricForm]
+    # Suggestions for the unit of a metric.
+    units = tuple(symbol for symbol in units.UNITS if symbol)
+
+    @classmethod
+    def empty(cls) -> "FilledForm":
+        """Return a form with one metric."""
+        return cls(ToolForm(), [_metric_form(0, {"traits": ["primary"]})])
+
+    @classmethod
+    def of(cls, version: OwnToolVersion) -> "FilledForm":
+        """Return a form filled in with a declared version."""
+        names = ("title", "homepage", "description", "metrics")
+        stored = {name: getattr(version, name) for name in names}
+        declaration = stored_declaration(stored)
+        metrics = []
+        for at, metric in enumerate(map(asdict, declaration.metrics)):
+            traits = [name for name in TRAITS if metric[name]]
+            metrics.append(_metric_form(at, {**metric, "traits": traits}))
+        return cls(ToolForm(initial=declaration.stored, is_new=False), metrics)
+
+    @classmethod
+    def posted(cls, sent: QueryDict, *, is_new: bool) -> "FilledForm":
+        """Return the form as sent, without metrics that have no name."""
+        prefixes = [_prefix(at) for at in range(_count(sent))]
+        named = [it for it in prefixes if sent.get(f"{it}-name", "").strip()]
+        # Renumbered, because errors name a metric by its position.
+        metrics = []
+        for at, prefix in enumerate(named or prefixes[:1]):
+            part = QueryDict(mutable=True)
+            for name in MetricForm.base_fields:
+                part.setlist(f"{_prefix(at)}-{name}", sent.getlist(f"{prefix}-{name}"))
+            metrics.append(MetricForm(part, prefix=_prefix(at)))
+        return cls(ToolForm(sent, is_new=is_new), metrics)
+
+    @classmethod
+    def with_another(cls, sent: QueryDict, *, is_new: bool) -> "FilledForm":
+        """Return the form as sent so far, not validated, and one metric more."""
+        texts = {name: sent.get(name, "") for name in ToolForm.base_fields}
+        metrics = []
+        for at in range(min(_count(sent) + 1, MAX_METRICS)):
+            values: dict[str, Any] = {
+                name: sent.get(f"{_prefix(at)}-{name}", "")
+                for name in MetricForm.base_fields
+            }
+            values["traits"] = sent.getlist(f"{_prefix(at)}-traits")
+            metrics.append(_metric_form(at, values))
+        return cls(ToolForm(initial=texts, is_new=is_new), metrics)
+
+    @property
+    def errors(self) -> bool:
+        return any(part.errors for part in (self.tool, *self.metrics))
+
+    def is_valid(self) -> bool:
+        """Validate all parts, so that all errors are shown at once."""
+        parts = (self.tool, *self.metrics)
+        return not [part for part in parts if not part.is_valid()]
+
+    def document(self) -> dict[str, Any]:
+        """Return what `declared` takes."""
+        metrics = [part.document() for part in self.metrics]
+        return {**self.tool.cleaned_data, "metrics": metrics}
+
+    def add_error(self, error: BenchmarksError) -> None:
+        """Add an error to the field that it names, or to the whole form."""
+        place = PLACE.fullmatch(error.field)
+        part: forms.Form = self.tool
+        field: str | None = error.field
+        if place and int(place[1]) < len(self.metrics):
+            part, field = self.metrics[int(place[1])], place[2]
+        known = field if field in part.fields else None
+        part.add_error(known, wording.said(error.sentence))
+
+
+def _prefix(at: int) -> str:
+    return f"metric-{at}"
+
+
+def _count(sent: QueryDict) -> int:
+    text = sent.get(COUNT, "")
+    is_number = text.isascii() and text.isdigit() and len(text) < 4
+    return max(1, min(int(text) if is_number else 1, MAX_METRICS))
+
+
+def _metric_form(at: int, initial: Mapping[str, Any]) -> MetricForm:
+    return MetricForm(initial=dict(initial), prefix=_prefix(at))

@@ -1,4 +1,4 @@
-"""Whose lab's page it is, and what its reader may do there."""
+"""The lab of a page, and what its reader may do there."""
 
 from dataclasses import dataclass
 
@@ -12,19 +12,18 @@ from dashboard.kit.viewers import viewer_of
 
 @dataclass(frozen=True)
 class LabPlace:
-    """A lab, and its reader's role in it; "" for everybody else."""
+    """A lab and the reader's role in it; "" for everybody who is not a member."""
 
     lab: Lab
     role: str
 
     @property
     def keeps(self) -> bool:
-        """May change what the lab has."""
         return self.role in Membership.KEEPERS
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The roles this reader may give and take: up to their own."""
+        """The roles that this reader may give and take: up to their own."""
         if not self.keeps:
             return ()
         return tuple(role for role in RANKS if RANKS[role] <= RANKS[self.role])
@@ -38,7 +37,7 @@ def lab_or_404(request: HttpRequest, slug: str) -> LabPlace:
 
 
 def own_lab_or_404(request: HttpRequest, slug: str) -> LabPlace:
-    """Return a lab the reader belongs to; another's inner pages are not there."""
+    """Return a lab that the reader belongs to."""
     place = lab_or_404(request, slug)
     if not place.role:
         raise Http404("There is no such lab, or you do not belong to it.")
@@ -46,7 +45,7 @@ def own_lab_or_404(request: HttpRequest, slug: str) -> LabPlace:
 
 
 def kept_lab_or_404(request: HttpRequest, slug: str) -> LabPlace:
-    """Return a lab the reader may change; to others this page is not there."""
+    """Return a lab that the reader may change."""
     place = lab_or_404(request, slug)
     if not place.keeps:
         raise Http404("There is no such lab, or it is not yours to change.")

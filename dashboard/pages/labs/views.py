@@ -1,11 +1,12 @@
 """The pages of a lab: what everybody sees, and what its people see."""
 
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from benchmarks.errors import BenchmarksError
 from benchmarks.labs.making import make_lab, may_make_labs
 from benchmarks.labs.pages import (
     lab_agents,
@@ -14,9 +15,10 @@ from benchmarks.labs.pages import (
     lab_members,
     labs_with_counts,
 )
+from benchmarks.models import OwnTool
 from benchmarks.studies.lists import overview
-from dashboard import wording
 from dashboard.kit.addresses import LAB, MEMBER
+from dashboard.kit.forms import LineField, ShortNameField, submit
 from dashboard.kit.routes import (
     KEEP,
     READ,
@@ -32,8 +34,7 @@ from dashboard.kit.viewers import (
     signed_in_person,
     viewer_of,
 )
-from dashboard.pages.labs import bundles, hosts, members, own_tools, tokens, webhooks
-from dashboard.pages.labs.forms import LabForm
+from dashboard.pages.labs import hosts, members, own_tools, tokens, webhooks
 from dashboard.pages.labs.places import kept_lab_or_404, lab_or_404
 
 HOST = f"{LAB}hosts/<slug:host>/"
@@ -41,9 +42,9 @@ TOOL = f"{LAB}tools/<slug:tool>/"
 
 
 def list_labs(request: HttpRequest) -> HttpResponse:
-    """Show the labs there are; lead a member of a single one to it.
+    """Show the labs; redirect a member of a single one to it.
 
-    Whoever may make labs stays: the way to a new one is here.
+    Users who may make labs stay: this page links to the form.
     """
     viewer = viewer_of(request)
     labs = list(labs_with_counts(viewer))
@@ -57,24 +58,25 @@ def list_labs(request: HttpRequest) -> HttpResponse:
     return render(request, "labs/labs.html", context)
 
 
+class LabForm(forms.Form):
+    """A new lab."""
+
+    name = LineField(label=gettext_lazy("Name"), max_length=200)
+    slug = ShortNameField(max_length=50)
+
+
 def new_lab(request: HttpRequest) -> HttpResponse:
     """Show the form of a new lab; make it, with its maker as the first admin."""
     person = signed_in_person(request)
     if not may_make_labs(person):
         raise Http404("This installation lets others make labs.")
-    form = LabForm(request.POST if request.method == "POST" else None)
-    status = 422 if form.is_bound else 200
-    if form.is_bound and form.is_valid():
-        try:
-            lab = make_lab(person=person, **form.cleaned_data)
-            messages.success(
-                request, _("%(lab)s is created. You are its admin.") % {"lab": lab}
-            )
+    form, status = LabForm(request.POST if request.method == "POST" else None), 200
+    if request.method == "POST":
+        lab, status = submit(form, make_lab, person=person)
+        if lab:
+            text = _("%(lab)s is created. You are its admin.")
+            messages.success(request, text % {"lab": lab})
             return redirect("dashboard:members", lab.slug)
-        except BenchmarksError as error:
-            field = error.field if error.field in form.fields else None
-            form.add_error(field, wording.said(error.sentence))
-            status = error.status
     return render(request, "labs/new_lab.html", {"form": form}, status=status)
 
 
@@ -89,7 +91,8 @@ def show_lab(request: HttpRequest, lab: str) -> HttpResponse:
             "members": lab_members(place.lab),
         }
     else:  # its own people have the tab
-        context["has_tools"] = own_tools.is_any_seen(request, place)
+        tools = OwnTool.objects.visible_to(viewer_of(request))
+        context["has_tools"] = tools.filter(lab=place.lab).exists()
     return render(request, "labs/lab.html", context)
 
 
@@ -105,7 +108,7 @@ urlpatterns = [
     form_page("new-lab/", new_lab, "new-lab"),
     page(LAB, show_lab, "lab"),
     member_page(f"{LAB}audit-log/", show_audit_log, "audit-log", own=KEEP),
-    form_page(f"{LAB}bundles/", bundles.import_bundles, "bundles"),
+    form_page(f"{LAB}bundles/", tokens.import_bundles, "bundles"),
     form_page(f"{LAB}new-host/", hosts.new_host, "new-host"),
     page(HOST, hosts.show_host, "host"),
     form_page(f"{HOST}facts/", hosts.change_host, "change-host"),

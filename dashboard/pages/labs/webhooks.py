@@ -1,6 +1,6 @@
-"""The webhooks of a lab: made here, secret shown once, tested, with their log."""
+"""The webhooks of a lab."""
 
-from typing import Any, Final
+from typing import Final
 
 from django import forms
 from django.contrib import messages
@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
-from benchmarks.errors import BenchmarksError
 from benchmarks.models import Delivery, Event, Webhook
 from benchmarks.studies.lists import find_study
 from benchmarks.together.webhooks import (
@@ -22,9 +21,9 @@ from benchmarks.together.webhooks import (
     send_test,
 )
 from benchmarks.viewer import Viewer
-from dashboard import wording
+from dashboard.kit.forms import UNPROCESSABLE, submit
 from dashboard.kit.viewers import signed_in_person
-from dashboard.pages.labs.places import LabPlace, kept_lab_or_404
+from dashboard.pages.labs.places import kept_lab_or_404
 
 LOGGED: Final = 50
 KINDS: Final[dict[str, str | Promise]] = {
@@ -37,7 +36,7 @@ KINDS: Final[dict[str, str | Promise]] = {
 
 
 class WebhookForm(forms.Form):
-    """Where to, what of, and of which study."""
+    """A new webhook: its address, events and study."""
 
     url = forms.CharField(
         label=gettext_lazy("Address"),
@@ -66,35 +65,29 @@ class WebhookForm(forms.Form):
 
 @never_cache
 def keep_webhooks(request: HttpRequest, lab: str) -> HttpResponse:
-    """Show the webhooks and what became of deliveries; make one."""
+    """Show the webhooks and the log of their deliveries; make one."""
     place = kept_lab_or_404(request, lab)
-    if request.method != "POST":
-        return _page(request, place, WebhookForm(), 200)
-    form = WebhookForm(request.POST)
-    if not form.is_valid():
-        return _page(request, place, form, 422)
-    try:
-        name = form.cleaned_data["study"]
-        # What the lab sees, not what this person sees in their other labs.
+    form, status, made = WebhookForm(), 200, None
+
+    def make(url: str, kinds: list[str], study: str) -> Webhook:
+        # What the lab sees, not what this person sees in other labs.
         viewer = Viewer(frozenset({place.lab.pk}))
-        webhook = make_webhook(
+        return make_webhook(
             lab=place.lab,
             person=signed_in_person(request),
-            url=form.cleaned_data["url"],
-            kinds=form.cleaned_data["kinds"],
+            url=url,
+            kinds=kinds,
             site=request.build_absolute_uri("/").rstrip("/"),
-            study=find_study(viewer, name) if name else None,
+            study=find_study(viewer, study) if study else None,
         )
-    except BenchmarksError as error:
-        form.add_error(None, wording.said(error.sentence))
-        return _page(request, place, form, 422)
-    made = {"made": webhook, "secret": secret_of(webhook)}
-    return _page(request, place, WebhookForm(), 201, **made)
 
-
-def _page(
-    request: HttpRequest, place: LabPlace, form: WebhookForm, status: int, **made: Any
-) -> HttpResponse:
+    if request.method == "POST":
+        form = WebhookForm(request.POST)
+        made, status = submit(form, make)
+        if made:
+            form, status = WebhookForm(), 201
+        else:
+            status = UNPROCESSABLE
     webhooks = Webhook.objects.filter(lab=place.lab).select_related("study__lab")
     log = Delivery.objects.filter(webhook__lab=place.lab)
     context = {
@@ -105,15 +98,16 @@ def _page(
             for webhook in webhooks.order_by("pk")
         ],
         "log": log.select_related("webhook", "event__study").order_by("-pk")[:LOGGED],
-        **made,
     }
+    if made:
+        context |= {"made": made, "secret": secret_of(made)}
     return render(request, "labs/webhooks.html", context, status=status)
 
 
 def test(request: HttpRequest, lab: str, webhook_id: int) -> HttpResponse:
-    """Have an address told that this is a test."""
+    """Send a test to a webhook."""
     place = kept_lab_or_404(request, lab)
-    send_test(_webhook_or_404(place, webhook_id))
+    send_test(find_webhook([place.lab.pk], webhook_id))
     messages.success(
         request, _("A test is on its way. The log shows what comes of it.")
     )
@@ -123,11 +117,7 @@ def test(request: HttpRequest, lab: str, webhook_id: int) -> HttpResponse:
 def delete(request: HttpRequest, lab: str, webhook_id: int) -> HttpResponse:
     """Delete a webhook with its log."""
     place = kept_lab_or_404(request, lab)
-    webhook = _webhook_or_404(place, webhook_id)
+    webhook = find_webhook([place.lab.pk], webhook_id)
     delete_webhook(webhook=webhook, person=signed_in_person(request))
     messages.success(request, _("The webhook is deleted."))
     return redirect("dashboard:webhooks", place.lab.slug)
-
-
-def _webhook_or_404(place: LabPlace, pk: int) -> Webhook:
-    return find_webhook([place.lab.pk], pk)

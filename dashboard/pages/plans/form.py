@@ -1,7 +1,6 @@
 """The form of a new plan: what a person chose, as `create_plan` takes it."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -13,7 +12,7 @@ from benchmarks.analysis.planning import NUMBERS, ORDERS, PROGRAMS, TEXTS
 from benchmarks.errors import InvalidError
 from benchmarks.models import Study, System
 from dashboard.kit.forms import LineField, cleaned
-from dashboard.wording.plans import ORDERS as ORDER_WORDS
+from dashboard.wording.states import ORDERS as ORDER_WORDS
 
 LOAD_UNLESS_TOLD = "virtlab-linpack"
 
@@ -65,15 +64,6 @@ CHOICES = {
     "tools": tuple(PROGRAMS),
     "options": OPTIONS,
 }
-
-
-@dataclass(frozen=True)
-class SystemChoice:
-    """A system that may take part, and what was chosen of it."""
-
-    system: System
-    is_ticked: bool
-    slots: object
 
 
 def asked_plan(study: Study, chosen: QueryDict) -> dict[str, Any]:
@@ -139,19 +129,21 @@ def _number(text: str | None, otherwise: int) -> int:
 def system_choices(
     study: Study, ticked: Collection[str], filled: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the systems of the form: first those that the study has measured."""
-    runs = study.runs.values_list("system", flat=True)
-    pks = set(runs.distinct())
-    measured: list[SystemChoice] = []
-    others: list[SystemChoice] = []
-    for system in systems_of(study):
-        slots = filled.get(f"slots-{system.pk}", 1)
-        choice = SystemChoice(system, str(system.pk) in ticked, slots)
-        (measured if system.pk in pks else others).append(choice)
+    """Return the systems of the form, those that the study has measured apart."""
+    measured = set(study.runs.values_list("system", flat=True).distinct())
+    choices = [
+        {
+            "system": system,
+            "is_ticked": str(system.pk) in ticked,
+            "slots": filled.get(f"slots-{system.pk}", 1),
+        }
+        for system in systems_of(study)
+    ]
+    others = [it for it in choices if it["system"].pk not in measured]
     return {
-        "measured": measured,
+        "measured": [it for it in choices if it["system"].pk in measured],
         "others": others,
-        "are_others_chosen": any(choice.is_ticked for choice in others),
+        "are_others_chosen": any(it["is_ticked"] for it in others),
     }
 
 

@@ -32,7 +32,7 @@ NOBODY = Imprint(created_at=datetime.min.replace(tzinfo=UTC), version="", who=""
 
 @kept
 def kept_report(viewer: Viewer, study: Study, citation: Citation) -> Document:
-    """Return a report that is made anew only when its study changed."""
+    """Return a study's report, cached by the study's version."""
     return report(viewer, study, citation, NOBODY)
 
 
@@ -84,10 +84,7 @@ def download_made(request: HttpRequest, report_id: int) -> HttpResponse:
 
 
 def _own_or_404(request: HttpRequest, report_id: int) -> Report:
-    """Return a report that this reader asked for, of a study still to be seen.
-
-    A reader may have signed in after asking: a report for nobody holds what is public.
-    """
+    """Return a report that this reader, or an anonymous one, asked for."""
     reports = Report.objects.select_related("study__lab")
     whose = Q(person=person_of(request)) | Q(person=None)
     job = get_object_or_404(reports.filter(whose), pk=report_id)
@@ -105,7 +102,7 @@ def _file(job: Report) -> HttpResponse:
 
 
 def _requested(request: HttpRequest, study: Study) -> Report:
-    """Return the reader's report, and see to it that somebody makes it."""
+    """Return the reader's report; queue it if nobody makes it."""
     job, is_to_make = request_report(
         study=study,
         person=person_of(request),

@@ -1,29 +1,42 @@
 """Reviews: those there are, one of them, its files; publish one, withdraw it."""
 
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
+from itertools import groupby
+from math import log
+from typing import Any, Final
 
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.evidence.reading import Question
+from benchmarks.evidence.records import Changes, Record
 from benchmarks.models import Lab, Membership, Review
 from benchmarks.publishing.reviews import (
     changes_since,
     find_review,
     find_review_file,
     publish_review,
+    questions_of,
     reviewable_questions,
     visible_reviews,
     withdraw_review,
 )
 from dashboard import wording
+from dashboard.charts.drawings import NONE
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import bibtex, site_of
-from dashboard.exports.review import review_citation
+from dashboard.exports.evidence import question_name
+from dashboard.exports.review import plot_name, review_citation
+from dashboard.kit import figures
+from dashboard.kit.evidence_matrix import question_address
+from dashboard.kit.forms import outcome_message
 from dashboard.kit.routes import action, form_page, page
 from dashboard.kit.viewers import (
     keeper_or_404,
@@ -33,15 +46,17 @@ from dashboard.kit.viewers import (
     viewer_of,
 )
 from dashboard.kit.waiting import send, wait_a_moment
-from dashboard.pages.reviews.page import (
-    answer_lines,
-    changed_lines,
-    choices,
-    study_lines,
-)
 from dashboard.tasks import write_review
+from dashboard.wording import Text, evidence
 
 MOST_LISTED = 500
+STRENGTHS: Final[Mapping[str, Text]] = {
+    strength.slug: words for strength, words in evidence.STRENGTHS.items()
+}
+PARTS: Final[Mapping[str, Text]] = {
+    "pool": "",
+    "single_runs": gettext_lazy("single runs"),
+}
 
 
 def show_reviews(request: HttpRequest) -> HttpResponse:
@@ -116,7 +131,7 @@ def _form(
 
 def show(request: HttpRequest, review_id: int) -> HttpResponse:
     """Show a review: its answers, studies and files, and what is different now."""
-    review = _review_or_404(request, review_id)
+    review = find_review(viewer_of(request), review_id)
     context = {
         "review": review,
         "answers": list(answer_lines(review)),
@@ -142,25 +157,159 @@ def download(request: HttpRequest, review_id: int, name: str) -> HttpResponse:
 
 def withdraw(request: HttpRequest, review_id: int) -> HttpResponse:
     """Withdraw a review with a reason."""
-    review = _review_or_404(request, review_id)
+    review = find_review(viewer_of(request), review_id)
     keeper_or_404(request, review.lab_id)
     who, reason = request.user.get_username(), request.POST.get("reason", "")
-    try:
+    with outcome_message(request, _("The review is withdrawn.")):
         withdraw_review(review=review, who=who, reason=reason)
-        messages.success(request, _("The review is withdrawn."))
-    except BenchmarksError as error:
-        messages.error(request, wording.said(error.sentence))
     return redirect("dashboard:review", review.pk)
-
-
-def _review_or_404(request: HttpRequest, review_id: int) -> Review:
-    return find_review(viewer_of(request), review_id)
 
 
 def _labs_of(request: HttpRequest) -> list[Lab]:
     mine = Membership.objects.filter(user=signed_in_person(request))
-    mine = mine.select_related("lab").order_by("lab__name")
-    return [membership.lab for membership in mine]
+    return [it.lab for it in mine.select_related("lab").order_by("lab__name")]
+
+
+def choices(
+    asked: Collection[Question], chosen: Collection[Question] | None
+) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the questions of each hypervisor; all are chosen unless some are."""
+    return [
+        (
+            hypervisor,
+            [
+                {
+                    "value": f"{question.hypervisor}/{question.work}",
+                    "work": evidence.work_name(question.work),
+                    "is_chosen": chosen is None or question in chosen,
+                }
+                for question in members
+            ],
+        )
+        for hypervisor, members in groupby(asked, key=lambda it: it.hypervisor)
+    ]
+
+
+def answer_lines(review: Review) -> Iterator[dict[str, Any]]:
+    """Yield a line for each pool of each question; ``plots`` are files by format."""
+    names = {file.name for file in review.files.all()}
+    for record in questions_of(review):
+        parts = [part for part in PARTS if record[part]["machines"]] or ["pool"]
+        for part in parts:
+            pool, is_first = record[part], part == parts[0]
+            tau2, i2 = pool["tau2"], pool["i2"]
+            machines = evidence.machines_text(pool["machines"])
+            plots = [f"{plot_name(record)}.{form}" for form in ("svg", "pdf", "png")]
+            yield {
+                "name": ", ".join(
+                    filter(None, (question_name(record), str(PARTS[part])))
+                ),
+                "address": question_address(
+                    Question(record["hypervisor"], record["work_class"])
+                ),
+                "ratio": _ratio(pool["mean"], pool["interval"]),
+                "interval": _ends(pool["interval"]),
+                "predicted": _ends(pool["predicted"]),
+                "tau": NONE if tau2 is None else figures.number(tau2**0.5, ".2g"),
+                "i2": NONE
+                if i2 is None
+                else f"{figures.number(100 * i2, '.0f')}\N{NO-BREAK SPACE}%",
+                "counted": f"{machines}, {evidence.labs_text(pool['labs'])}",
+                "strength": str(STRENGTHS[record["strength"]]) if is_first else "",
+                "left_out": _left_out(record) if is_first else "",
+                "plots": [
+                    (
+                        name.rpartition(".")[2].upper(),
+                        reverse("dashboard:review-file", args=[review.pk, name]),
+                    )
+                    for name in plots
+                    if name in names and is_first
+                ],
+            }
+
+
+def study_lines(review: Review) -> Iterator[dict[str, str]]:
+    for study in review.content["studies"]:
+        version = study["version"]
+        by = (study["author"], study["institution"], study["published"])
+        yield {
+            "title": study["title"],
+            "address": reverse("dashboard:study", args=study["study"].split("/")),
+            "by": ", ".join(filter(None, by)),
+            "version": _("Version %(number)s") % version if version else "",
+            "version_address": reverse("dashboard:version", args=[version["id"]])
+            if version
+            else "",
+        }
+
+
+def changed_lines(review: Review, found: Changes) -> list[str]:
+    """Say in sentences what is different now; nothing: no sentence."""
+    titles = {it["study"]: it["title"] for it in review.content["studies"]}
+    lines = []
+    if found.new:
+        words = ngettext(
+            "One study more says something of it: %(names)s.",
+            "%(n)s studies more say something of it: %(names)s.",
+            len(found.new),
+        )
+        lines.append(words % {"n": len(found.new), "names": ", ".join(found.new)})
+    if found.gone:
+        words = ngettext(
+            "One study says nothing about it any more: %(names)s.",
+            "%(n)s studies say nothing about it any more: %(names)s.",
+            len(found.gone),
+        )
+        names = ", ".join(titles.get(name, name) for name in found.gone)
+        lines.append(words % {"n": len(found.gone), "names": names})
+    if found.changed:
+        words = ngettext(
+            "One study has other results: %(names)s.",
+            "%(n)s studies have other results: %(names)s.",
+            len(found.changed),
+        )
+        names = ", ".join(titles.get(name, name) for name in found.changed)
+        lines.append(words % {"n": len(found.changed), "names": names})
+    for answer in found.answers:
+        lines.append(
+            _("%(question)s: then %(then)s, now %(now)s.")
+            % {
+                "question": question_name(answer.then),
+                "then": _in_short(answer.then),
+                "now": _in_short(answer.now),
+            }
+        )
+    return lines
+
+
+def _in_short(record: Record) -> str:
+    pool = record["pool"] if record["pool"]["machines"] else record["single_runs"]
+    if not pool["machines"]:
+        return _("nothing that can be pooled")
+    words = evidence.machines_text(pool["machines"])
+    if pool["mean"] is None:
+        return words
+    beside = _ends(pool["predicted"] or pool["interval"])
+    return f"{_ratio(pool['mean'], pool['interval'])} ({beside}), {words}"
+
+
+def _left_out(record: Record) -> str:
+    reasons = (
+        f"{evidence.OBSTACLES[reason]}: {count}"
+        for reason, count in record["screened"].items()
+    )
+    return "; ".join(reasons)
+
+
+def _ratio(value: float | None, within: figures.Interval | None) -> str:
+    return NONE if value is None else figures.ratio(value, within)
+
+
+def _ends(ends: Collection[float] | None) -> str:
+    if ends is None:
+        return NONE
+    low, high = ends
+    return evidence.ends_text((log(low), log(high)))
 
 
 urlpatterns = [

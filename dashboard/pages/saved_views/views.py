@@ -10,7 +10,6 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.errors import BenchmarksError
 from benchmarks.models import Lab
 from benchmarks.together.saved_views import (
     can_be_saved,
@@ -19,8 +18,7 @@ from benchmarks.together.saved_views import (
     save_view,
     visible_views,
 )
-from dashboard import wording
-from dashboard.kit.forms import LineField
+from dashboard.kit.forms import LineField, submit
 from dashboard.kit.routes import action, form_page
 from dashboard.kit.viewers import (
     page_of,
@@ -55,17 +53,14 @@ class ViewForm(forms.Form):
 
 
 def show_views(request: HttpRequest) -> HttpResponse:
-    """Show somebody's views and the form of a new one; save it."""
+    """Show the user's views and the form of a new one; save it."""
     person, status = signed_in_person(request), 200
     if request.method == "POST":
-        form, status = ViewForm(request, request.POST), 422
-        if form.is_valid():
-            try:
-                view = save_view(person=person, **form.cleaned_data)
-                messages.success(request, _("%(name)s is saved.") % {"name": view.name})
-                return redirect("dashboard:saved-views")
-            except BenchmarksError as error:
-                form.add_error(None, wording.said(error.sentence))
+        form = ViewForm(request, request.POST)
+        view, status = submit(form, save_view, person=person)
+        if view:
+            messages.success(request, _("%(name)s is saved.") % {"name": view.name})
+            return redirect("dashboard:saved-views")
     else:
         form = ViewForm(request, initial={"address": _address_of(request)})
     views = visible_views(viewer_of(request), person)
@@ -75,10 +70,7 @@ def show_views(request: HttpRequest) -> HttpResponse:
 
 
 def _address_of(request: HttpRequest) -> str:
-    """Return what is to be saved: the page from which somebody comes, if it can be.
-
-    Not what its link says: scripts change the choice, and with it the address alone.
-    """
+    """Return the address to save: the referring page, because scripts change it."""
     origin = urlsplit(request.headers.get("Referer", ""))
     if origin.netloc == request.get_host():
         address = origin._replace(scheme="", netloc="", fragment="").geturl()

@@ -1,6 +1,10 @@
-"""The sessions of a study, and what people correct of them."""
+"""The sessions of a study, and corrections of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -8,25 +12,34 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from benchmarks.errors import InvalidError
+from benchmarks.models import Run, Session, Study
+from benchmarks.studies.lists import measured_systems
 from benchmarks.studies.session_corrections import correct_sessions
+from benchmarks.studies.sessions import visible_sessions
+from benchmarks.uploads.runs import listed_runs
+from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit.addresses import STUDY, id_in
 from dashboard.kit.kept import Content, kept_study_page
 from dashboard.kit.routes import DAYS, Tab, action, page
 from dashboard.kit.viewers import (
-    keeper_or_404,
     keeps,
+    kept_study_or_404,
     query_of,
     signed_in_person,
     study_or_404,
     viewer_of,
 )
-from dashboard.pages.sessions.page import sessions_page
+
+UNKNOWN = "none"
+"""In the query: the runs without a start."""
+SHOWN = 300
+RUNS_SHOWN = 200
 
 
 @kept_study_page
 def list_sessions(request: HttpRequest, lab: str, slug: str) -> Content:
-    """Show which runs of a study were one sitting, and why they are taken for that."""
+    """Show the sessions of a study, and the runs of the one that is opened."""
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
     context = {
@@ -37,15 +50,47 @@ def list_sessions(request: HttpRequest, lab: str, slug: str) -> Content:
     return Content("sessions/sessions.html", context)
 
 
+def sessions_page(
+    viewer: Viewer, study: Study, query: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return a study's sessions by time, and the runs of the query's ``session``."""
+    wanted = query.get("session", "")
+    rows = visible_sessions(viewer, study=study).order_by("first_at", "pk")
+    sessions = list(rows[: SHOWN + 1])
+    untimed = listed_runs(viewer, study=study, sitting=None)
+    untimed = untimed.filter(status=Run.Status.PARSED, duplicate_of=None)
+    opened: Session | None = None
+    runs: QuerySet[Run] = untimed
+    if wanted and wanted != UNKNOWN:
+        opened = rows.filter(pk=id_in(wanted)).first()
+        runs = listed_runs(viewer, study=study, sitting=opened)
+    listed: Sequence[Run] = ()
+    if opened is not None or wanted == UNKNOWN:
+        listed = list(runs.order_by("started_at", "pk")[: RUNS_SHOWN + 1])
+    systems = [*measured_systems(study), *(run.system for run in listed)]
+    is_missing = bool(wanted) and wanted != UNKNOWN and opened is None
+    return {
+        "sessions": sessions[:SHOWN],
+        "has_more": len(sessions) > SHOWN,
+        "unknown": untimed.count(),
+        "opened": opened,
+        "is_unknown_opened": wanted == UNKNOWN,
+        "is_opened": opened is not None or wanted == UNKNOWN,
+        "runs": listed[:RUNS_SHOWN],
+        "has_more_runs": len(listed) > RUNS_SHOWN,
+        "names": wording.system_names(systems),
+        "unmet": [f"session={wanted}"] if is_missing else [],
+    }
+
+
 def correct(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Put chosen runs and sessions into one session, or take such a correction back."""
-    study = study_or_404(viewer_of(request), lab, slug)
-    keeper_or_404(request, study.lab_id)
+    """Put chosen runs and sessions into one session, or undo such a correction."""
+    study = kept_study_or_404(request, lab, slug)
     sent, person = request.POST, signed_in_person(request)
     is_put = sent.get("do") != "give-back"
     name = sent.get("name", "").strip() if is_put else ""
     runs, sessions = (list(map(id_in, sent.getlist(each))) for each in ("run", "in"))
-    page = reverse("dashboard:sessions", args=[study.lab.slug, study.slug])
+    place = reverse("dashboard:sessions", args=[study.lab.slug, study.slug])
     try:
         if is_put and not name:
             raise InvalidError("session", "Give the session a name.")
@@ -61,8 +106,8 @@ def correct(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     except InvalidError as error:
         messages.error(request, wording.said(error.sentence))
         opened = sent.get("opened", "")
-        is_known = opened == "none" or id_in(opened)
-        return redirect(f"{page}?session={opened}" if is_known else page)
+        is_known = opened == UNKNOWN or id_in(opened)
+        return redirect(f"{place}?session={opened}" if is_known else place)
     messages.success(
         request,
         _("These runs count in “%(name)s” now; verdicts follow in a moment.")
@@ -70,7 +115,7 @@ def correct(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
         if session
         else _("The runs are back where their name or their start puts them."),
     )
-    return redirect(f"{page}?session={session.pk}" if session else page)
+    return redirect(f"{place}?session={session.pk}" if session else place)
 
 
 urlpatterns = [

@@ -1,12 +1,12 @@
-"""The form of a study: what it is, who sees it, how it is judged."""
+"""The form of a study: what it is, who sees it, how it is assessed."""
 
 import csv
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.forms.models import model_to_dict
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -37,11 +37,9 @@ MOST_LEVELS = 100
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?", re.ASCII)
 _DAY = re.compile(r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?", re.ASCII)
 
-Sent = QueryDict | Mapping[str, Any] | None
 
-
-class AboutForm(forms.Form):
-    """What a study is."""
+class StudyForm(forms.Form):
+    """A study: what it is, who sees it, how it is assessed."""
 
     title = LineField(label=gettext_lazy("Title"), max_length=300)
     slug = ShortNameField()
@@ -76,35 +74,12 @@ class AboutForm(forms.Form):
         max_length=20_000,
         widget=forms.Textarea(attrs={"rows": 4}),
     )
-
-    def clean_published(self) -> str:
-        text = str(self.cleaned_data["published"])
-        if text and not _DAY.fullmatch(text):
-            raise forms.ValidationError(_("Write a day like 2010-07-29, or 2010."))
-        return text
-
-    def clean_note(self) -> str:
-        text = self.cleaned_data["note"].replace("\r\n", "\n")
-        try:
-            return clean_text(text, multiline=True)
-        except BenchmarksError as error:
-            raise forms.ValidationError(wording.said(error.sentence)) from None
-
-
-class VisibilityForm(forms.Form):
-    """Who sees it."""
-
     visibility = forms.ChoiceField(
         label=gettext_lazy("Visible to"),
         choices=VISIBILITIES,
         initial="private",
         widget=forms.RadioSelect,
     )
-
-
-class LabsForm(forms.Form):
-    """Which labs; asked only where a study is shared."""
-
     labs = forms.MultipleChoiceField(
         label=gettext_lazy("Labs"),
         required=False,
@@ -120,11 +95,6 @@ class LabsForm(forms.Form):
             "nothing is in no list: ask its people."
         ),
     )
-
-
-class MethodForm(forms.Form):
-    """What was varied, and from when on a difference counts."""
-
     factors = forms.CharField(
         label=gettext_lazy("Factors varied"),
         required=False,
@@ -157,14 +127,6 @@ class MethodForm(forms.Form):
             "What others are compared with where no native run exists."
         ),
     )
-
-    def clean_factors(self) -> dict[str, list[Any]]:
-        return factors_in(self.cleaned_data["factors"])
-
-
-class ArchiveForm(forms.Form):
-    """Whether anything is added to it."""
-
     archived = forms.BooleanField(
         label=gettext_lazy("Archived: nothing is added any more"),
         required=False,
@@ -174,111 +136,91 @@ class ArchiveForm(forms.Form):
         ),
     )
 
-
-@dataclass
-class StudyForm:
-    """The parts of the form, filled in or not."""
-
-    about: AboutForm
-    visibility: VisibilityForm
-    labs: LabsForm
-    method: MethodForm
-    archive: ArchiveForm | None
-
-    @classmethod
-    def new(
-        cls, lab: Lab, known: Iterable[Lab], sent: Sent, author: str
-    ) -> "StudyForm":
-        """A form of a study that is not there yet."""
+    def __init__(
+        self,
+        lab: Lab,
+        known: Iterable[Lab],
+        sent: QueryDict | None,
+        study: Study | None = None,
+        author: str = "",
+    ) -> None:
         initial = {"author": author, "institution": lab.name}
-        form = cls(
-            AboutForm(sent, initial=initial),
-            VisibilityForm(sent),
-            LabsForm(sent),
-            MethodForm(sent),
-            None,
-        )
-        # Asked where there is an answer: nothing was measured yet.
-        del form.method.fields["reference_system"]
-        del form.about.fields["published"]
-        form._offer(lab, known)
-        return form
-
-    @classmethod
-    def of(cls, study: Study, known: Iterable[Lab], sent: Sent) -> "StudyForm":
-        """A form that says how a study is set."""
-        shared = study.shared_with.values_list("slug", flat=True)
-        known = list(known)
-        listed = {lab.slug for lab in known}
-        method = {
-            "factors": factors_text(study.factors),
-            "equivalence_margin_percent": study.equivalence_margin_percent,
-            "baseline_max_age_days": study.baseline_max_age_days,
-            "reference_system": study.reference_system_id,
-        }
-        about = {name: getattr(study, name) for name in AboutForm.base_fields}
-        labs = {
-            "labs": [slug for slug in shared if slug in listed],
-            "other_labs": ", ".join(slug for slug in shared if slug not in listed),
-        }
-        form = cls(
-            AboutForm(sent, initial=about),
-            VisibilityForm(sent, initial={"visibility": study.visibility}),
-            LabsForm(sent, initial=labs),
-            MethodForm(sent, initial=method),
-            ArchiveForm(sent, initial={"archived": study.archived_at is not None}),
-        )
-        del form.about.fields["slug"]  # it stays for good
-        reference = form.method.fields["reference_system"]
-        assert isinstance(reference, forms.ChoiceField)
-        systems = [(it.pk, wording.system_name(it)) for it in measured_systems(study)]
-        reference.choices = [("", _("none")), *systems]
-        form._offer(study.lab, known)
-        return form
-
-    def _offer(self, lab: Lab, known: Iterable[Lab]) -> None:
-        field = self.labs.fields["labs"]
-        assert isinstance(field, forms.MultipleChoiceField)
-        field.choices = [(it.slug, it.name) for it in known if it.pk != lab.pk]
-        if not field.choices:
-            del self.labs.fields["labs"]
+        labs = [(it.slug, it.name) for it in known if it.pk != lab.pk]
+        if study:
+            listed = {slug for slug, _name in labs}
+            shared = study.shared_with.values_list("slug", flat=True)
+            initial = {
+                **model_to_dict(study),
+                "factors": factors_text(study.factors),
+                "labs": [slug for slug in shared if slug in listed],
+                "other_labs": ", ".join(slug for slug in shared if slug not in listed),
+                "archived": study.archived_at is not None,
+            }
+        super().__init__(sent, initial=initial)
+        choices = {"labs": labs}
+        if study:
+            systems = measured_systems(study)
+            named = [(str(it.pk), wording.system_name(it)) for it in systems]
+            choices["reference_system"] = [("", _("none")), *named]
+        for name, offered in choices.items():
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = offered
+        # The short name is permanent; the rest has no answer yet or no choice.
+        left_out = ["slug"] if study else ["published", "reference_system", "archived"]
+        for name in left_out if labs else [*left_out, "labs"]:
+            del self.fields[name]
 
     @property
-    def parts(self) -> tuple[forms.Form, ...]:
-        all_parts = (self.about, self.visibility, self.labs, self.method, self.archive)
-        return tuple(part for part in all_parts if part is not None)
+    def about(self) -> list[forms.BoundField]:
+        names = ("title", "slug", "author", "institution", "published")
+        return self._part(*names, "data_licence", "note")
 
     @property
-    def errors(self) -> bool:
-        """Whether anything is wrong: the page's title then says so."""
-        return any(part.errors for part in self.parts)
+    def visibility_fields(self) -> list[forms.BoundField]:
+        return self._part("visibility")
 
-    def is_valid(self) -> bool:
-        # All are asked, for all shall be told at once.
-        found = [part.is_valid() for part in self.parts]
-        return all(found)
+    @property
+    def readers(self) -> list[forms.BoundField]:
+        return self._part("labs", "other_labs")
 
-    def fields(self) -> dict[str, Any]:
-        """Return what was filled in as a service takes it."""
-        stated = {**self.about.cleaned_data, **self.visibility.cleaned_data}
-        stated |= self.method.cleaned_data
-        if self.archive:
-            stated |= self.archive.cleaned_data
+    @property
+    def method(self) -> list[forms.BoundField]:
+        names = ("factors", "equivalence_margin_percent", "baseline_max_age_days")
+        return self._part(*names, "reference_system")
+
+    def _part(self, *names: str) -> list[forms.BoundField]:
+        return [self[name] for name in names if name in self.fields]
+
+    def clean_published(self) -> str:
+        text = str(self.cleaned_data["published"])
+        if text and not _DAY.fullmatch(text):
+            raise forms.ValidationError(_("Write a day like 2010-07-29, or 2010."))
+        return text
+
+    def clean_note(self) -> str:
+        text = self.cleaned_data["note"].replace("\r\n", "\n")
+        try:
+            return clean_text(text, multiline=True)
+        except BenchmarksError as error:
+            raise forms.ValidationError(wording.said(error.sentence)) from None
+
+    def clean_factors(self) -> dict[str, list[Any]]:
+        return factors_in(self.cleaned_data["factors"])
+
+    def values(self) -> dict[str, Any]:
+        """Return the values as a service takes them."""
+        stated = dict(self.cleaned_data)
+        chosen, typed = stated.pop("labs", []), stated.pop("other_labs")
         if stated["visibility"] == Study.Visibility.SHARED:
-            typed = self.labs.cleaned_data["other_labs"].replace(",", " ").split()
-            chosen = self.labs.cleaned_data.get("labs", [])
-            stated["shared_with"] = sorted({*chosen, *typed})
+            stated["shared_with"] = sorted({*chosen, *typed.replace(",", " ").split()})
         return stated
 
-    def say(self, error: BenchmarksError) -> None:
-        """Put an error to the field that it is about, or above the form."""
-        sentence = wording.said(error.sentence)
+    def add_service_error(self, error: BenchmarksError) -> None:
+        """Add an error to the field that it names, or to the whole form."""
         name = {"shared_with": "other_labs"}.get(error.field, error.field)
-        for part in self.parts:
-            if name in part.fields:
-                part.add_error(name, sentence)
-                return
-        self.about.add_error(None, sentence)
+        known = name if name in self.fields else None
+        self.add_error(known, wording.said(error.sentence))
 
 
 def factors_in(text: str) -> dict[str, list[Any]]:

@@ -13,95 +13,85 @@ from benchmarks.labs.pages import labs_with_counts
 from benchmarks.models import Lab, Membership
 from benchmarks.studies.saving import save_study, update_study
 from dashboard.kit.addresses import STUDY
+from dashboard.kit.forms import UNPROCESSABLE
 from dashboard.kit.routes import UPLOAD, form_page
 from dashboard.kit.viewers import (
-    keeper_or_404,
+    kept_study_or_404,
     query_of,
     signed_in_person,
-    study_or_404,
     viewer_of,
 )
 from dashboard.pages.studies.form import LICENCES, StudyForm
 
 
 def new_study(request: HttpRequest) -> HttpResponse:
-    """Show the form of a new study; make it, and lead to it."""
+    """Show the form of a new study; make it and redirect to it."""
     wanted = query_of(request).get("lab", "")
     labs = _kept_labs(request)
     named = [lab for lab in labs if lab.slug == wanted]
     if wanted and not named:
-        _require_place(request, wanted)
+        places = Membership.objects.filter(user=signed_in_person(request))
+        if not places.filter(lab__slug=wanted).exists():
+            raise Http404("There is no such lab, or it is not yours.")
     if not labs or (wanted and not named):
         return render(request, "studies/no_lab.html", status=403)
     lab, person = (named or labs)[0], signed_in_person(request)
     sent = request.POST if request.method == "POST" else None
-    author = person.get_full_name()
-    form = StudyForm.new(lab, _known_labs(request), sent, author)
+    form = StudyForm(lab, _known_labs(request), sent, author=person.get_full_name())
     status = 200
     if sent is not None:
-        status = 422
-        if form.is_valid():
-            stated = form.fields()
-            slug = stated.pop("slug") or slugify(stated["title"])[:100].strip("-")
-            try:
+        status = UNPROCESSABLE
+        try:
+            if form.is_valid():
+                stated = form.values()
+                slug = stated.pop("slug") or slugify(stated["title"])[:100].strip("-")
                 study, is_new = save_study(lab=lab, slug=slug or "study", **stated)
-                _say_made(request, is_new)
+                if is_new:
+                    text = _("The study is created. Upload what was measured.")
+                    messages.success(request, text)
+                else:
+                    messages.info(request, _("This study was there already."))
                 return redirect("dashboard:study", lab.slug, study.slug)
-            except BenchmarksError as error:
-                form.say(error)
-                status = error.status
+        except BenchmarksError as error:
+            form.add_service_error(error)
+            status = error.status
     context = {"labs": labs, "lab": lab, "form": form, "licences": LICENCES}
     return render(request, "studies/new.html", context, status=status)
 
 
 def change_settings(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Show how a study is set; change it."""
-    study = study_or_404(viewer_of(request), lab, slug)
-    keeper_or_404(request, study.lab_id)
+    """Show the settings of a study; change them."""
+    study = kept_study_or_404(request, lab, slug)
     sent = request.POST if request.method == "POST" else None
-    form = StudyForm.of(study, _known_labs(request), sent)
+    form = StudyForm(study.lab, _known_labs(request), sent, study)
     status = 200
     if sent is not None:
-        status = 422
-        if form.is_valid():
-            try:
+        status = UNPROCESSABLE
+        try:
+            if form.is_valid():
                 who = request.user.get_username()
-                update_study(study=study, who=who, **form.fields())
+                update_study(study=study, who=who, **form.values())
                 messages.success(request, _("The settings are stored."))
                 return redirect("dashboard:study", lab, slug)
-            except BenchmarksError as error:
-                form.say(error)
-                status = error.status
-        # What the form changed of it is not what is stored.
+        except BenchmarksError as error:
+            form.add_service_error(error)
+            status = error.status
+        # The page shows what is stored, beside what was typed.
         study.refresh_from_db()
     context = {"study": study, "form": form, "licences": LICENCES}
     return render(request, "studies/settings.html", context, status=status)
 
 
-def _say_made(request: HttpRequest, is_new: bool) -> None:
-    if is_new:
-        messages.success(request, _("The study is created. Upload what was measured."))
-    else:
-        messages.info(request, _("This study was there already."))
-
-
 def _kept_labs(request: HttpRequest) -> list[Lab]:
-    """Return the labs that the reader may add a study to."""
+    """Return the labs that the user may add a study to."""
     person = signed_in_person(request)
     kept = Membership.objects.filter(user=person, role__in=Membership.KEEPERS)
     return list(Lab.objects.filter(memberships__in=kept).order_by("name"))
 
 
 def _known_labs(request: HttpRequest) -> Any:
-    """Return the labs that the reader may know of: a study can be shared with them."""
+    """Return the labs that a study can be shared with: those the user may know of."""
     return labs_with_counts(viewer_of(request))
-
-
-def _require_place(request: HttpRequest, slug: str) -> None:
-    """Refuse a lab that the reader does not belong to, as if it were not there."""
-    places = Membership.objects.filter(user=signed_in_person(request))
-    if not places.filter(lab__slug=slug).exists():
-        raise Http404("There is no such lab, or it is not yours.")
 
 
 urlpatterns = [

@@ -1,7 +1,5 @@
 """The page of one study."""
 
-from dataclasses import dataclass
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy
@@ -26,8 +24,8 @@ from dashboard.kit.kept import Content, kept, kept_study_page
 from dashboard.kit.profile import profile_section
 from dashboard.kit.routes import Tab, action, page
 from dashboard.kit.viewers import (
-    keeper_or_404,
     keeps,
+    kept_study_or_404,
     study_or_404,
     viewer_of,
 )
@@ -35,21 +33,11 @@ from dashboard.pages.study.replications import replication_lines
 from dashboard.wording import system_names
 
 
-@dataclass(frozen=True)
-class StudySummary:
-    """What each system costs, and what the study may be published as."""
-
-    profile: Section
-    assessment: Assessment
-
-
 @kept
-def study_summary(viewer: Viewer, study: Study) -> StudySummary:
-    """Return what all cells of a study come to."""
-    return StudySummary(
-        profile=profile_section(study_profile(viewer, study), is_folded=True),
-        assessment=study_assessment(study),
-    )
+def study_summary(viewer: Viewer, study: Study) -> tuple[Section, Assessment]:
+    """Return the overhead profile of a study, and what it may be published as."""
+    profile = profile_section(study_profile(viewer, study), is_folded=True)
+    return profile, study_assessment(study)
 
 
 @kept_study_page
@@ -57,8 +45,8 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show a study: what it measured on what, and how far its runs are."""
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
-    # Kept by itself: it judges all cells, and other studies are written to all day.
-    summary = study_summary(study_version(study), viewer, study)
+    # Cached by itself: it needs all cells, and the page changes with other studies.
+    profile, assessment = study_summary(study_version(study), viewer, study)
     may_keep = keeps(request, study.lab_id)
     detail = study_detail(study)
     # A run that is still to be read may be the first of its system.
@@ -71,8 +59,8 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
         "detail": detail,
         "failed": trouble_of(study) if is_member else (),
         "names": system_names(systems),
-        "profile": summary.profile,
-        "assessment": summary.assessment.reproduced(reproduced_by(study)),
+        "profile": profile,
+        "assessment": assessment.reproduced(reproduced_by(study)),
         "replications": replication_lines(study_replications(viewer, study)),
         "versions": visible_versions(viewer, study),
         "citation": bibtex(citation),
@@ -100,8 +88,7 @@ def show_processing(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 def try_again(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Let what failed of a study in the background be tried again."""
-    study = study_or_404(viewer_of(request), lab, slug)
-    keeper_or_404(request, study.lab_id)
+    study = kept_study_or_404(request, lab, slug)
     retry(work_of(study))
     return redirect("dashboard:study", lab, slug)
 

@@ -1,4 +1,4 @@
-"""Files that a person sent: what is read in each, and each stored once.
+"""Files that a person sent: previews of what is read in them, and storing them.
 
 One file is in memory at a time, and an answer holds no more than a page can show.
 """
@@ -32,7 +32,6 @@ from benchmarks.uploads.folders import (
     submit_file,
     system_text,
 )
-from benchmarks.uploads.intake import Submission
 from dashboard import wording
 
 RESULTS_SHOWN = 20
@@ -66,8 +65,6 @@ LOCALES = {
 # itself takes a table of them.
 READERS = {slug: tool.title for slug, tool in tools.TOOLS.items() if tool.parser}
 
-Parameters = Mapping[str, Parameter]
-
 
 @dataclass(frozen=True)
 class Named:
@@ -99,119 +96,15 @@ class Trouble:
 
 @dataclass
 class Room:
-    """How many samples still fit into an answer."""
+    """The number of samples that still fit into an answer."""
 
     rows: int
 
-    def take(self, samples: Iterator["PreviewSample"], most: int) -> tuple[Any, ...]:
+    def take(self, samples: Iterator[dict[str, Any]], most: int) -> list[Any]:
         """Return the next samples, as many as are wanted and fit."""
-        taken = tuple(islice(samples, min(most, self.rows)))
+        taken = list(islice(samples, min(most, self.rows)))
         self.rows -= len(taken)
         return taken
-
-
-@dataclass(frozen=True)
-class PreviewSample:
-    """One number as it was printed, with the parameters it has for itself."""
-
-    metric: str
-    parameters: Parameters
-    value: float
-    unit: str
-    repetition: int
-
-
-@dataclass(frozen=True)
-class PreviewResult:
-    """One run found in a file; ``folded`` samples stand behind "show all"."""
-
-    run: ReadRun
-    title: str
-    count: int
-    shared: Parameters
-    is_repeated: bool
-    samples: tuple[PreviewSample, ...]
-    folded: tuple[PreviewSample, ...]
-    trouble: Trouble | None
-
-    @property
-    def prefix(self) -> str:
-        """What stood before each of its lines, and was taken off."""
-        return str(self.run.facts.get(reading.PREFIX, ""))
-
-    @property
-    def left_out(self) -> int:
-        return self.count - len(self.samples) - len(self.folded)
-
-
-@dataclass(frozen=True)
-class Preview:
-    """A file with everything that was read in it, or the trouble with all of it.
-
-    ``tells_system``: it is no result, but says what its system is (``lscpu``).
-    ``starts`` of its results print when they began, ``clocks`` of these without a time
-    zone.
-    """
-
-    index: int
-    name: str
-    size_bytes: int
-    named: Named
-    results: tuple[PreviewResult, ...] = ()
-    result_count: int = 0
-    sample_count: int = 0
-    trouble: Trouble | None = None
-    status: int = HTTPStatus.OK
-    is_later: bool = False
-    modified: datetime | None = None
-    tells_system: bool = False
-    starts: int = 0
-    clocks: int = 0
-
-    @property
-    def folder(self) -> str:
-        """The folder that stands for its system; empty for a file of none."""
-        return folder_of(self.name)
-
-    @property
-    def is_read(self) -> bool:
-        """Something of it was read: it can be stored."""
-        return self.sample_count > 0
-
-    @property
-    def is_storable(self) -> bool:
-        """A text that was not read may be stored all the same, for a better reader."""
-        return self.status == HTTPStatus.OK and self.size_bytes > 0
-
-    @property
-    def state(self) -> str:
-        """``read``, ``partly`` if one of its results was refused, ``unread``, or
-        ``later`` if there was no time."""
-        if self.is_later:
-            return "later"
-        if not self.is_read:
-            return "unread"
-        return "partly" if any(result.trouble for result in self.results) else "read"
-
-    @property
-    def results_left_out(self) -> int:
-        return self.result_count - len(self.results)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of one file: its runs, or why there are none."""
-
-    index: int
-    name: str
-    submissions: tuple[Submission, ...] = ()
-    problem: str = ""
-    status: int = 200
-
-    @property
-    def is_repeated(self) -> bool:
-        """It was stored before: nothing was doubled."""
-        return any(submission.repeated for submission in self.submissions)
 
 
 def readers(lab: Lab) -> dict[str, str]:
@@ -221,44 +114,79 @@ def readers(lab: Lab) -> dict[str, str]:
     return in_use | READERS
 
 
-def previews(request: HttpRequest, lab: Lab) -> Iterator[Preview]:
-    """Yield what is read in each file that came, one file in memory at a time."""
+def previews(request: HttpRequest, lab: Lab) -> Iterator[dict[str, Any]]:
+    """Yield what is read in each file of a request, one file in memory at a time."""
     own = declared_tools(lab.slug)
     room, end = Room(ROWS_SHOWN), monotonic() + READING_S
     for member, named in _members(request):
-        # The browser asks for these again, one by one; without its name and size a file
-        # would be missing from the list.
+        # The browser requests late files again, one by one; without name and size a
+        # file would be missing from the list.
         if monotonic() > end:
-            size = len(member.data)
-            yield Preview(member.index, member.name, size, named, is_later=True)
+            yield _preview(member, named, state="later", is_later=True)
         else:
             yield preview(member, named, room, own)
 
 
 def preview(
     member: Member, named: Named, room: Room, own: Mapping[str, DeclaredTool]
-) -> Preview:
-    """Read a file without storing anything of it; ``own`` are its lab's own tools."""
-    blank = Preview(
-        member.index, member.name, len(member.data), named, modified=member.modified
-    )
+) -> dict[str, Any]:
+    """Read a file without storing anything; ``own`` are the tools of its lab."""
+    shown: dict[str, Any] = {"modified": member.modified}
     if refusal := member.refusal:
-        return replace(blank, trouble=Trouble.of(refusal), status=refusal.status)
+        trouble = Trouble.of(refusal)
+        return _preview(member, named, **shown, trouble=trouble, status=refusal.status)
     try:
-        # Each run keeps its own trouble; only trouble with the whole file is raised.
+        # Each run has its own trouble; only trouble with the whole file is raised.
         runs = read_member(member, named.tool, named.locale, own)
     except BenchmarksError as error:
+        # No result, but perhaps a description of its system (``lscpu``).
         is_told = bool(system_text(member.data))
-        return replace(blank, trouble=Trouble.of(error), tells_system=is_told)
+        trouble = Trouble.of(error)
+        return _preview(member, named, **shown, trouble=trouble, tells_system=is_told)
     printed = [run.printed_start for run in runs if run.printed_start]
-    return replace(
-        blank,
+    results = list(_results(runs[:RESULTS_SHOWN], room))
+    count = sum(len(run.readings) for run in runs)
+    is_partly = any(result["trouble"] for result in results)
+    return _preview(
+        member,
+        named,
+        **shown,
+        state=("partly" if is_partly else "read") if count else "unread",
+        is_read=count > 0,
+        # Results that print when they began, and those of them without a time zone.
         starts=len(printed),
         clocks=sum(moment.tzinfo is None for moment in printed),
-        results=tuple(_results(runs[:RESULTS_SHOWN], room)),
+        results=results,
         result_count=len(runs),
-        sample_count=sum(len(run.readings) for run in runs),
+        results_left_out=len(runs) - len(results),
+        sample_count=count,
     )
+
+
+def _preview(
+    member: Member,
+    named: Named,
+    *,
+    status: int = HTTPStatus.OK,
+    state: str = "unread",
+    **shown: Any,
+) -> dict[str, Any]:
+    size = len(member.data)
+    return {
+        "index": member.index,
+        "name": member.name,
+        "folder": folder_of(member.name),
+        "size_bytes": size,
+        # A text that was not read may be stored for a later version of a parser.
+        "is_storable": status == HTTPStatus.OK and size > 0,
+        "named": named,
+        "status": status,
+        "state": state,
+        "starts": 0,
+        "clocks": 0,
+        "result_count": 0,
+        **shown,
+    }
 
 
 def guess(request: HttpRequest, folder: str) -> Guess:
@@ -268,53 +196,64 @@ def guess(request: HttpRequest, folder: str) -> Guess:
     return with_files(folders.named(folder.rpartition("/")[2]), texts)
 
 
-def _results(runs: Iterable[ReadRun], room: Room) -> Iterator[PreviewResult]:
+def _results(runs: Iterable[ReadRun], room: Room) -> Iterator[dict[str, Any]]:
+    """Yield the runs of a file; ``folded`` samples are shown on demand."""
     for run in runs:
         tool, readings = known_tool(run.tool), run.readings
-        # The parameters that all numbers of a run have are said once.
+        # Parameters that all numbers of a run have are shown once.
         shared: dict[str, Parameter] = dict(readings[0].parameters) if readings else {}
         for sample in readings[1:]:
             own = sample.parameters
             shared = {k: v for k, v in shared.items() if own.get(k) == v}
-        # Lazy, and one iterator for both: what is folded begins where what is shown
-        # ends, and a long run costs no more than its rows on the page.
+        # One lazy iterator for both: folded samples begin where shown ones end, and a
+        # long run costs no more than its rows on the page.
         shown = (
-            PreviewSample(
-                metric=tool.metric(sample.metric).title,
-                parameters=display_parameters(
+            {
+                "metric": tool.metric(sample.metric).title,
+                "parameters": display_parameters(
                     {k: v for k, v in sample.parameters.items() if k not in shared}
                 ),
-                value=sample.value,
-                unit=sample.unit,
-                repetition=sample.repetition,
-            )
+                "value": sample.value,
+                "unit": sample.unit,
+                "repetition": sample.repetition,
+            }
             for sample in readings
         )
-        yield PreviewResult(
-            run=run,
-            title=tool.title,
-            count=len(readings),
-            shared=display_parameters(shared),
-            is_repeated=any(sample.repetition > 1 for sample in readings),
-            samples=room.take(shown, SAMPLES_SHOWN),
-            folded=room.take(shown, SAMPLES_FOLDED),
-            trouble=Trouble.of(run.problem) if run.problem else None,
-        )
+        samples = room.take(shown, SAMPLES_SHOWN)
+        folded = room.take(shown, SAMPLES_FOLDED)
+        yield {
+            "run": run,
+            "title": tool.title,
+            "count": len(readings),
+            # Removed from the start of each of its lines.
+            "prefix": str(run.facts.get(reading.PREFIX, "")),
+            "shared": display_parameters(shared),
+            "is_repeated": any(sample.repetition > 1 for sample in readings),
+            "samples": samples,
+            "folded": folded,
+            "left_out": len(readings) - len(samples) - len(folded),
+            "trouble": Trouble.of(run.problem) if run.problem else None,
+        }
 
 
 def stored(
     request: HttpRequest, agent: Agent, target: dict[str, Any], times: Times
-) -> Iterator[Outcome]:
-    """Store each file that came, and yield what became of it."""
+) -> Iterator[dict[str, Any]]:
+    """Store each file of a request, and yield its runs or the problem."""
     written = _written(request.POST.get("modified", ""))
     for member, named in _members(request):
-        yield store(
-            agent=agent,
-            member=replace(member, modified=member.modified or written),
-            named=named,
-            target=target,
-            times=times,
-        )
+        file = replace(member, modified=member.modified or written)
+        asked = Asked("", times=times, tool=named.tool, locale=named.locale)
+        outcome: dict[str, Any] = {"index": file.index, "name": file.name}
+        try:
+            submissions = submit_file(agent, file, target, asked)
+        except BenchmarksError as error:
+            problem = wording.said(error.sentence)
+            yield {**outcome, "problem": problem, "status": error.status}
+        else:
+            repeated = any(submission.repeated for submission in submissions)
+            outcome |= {"submissions": submissions, "is_repeated": repeated}
+            yield {**outcome, "status": 200}
 
 
 def _written(milliseconds: str) -> datetime | None:
@@ -325,27 +264,8 @@ def _written(milliseconds: str) -> datetime | None:
     return None
 
 
-def store(
-    *,
-    agent: Agent,
-    member: Member,
-    named: Named,
-    target: dict[str, Any],
-    times: Times,
-) -> Outcome:
-    """Keep one file as runs of a target; say what became of it."""
-    blank = Outcome(member.index, member.name)
-    asked = Asked("", times=times, tool=named.tool, locale=named.locale)
-    try:
-        submissions = submit_file(agent, member, target, asked)
-    except BenchmarksError as error:
-        return replace(blank, problem=wording.said(error.sentence), status=error.status)
-    return replace(blank, submissions=submissions)
-
-
 def _members(request: HttpRequest) -> Iterator[tuple[Member, Named]]:
-    """Yield the files, of a zip only those that were picked if any were, each with
-    what was said about it, or about all of them."""
+    """Yield the picked files with what was said of each."""
     sent = request.POST
     # A zip is sent whole each time, even to read or store one file of it.
     picked = set(sent.getlist("pick"))

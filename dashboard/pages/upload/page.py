@@ -28,7 +28,6 @@ from dashboard import wording
 from dashboard.kit.addresses import id_in
 from dashboard.kit.forms import LineField, cleaned
 from dashboard.pages.upload.files import LOCALES, readers
-from dashboard.wording import Text
 
 GIB = 1024**3
 NOT_LISTED = "+"
@@ -138,43 +137,12 @@ class Place:
         return f"{reverse('dashboard:upload')}?{query}"
 
 
-@dataclass(frozen=True)
-class SystemChoice:
-    """A system in words, and the studies that have measured it."""
-
-    id: str
-    label: str
-    studies: str
-
-
-SystemChoices = tuple[tuple[Host, tuple[SystemChoice, ...]], ...]
-
-
-@dataclass(frozen=True)
-class UploadPage:
-    """What the form offers."""
-
-    studies: tuple[Study, ...]
-    hosts: tuple[Host, ...]
-    host: str
-    systems: SystemChoices
-    study: str
-    system: str
-    scenario: str
-    limit_bytes: int
-    zip_limit_bytes: int
-    scenarios: Mapping[str, Text]
-    readers: Mapping[str, str]
-    locales: Mapping[str, str]
-    platforms: Sequence[str]
-    types: Sequence[str]
+SystemChoices = list[tuple[Host, list[dict[str, str]]]]
+"""A lab's hosts, each with the ids, names and studies of its systems."""
 
 
 def place_of(user: User, wanted: str) -> Place | None:
-    """Return where a person is: in the lab of that slug, else where they may upload.
-
-    None if they belong to no lab; Http404 for a lab that is not theirs.
-    """
+    """Return the lab of that slug, else one to upload to; None without labs."""
     own = Membership.objects.filter(user=user.pk).select_related("lab")
     members = list(own.order_by("lab"))
     named = [member for member in members if member.lab.slug == wanted]
@@ -187,30 +155,29 @@ def place_of(user: User, wanted: str) -> Place | None:
     return Place(here.lab, here in keepers, tuple(member.lab for member in members))
 
 
-def upload_page(lab: Lab, chosen: Mapping[str, str]) -> UploadPage:
-    """Return what the form offers; a single study needs no choosing."""
-    studies = tuple(
-        Study.objects.filter(lab=lab, archived_at=None, deleted_at=None).order_by("-pk")
-    )
+def upload_page(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the form offers; a single study is chosen already."""
+    studies = Study.objects.filter(lab=lab, archived_at=None, deleted_at=None)
+    studies = list(studies.order_by("-pk"))
     only = studies[0].slug if len(studies) == 1 else ""
     study = chosen.get("study") or only
     hosts, systems = hosts_of(lab), system_choices(lab)
-    return UploadPage(
-        studies=studies,
-        hosts=hosts,
-        host=known_host(study, hosts, systems),
-        systems=systems,
-        study=study,
-        system=chosen.get("system", ""),
-        scenario=chosen.get("scenario", ""),
-        limit_bytes=settings.UPLOAD_LIMIT_BYTES,
-        zip_limit_bytes=MAX_TOTAL_BYTES,
-        scenarios=wording.SCENARIOS,
-        readers=readers(lab),
-        locales=LOCALES,
-        platforms=PLATFORMS,
-        types=TYPES,
-    )
+    return {
+        "studies": studies,
+        "hosts": hosts,
+        "host": known_host(study, hosts, systems),
+        "systems": systems,
+        "study": study,
+        "system": chosen.get("system", ""),
+        "scenario": chosen.get("scenario", ""),
+        "limit_bytes": settings.UPLOAD_LIMIT_BYTES,
+        "zip_limit_bytes": MAX_TOTAL_BYTES,
+        "scenarios": wording.SCENARIOS,
+        "readers": readers(lab),
+        "locales": LOCALES,
+        "platforms": PLATFORMS,
+        "types": TYPES,
+    }
 
 
 def system_choices(lab: Lab) -> SystemChoices:
@@ -231,15 +198,18 @@ def system_choices(lab: Lab) -> SystemChoices:
             system.pk,
         ),
     )
-    choices: dict[Host, list[SystemChoice]] = defaultdict(list)
+    choices: dict[Host, list[dict[str, str]]] = defaultdict(list)
     for system in ordered:
         sizes = {"vcpus": system.vcpus, "memory_bytes": system.memory_bytes}
         facts = [Fact(name, str(value)) for name, value in sizes.items() if value]
         label = [wording.system_name(system), *map(wording.fact_in_brief, facts)]
-        measured = " ".join(studies[system.pk])
-        choice = SystemChoice(str(system.pk), ", ".join(label), measured)
+        choice = {
+            "id": str(system.pk),
+            "label": ", ".join(label),
+            "studies": " ".join(studies[system.pk]),
+        }
         choices[system.host].append(choice)
-    return tuple((host, tuple(own)) for host, own in choices.items())
+    return list(choices.items())
 
 
 def hosts_of(lab: Lab) -> tuple[Host, ...]:
@@ -248,25 +218,18 @@ def hosts_of(lab: Lab) -> tuple[Host, ...]:
 
 
 def known_host(study: str, hosts: Sequence[Host], systems: SystemChoices) -> str:
-    """Return the slug of the one machine of a study, or of the lab if it has but one.
-
-    Empty where it may be another: nobody's first machine is that of somebody's files.
-    """
+    """Return the slug of the only machine of a study or of the lab; empty otherwise."""
     measured = [
         host.slug
         for host, choices in systems
-        if any(study in choice.studies.split() for choice in choices)
+        if any(study in choice["studies"].split() for choice in choices)
     ]
     known = measured or [host.slug for host in hosts]
     return known[0] if len(known) == 1 else ""
 
 
 def target(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
-    """Return the part of an upload that says where it belongs.
-
-    Raises InvalidError with what is missing, and Http404 for a study or system
-    that this lab does not have.
-    """
+    """Return where an upload belongs; raise InvalidError for what is missing."""
     if not chosen.get("study") or not chosen.get("system"):
         raise InvalidError("not_chosen", _("Choose the study and the system first."))
     stated = cleaned(CircumstancesForm(chosen))
@@ -283,30 +246,12 @@ def times(chosen: Mapping[str, str]) -> Times:
     return Times(zone=stated["zone"], takes_dates=stated["dates"])
 
 
-@dataclass(frozen=True)
-class Folder:
-    """A folder that is to be a system: what is known of it, and what may be chosen.
+def folder(lab: Lab, name: str, place: str, study: str, guess: Guess) -> dict[str, Any]:
+    """Return what the form asks of a folder that is to be a system.
 
-    ``host`` is the one that there is no doubt of, ``system`` the one that fits, if
-    exactly one of that host does. ``place`` tells it from others of the page.
+    ``host`` is the only possible one, ``system`` the only one of that host that fits;
+    ``place`` tells the folder from others of the page.
     """
-
-    name: str
-    place: str
-    guess: Guess
-    hosts: tuple[Host, ...]
-    host: str
-    systems: SystemChoices
-    system: str
-
-    @property
-    def memory_gib(self) -> str:
-        """The memory as its field takes it."""
-        return f"{self.guess.memory_bytes / GIB:g}" if self.guess.memory_bytes else ""
-
-
-def folder(lab: Lab, name: str, place: str, study: str, guess: Guess) -> Folder:
-    """Return what the form asks of a folder."""
     known = {
         field: value
         for field, value in vars(guess).items()
@@ -315,19 +260,21 @@ def folder(lab: Lab, name: str, place: str, study: str, guess: Guess) -> Folder:
     hosts, systems = hosts_of(lab), system_choices(lab)
     host = known_host(study, hosts, systems)
     ids: list[str] = []
-    # A name that says nothing fits everything; and a KVM of another machine is none.
+    # Without a hypervisor every system would fit, and without a host a KVM of another.
     if host and "hypervisor" in known:
         fitting = System.objects.filter(lab=lab, host__slug=host, **known)
         ids = [str(system.pk) for system in fitting[:2]]
-    return Folder(
-        name=name,
-        place=place if place.isdigit() and len(place) < 5 else "0",
-        guess=guess,
-        hosts=hosts,
-        host=host,
-        systems=systems,
-        system=ids[0] if len(ids) == 1 else "",
-    )
+    memory = guess.memory_bytes
+    return {
+        "name": name,
+        "place": place if place.isdigit() and len(place) < 5 else "0",
+        "guess": guess,
+        "memory_gib": f"{memory / GIB:g}" if memory else "",
+        "hosts": hosts,
+        "host": host,
+        "systems": systems,
+        "system": ids[0] if len(ids) == 1 else "",
+    }
 
 
 def description(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:

@@ -1,7 +1,6 @@
-"""The upload page: files are read at once, and stored when their place is chosen.
+"""The upload page: files are previewed at once, and stored when confirmed.
 
-Nothing is held between the two: the browser sends the files again. A script sends one
-file at a time and gets only what became of it; without scripts a form sends them all.
+Nothing is kept in between: the browser sends the files again.
 """
 
 from collections.abc import Callable
@@ -90,10 +89,7 @@ def is_from_script(request: HttpRequest) -> bool:
 
 
 def keeps_its_page(view: View) -> View:
-    """Tell a script that its reader is signed out.
-
-    It is not led to the sign-in page like others: the files are on the page it has.
-    """
+    """Answer 401 to a script, so that the page keeps its files; others sign in."""
 
     @wraps(view)
     def checked(request: HttpRequest) -> HttpResponse:
@@ -133,10 +129,9 @@ def for_uploaders(view: PlaceView) -> Callable[[HttpRequest], HttpResponse]:
 @csrf_protect
 @for_uploaders
 def upload(request: HttpRequest, place: Place) -> HttpResponse:
-    """Show the form; read the files that come with it, or store them.
+    """Show the form; preview the files that come with it, or store them.
 
-    Exempt from the early check of the form's mark only so that a body's size is looked
-    at before anything is read of it; ``csrf_protect`` checks the mark right after.
+    ``csrf_protect`` checks CSRF after ``bounded``, which runs before the body is read.
     """
     if request.method != "POST":
         return _answer(request, place, 200)
@@ -153,7 +148,7 @@ def upload(request: HttpRequest, place: Place) -> HttpResponse:
             return _folder(request, place)
         read = list(previews(request, place.lab))
         # One file that can be read is an answer; the page says what each came to.
-        status = min((preview.status for preview in read), default=200)
+        status = min((preview["status"] for preview in read), default=200)
         return _answer(request, place, status, previews=read)
     try:
         chosen = target(place.lab, request.POST.dict())
@@ -163,7 +158,7 @@ def upload(request: HttpRequest, place: Place) -> HttpResponse:
         return _answer(request, place, error.status, problem=problem)
     agent = person_agent(lab=place.lab, user=signed_in_person(request))
     outcomes = list(stored(request, agent, chosen, when))
-    status = min((outcome.status for outcome in outcomes), default=200)
+    status = min((outcome["status"] for outcome in outcomes), default=200)
     return _answer(request, place, status, outcomes=outcomes)
 
 

@@ -1,10 +1,8 @@
 """Versions: publish one, look at it, withdraw it, sign another lab's."""
 
 from functools import partial
-from typing import Any, cast
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,7 +12,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.evidence.replication import reproduced_by
-from benchmarks.models import Lab, Membership, PublishingJob, Study, Version
+from benchmarks.models import Lab, Membership, PublishingJob, Study
 from benchmarks.publishing.jobs import check_settled, request_version
 from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.versions import (
@@ -30,11 +28,13 @@ from dashboard import wording
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import site_of, version_script, with_doi
 from dashboard.kit.addresses import STUDY
+from dashboard.kit.forms import outcome_message
 from dashboard.kit.routes import HIDDEN, KEEP, action, form_page, member_page, page
 from dashboard.kit.viewers import (
     keeper_or_404,
     keeps,
-    study_or_404,
+    kept_study_or_404,
+    signed_in_person,
     viewer_of,
 )
 from dashboard.kit.waiting import progress_of, send, wait_a_moment
@@ -43,8 +43,7 @@ from dashboard.tasks import publish_version as publish_task
 
 def publish(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Ask what must be answered before a version is published, and have it made."""
-    study = study_or_404(viewer_of(request), lab, slug)
-    keeper_or_404(request, study.lab_id)
+    study = kept_study_or_404(request, lab, slug)
     if request.method == "POST":
         return _begin(request, study)
     if begun := unfinished_publishing_job(study):
@@ -72,7 +71,7 @@ def _begin(request: HttpRequest, study: Study) -> HttpResponse:
     try:
         job, is_new = request_version(
             study=study,
-            person=cast(User, request.user),
+            person=signed_in_person(request),
             site=site_of(request),
             licence=request.POST.get("licence", ""),
             licence_note=request.POST.get("licence_note", ""),
@@ -102,7 +101,7 @@ def _lead_to_version(request: HttpRequest, job: PublishingJob) -> HttpResponse:
 def _form(
     request: HttpRequest, study: Study, problem: str = "", status: int = 200
 ) -> HttpResponse:
-    jobs = study.publishing_jobs.filter(person=cast(User, request.user))
+    jobs = study.publishing_jobs.filter(person=signed_in_person(request))
     last = jobs.order_by("pk").last()
     # What was answered last time is kept, if nothing came of it.
     failed = last if last and last.stage == PublishingJob.Stage.FAILED else None
@@ -118,7 +117,7 @@ def _form(
 
 def show(request: HttpRequest, version_id: int) -> HttpResponse:
     """Show a version: its files, how to cite it, who stands for it."""
-    version = _version_or_404(request, version_id)
+    version = find_version(viewer_of(request), version_id)
     signed = {version.lab_id}
     signed |= {signature.lab_id for signature in version.signatures.all()}
     viewer = viewer_of(request)
@@ -157,24 +156,25 @@ def download(request: HttpRequest, version_id: int, form: str) -> HttpResponse:
 
 def withdraw(request: HttpRequest, version_id: int) -> HttpResponse:
     """Withdraw a version with a reason."""
-    version = _version_or_404(request, version_id)
+    version = find_version(viewer_of(request), version_id)
     keeper_or_404(request, version.lab_id)
-    who = request.user.get_username()
-    reason = request.POST.get("reason", "")
-    withdrawing = partial(withdraw_version, version=version, who=who, reason=reason)
-    return _done(request, version, withdrawing, _("The version is withdrawn."))
+    who, reason = request.user.get_username(), request.POST.get("reason", "")
+    with outcome_message(request, _("The version is withdrawn.")):
+        withdraw_version(version=version, who=who, reason=reason)
+    return redirect("dashboard:version", version.pk)
 
 
 def enter_doi(request: HttpRequest, version_id: int) -> HttpResponse:
-    """Keep where a version was registered elsewhere."""
-    version = _version_or_404(request, version_id)
+    """Store the DOI under which a version was registered elsewhere."""
+    version = find_version(viewer_of(request), version_id)
     keeper_or_404(request, version.lab_id)
     if not _is_admin(request, version.lab_id):
         messages.error(request, _("Only an admin of the lab enters a DOI."))
         return redirect("dashboard:version", version.pk)
-    person, doi = cast(User, request.user), request.POST.get("doi", "")
-    entering = partial(set_doi, version=version, doi=doi, person=person)
-    return _done(request, version, entering, _("The DOI is stored."))
+    person, doi = signed_in_person(request), request.POST.get("doi", "")
+    with outcome_message(request, _("The DOI is stored.")):
+        set_doi(version=version, doi=doi, person=person)
+    return redirect("dashboard:version", version.pk)
 
 
 def _is_admin(request: HttpRequest, lab_id: int) -> bool:
@@ -183,30 +183,16 @@ def _is_admin(request: HttpRequest, lab_id: int) -> bool:
 
 
 def sign(request: HttpRequest, version_id: int) -> HttpResponse:
-    """Stand for another lab's version."""
-    version = _version_or_404(request, version_id)
+    """Sign another lab's version."""
+    version = find_version(viewer_of(request), version_id)
     slug = request.POST.get("lab", "")
     lab = next((lab for lab in _labs_of(request) if lab.slug == slug), None)
     if lab is None:
         raise Http404("There is no such lab, or it is not yours to sign for.")
-    user, note = cast(User, request.user), request.POST.get("note", "")
-    signing = partial(sign_version, version=version, lab=lab, person=user, note=note)
-    return _done(request, version, signing, _("Your signature is stored."))
-
-
-def _done(
-    request: HttpRequest, version: Version, act: Any, success: str
-) -> HttpResponse:
-    try:
-        act()
-        messages.success(request, success)
-    except BenchmarksError as error:
-        messages.error(request, wording.said(error.sentence))
+    person, note = signed_in_person(request), request.POST.get("note", "")
+    with outcome_message(request, _("Your signature is stored.")):
+        sign_version(version=version, lab=lab, person=person, note=note)
     return redirect("dashboard:version", version.pk)
-
-
-def _version_or_404(request: HttpRequest, version_id: int) -> Version:
-    return find_version(viewer_of(request), version_id)
 
 
 def _labs_of(request: HttpRequest) -> list[Lab]:

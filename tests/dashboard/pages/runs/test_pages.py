@@ -8,13 +8,13 @@ import pytest
 from benchmarks.models import Run, RunOutput, Study
 from benchmarks.studies.checking import check_study
 from dashboard.kit import upload_text
-from dashboard.pages.runs import page as run_pages
+from dashboard.pages.runs import views as run_pages
 
 LIST = "/studies/alpha-lab/study/runs/"
 
 
 def numbers(page):
-    return [run.pk for run in page.context["page"].runs]
+    return [run.pk for run in page.context["page"]["runs"]]
 
 
 def test_the_list_has_the_newest_run_first(client, pair):
@@ -82,12 +82,12 @@ def test_pages_lead_to_the_end_and_back(client, submit, run_document, monkeypatc
     everything = list(Run.objects.order_by("-pk").values_list("pk", flat=True))
 
     first = client.get(LIST)
-    second = client.get(LIST, {"before": first.context["page"].older})
-    last = client.get(LIST, {"before": second.context["page"].older})
-    back = client.get(LIST, {"after": last.context["page"].newer})
+    second = client.get(LIST, {"before": first.context["page"]["older"]})
+    last = client.get(LIST, {"before": second.context["page"]["older"]})
+    back = client.get(LIST, {"after": last.context["page"]["newer"]})
 
     assert numbers(first) + numbers(second) + numbers(last) == everything
-    assert last.context["page"].older is None
+    assert last.context["page"]["older"] is None
     assert numbers(back) == numbers(second)
 
 
@@ -155,9 +155,9 @@ def test_long_uploads_and_many_samples_are_cut(client, pair, monkeypatch):
 
     page = client.get(f"/runs/{Run.objects.first().pk}/").context["page"]
 
-    assert page.upload.is_cut
-    assert page.has_more_samples
-    assert page.samples == ()
+    assert page["upload"].is_cut
+    assert page["has_more_samples"]
+    assert page["samples"] == []
 
 
 @pytest.mark.parametrize("address", ["", "upload/"])

@@ -32,7 +32,7 @@ def correct(client, person):
 
 def shown(answer):
     page = answer.context["page"]
-    return {one.name: (one.run_count, one.system_count) for one in page.sessions}
+    return {one.name: (one.run_count, one.system_count) for one in page["sessions"]}
 
 
 def test_it_shows_what_each_holds_and_why_it_begins(client, three):
@@ -48,14 +48,17 @@ def test_it_shows_what_each_holds_and_why_it_begins(client, three):
 def test_an_opened_session_lists_its_runs(client, three):
     answer = client.get(PAGE, {"session": three[0].sitting_id})
 
-    assert [run.pk for run in answer.context["page"].runs] == [three[0].pk, three[1].pk]
+    assert [run.pk for run in answer.context["page"]["runs"]] == [
+        three[0].pk,
+        three[1].pk,
+    ]
 
 
 @pytest.mark.parametrize("wanted", ["999999", "x"])
 def test_a_session_that_is_not_there_is_said(client, three, wanted):
     answer = client.get(PAGE, {"session": wanted})
 
-    assert answer.context["page"].unmet == (f"session={wanted}",)
+    assert answer.context["page"]["unmet"] == [f"session={wanted}"]
 
 
 def test_runs_of_unknown_time_are_told(client, submit, run_document):
@@ -64,7 +67,7 @@ def test_runs_of_unknown_time_are_told(client, submit, run_document):
 
     page = client.get(PAGE, {"session": "none"}).context["page"]
 
-    assert (page.unknown, len(page.runs), page.sessions) == (2, 2, ())
+    assert (page["unknown"], len(page["runs"]), page["sessions"]) == (2, 2, [])
 
 
 def test_two_are_joined_under_a_name(correct, three):
@@ -106,7 +109,7 @@ def test_a_refusal_is_a_sentence_on_the_page(correct, three, sent, why):
     answer = correct(**sent, opened=three[0].sitting_id)
 
     assert why in answer.content.decode()
-    assert answer.context["page"].opened.pk == three[0].sitting_id
+    assert answer.context["page"]["opened"].pk == three[0].sitting_id
     assert sittings() == before
 
 
