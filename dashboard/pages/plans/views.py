@@ -1,21 +1,23 @@
 """The plans of a study: their list, one with its live state, and a new one."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from statistics import median
 from typing import Any
 
+from django import forms
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.coruns import MIN_OVERLAP
-from benchmarks.errors import BenchmarksError
-from benchmarks.models import Plan, PlanPart, PlanStep, Run
+from benchmarks.analysis.planning import NUMBERS, ORDERS, PROGRAMS, TEXTS
+from benchmarks.errors import BenchmarksError, InvalidError
+from benchmarks.models import Plan, PlanPart, PlanStep, Run, Study, System
 from benchmarks.plans.lists import (
     PlanState,
     find_plan,
@@ -27,7 +29,7 @@ from benchmarks.plans.lists import (
 from benchmarks.plans.planning import create_plan, stop_plan
 from dashboard import wording
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.forms import UNPROCESSABLE, outcome_message
+from dashboard.kit.forms import UNPROCESSABLE, LineField, cleaned, outcome_message
 from dashboard.kit.routes import Tab, action, form_page, page
 from dashboard.kit.viewers import (
     keeper_or_404,
@@ -37,7 +39,7 @@ from dashboard.kit.viewers import (
     study_or_404,
     viewer_of,
 )
-from dashboard.pages.plans.form import CHOICES, FIRST, asked_plan, system_choices
+from dashboard.wording.states import ORDERS as ORDER_WORDS
 from dashboard.wording.states import round_name, share, step_title
 
 PLANS_A_PAGE = 50
@@ -50,6 +52,7 @@ SILENT_S = 15
 LIMIT_MS = 100.0
 # The ends of the strip of starts, in percent of its width.
 LEFT, RIGHT = 1.0, 99.0
+LOAD_UNLESS_TOLD = "virtlab-linpack"
 
 
 def list_plans(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
@@ -231,6 +234,142 @@ def starts_of(
         "few_overlaps": sum(overlap < MIN_OVERLAP for overlap in overlaps),
         "overlaps": len(overlaps),
     }
+
+
+class PlanForm(forms.Form):
+    """What a plan says beside its systems, tools and scenarios."""
+
+    title = LineField(label=gettext_lazy("Title"), max_length=200)
+    repetitions = forms.IntegerField(
+        label=gettext_lazy("Repetitions"), min_value=1, max_value=200
+    )
+    warm_up = forms.IntegerField(
+        label=gettext_lazy("Warm-up rounds"), min_value=0, max_value=10
+    )
+    order = forms.ChoiceField(
+        label=gettext_lazy("Order"), choices=[(order, order) for order in ORDERS]
+    )
+    budget_min = forms.IntegerField(
+        label=gettext_lazy("Budget, minutes"), min_value=1, max_value=500_000
+    )
+    barrier_s = forms.IntegerField(
+        label=gettext_lazy("Wait at a barrier, s"), min_value=1, max_value=86_400
+    )
+    width_percent = forms.FloatField(
+        label=gettext_lazy("Target width, %"),
+        required=False,
+        min_value=0.1,
+        max_value=50,
+    )
+    most_repetitions = forms.IntegerField(
+        label=gettext_lazy("At most"), required=False, min_value=1, max_value=200
+    )
+
+
+FIRST: Mapping[str, Any] = {
+    "repetitions": 5,
+    "warm_up": 1,
+    "order": "random",
+    "budget_min": 60,
+    "barrier_s": 60,
+    "single": "on",
+    "vms": 2,
+    "load_vms": 2,
+    "load": LOAD_UNLESS_TOLD,
+}
+OPTIONS = (*NUMBERS, *TEXTS)
+CHOICES = {
+    "orders": [(order, ORDER_WORDS[order]) for order in ORDERS],
+    "tools": tuple(PROGRAMS),
+    "options": OPTIONS,
+}
+
+
+def asked_plan(study: Study, chosen: QueryDict) -> dict[str, Any]:
+    """Return a plan as a service takes it, or raise what is missing."""
+    stated = cleaned(PlanForm(chosen))
+    budget_s = stated.pop("budget_min") * 60
+    design = {name: stated.pop(name) for name in ("repetitions", "warm_up", "order")}
+
+    # A system of another lab is left out, as if it were not there.
+    known = {str(system.pk): system.pk for system in systems_of(study)}
+    systems = [known[pk] for pk in chosen.getlist("system") if pk in known]
+    if not systems:
+        raise InvalidError("not_chosen", _("Choose at least one system.")).at("system")
+    design["systems"] = [
+        {"system": pk, "slots": _number(chosen.get(f"slots-{pk}"), 1)} for pk in systems
+    ]
+
+    options = _options(chosen)
+    # A tool that is sent twice is one piece of work.
+    wanted = dict.fromkeys(chosen.getlist("tool"))
+    works = [{"tool": it, "options": options} for it in wanted if it in PROGRAMS]
+    design["tools"] = works
+    design["scenarios"] = _scenarios(chosen, works)
+    return {"design": design, "budget_s": budget_s, **stated}
+
+
+def _options(chosen: QueryDict) -> dict[str, Any]:
+    given = {name: chosen.get(f"option-{name}", "").strip() for name in OPTIONS}
+    # -1 is no option's number: the plan refuses it, with the option's name.
+    return {
+        name: _number(text, -1) if name in NUMBERS else text
+        for name, text in given.items()
+        if text
+    }
+
+
+def _scenarios(chosen: QueryDict, works: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    scenarios: list[dict[str, Any]] = []
+    if chosen.get("single"):
+        scenarios.append({"kind": "single"})
+    if chosen.get("parallel"):
+        scenarios.append({"kind": "parallel", "vms": _number(chosen.get("vms"), 0)})
+    if chosen.get("under_load"):
+        vms = _number(chosen.get("load_vms"), 0)
+        load = {"tool": chosen.get("load", ""), "options": _options(chosen)}
+        scenarios.append({"kind": "under load", "vms": vms, "load": load})
+    if chosen.get("combined"):
+        scenarios.append({"kind": "combined", "tools": works})
+    if not scenarios:
+        raise InvalidError("not_chosen", _("Choose at least one scenario.")).at(
+            "single"
+        )
+    return scenarios
+
+
+def _number(text: str | None, otherwise: int) -> int:
+    """Return a whole number; what is none the plan itself refuses in words."""
+    plain = (text or "").strip()
+    is_whole = plain.isascii() and plain.isdigit() and len(plain) < 10
+    return int(plain) if is_whole else otherwise
+
+
+def system_choices(
+    study: Study, ticked: Collection[str], filled: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the systems of the form, those that the study has measured apart."""
+    measured = set(study.runs.values_list("system", flat=True).distinct())
+    choices = [
+        {
+            "system": system,
+            "is_ticked": str(system.pk) in ticked,
+            "slots": filled.get(f"slots-{system.pk}", 1),
+        }
+        for system in systems_of(study)
+    ]
+    others = [it for it in choices if it["system"].pk not in measured]
+    return {
+        "measured": [it for it in choices if it["system"].pk in measured],
+        "others": others,
+        "are_others_chosen": any(it["is_ticked"] for it in others),
+    }
+
+
+def systems_of(study: Study) -> list[System]:
+    """Return the systems that may take part: those of the study's lab."""
+    systems = System.objects.filter(lab=study.lab_id).select_related("host")
+    return sorted(systems, key=lambda it: (it.host.slug, it.label.casefold()))
 
 
 urlpatterns = [

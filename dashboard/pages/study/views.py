@@ -1,12 +1,24 @@
 """The page of one study."""
 
+from collections import Counter
+from math import expm1
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.publishing import Assessment
 from benchmarks.comparing.profile import study_profile
-from benchmarks.evidence.replication import reproduced_by, study_replications
+from benchmarks.evidence.replication import (
+    Finding,
+    Outcome,
+    Replicated,
+    Replication,
+    reproduced_by,
+    study_replications,
+)
 from benchmarks.models import Study
 from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.versions import unfinished_publishing_job, visible_versions
@@ -16,21 +28,23 @@ from benchmarks.together.comments import Thing
 from benchmarks.unattended.attempts import retry
 from benchmarks.unattended.lists import trouble_of, work_of
 from benchmarks.viewer import Viewer
+from dashboard import wording
 from dashboard.exports.citation import bibtex, citation_of, dataset_script
+from dashboard.kit import figures
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.comments import comment_thread
 from dashboard.kit.document import Section
 from dashboard.kit.kept import Content, kept, kept_study_page
 from dashboard.kit.profile import profile_section
 from dashboard.kit.routes import Tab, action, page
-from dashboard.kit.viewers import (
-    keeps,
-    kept_study_or_404,
-    study_or_404,
-    viewer_of,
-)
-from dashboard.pages.study.replications import replication_lines
-from dashboard.wording import system_names
+from dashboard.kit.viewers import keeps, kept_study_or_404, study_or_404, viewer_of
+from dashboard.wording import evidence, system_names
+from dashboard.wording.evidence import metric_name, outcome_name
+
+# As the table shows them.
+ORDER: tuple[Outcome, ...] = ("contradicted", "confirmed", "undecided", "single_runs")
+MOST_LINES = 40
+MOST_REPLIES = 5
 
 
 @kept
@@ -91,6 +105,59 @@ def try_again(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     study = kept_study_or_404(request, lab, slug)
     retry(work_of(study))
     return redirect("dashboard:study", lab, slug)
+
+
+def replication_lines(replicated: Replicated) -> dict[str, Any]:
+    """Return what other labs found on a study's findings, contradictions first."""
+    found = sorted(replicated.found, key=lambda it: ORDER.index(it.outcome))
+    counts = Counter(it.outcome for it in found)
+    return {
+        "lines": [_line(it, replicated) for it in found[:MOST_LINES]],
+        "counts": [(counts[it], outcome_name(it)) for it in ORDER if counts[it]],
+        "more": max(len(found) - MOST_LINES, 0),
+    }
+
+
+def _line(found: Replication, replicated: Replicated) -> dict[str, Any]:
+    own = found.own
+    replies = []
+    for reply in sorted(found.replies, key=lambda it: ORDER.index(it.outcome)):
+        study = replicated.studies[int(str(reply.finding.study))]
+        replies.append(
+            {
+                **_finding(reply.finding, reply.outcome),
+                "lab": reply.finding.lab,
+                "study": study.slug,
+                "address": reverse(
+                    "dashboard:study", args=[study.lab.slug, study.slug]
+                ),
+            }
+        )
+    return {
+        **_finding(own, found.outcome),
+        "benchmark": metric_name(*own.benchmark),
+        "hypervisor": own.hypervisor,
+        "replies": replies[:MOST_REPLIES],
+        "more": max(len(replies) - MOST_REPLIES, 0),
+        "between": _percent(found.between),
+        "within": _percent(found.within),
+    }
+
+
+def _finding(finding: Finding, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "ratio": evidence.ratio_text(finding.log_ratio, finding.interval),
+        "interval": evidence.ends_text(finding.interval),
+        "outcome": outcome,
+        "word": outcome_name(outcome),
+    }
+
+
+def _percent(sd: float | None) -> str:
+    """Return a standard deviation of ln ratios as a percentage of the ratio."""
+    if sd is None:
+        return wording.NONE
+    return f"{figures.number(100 * expm1(sd), '.2g')}\N{NO-BREAK SPACE}%"
 
 
 urlpatterns = [

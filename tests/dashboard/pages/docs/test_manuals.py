@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dashboard.pages.docs.manuals import found, html_of, manuals, parts_of, written
+from dashboard.pages.docs.views import found, html_of, manuals, parts_of, written
 
 TEXT = """# Title
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dashboard.pages.docs.manuals import manuals
+from dashboard.pages.docs.views import manuals
 
 
 def test_every_document_is_on_the_page(text):

@@ -5,7 +5,7 @@ from django.contrib.auth import get_user_model
 from django.forms import ValidationError
 
 from benchmarks.models import Membership, Study
-from dashboard.pages.studies.form import factors_in, factors_text
+from dashboard.pages.studies.views import factors_in, factors_text
 
 NEW = "/studies/new/"
 FILLED = {
