@@ -7,11 +7,12 @@ from urllib.parse import urlsplit
 
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
-from benchmarks.models import Membership, Study
+from benchmarks.models import Lab, Membership, Study
 from benchmarks.studies.lists import find_study, has_pages
 from benchmarks.viewer import ANYONE, Viewer
 
@@ -45,19 +46,27 @@ def signed_in_person(request: HttpRequest) -> User:
 
 
 def keeps(request: HttpRequest, lab_id: int) -> bool:
-    """Return whether the viewer may change what this lab has."""
-    if not request.user.is_authenticated:
-        return False
-    mine = Membership.objects.filter(user=request.user, lab=lab_id)
-    return mine.filter(role__in=Membership.KEEPERS).exists()
+    """Return whether the user may change what this lab has."""
+    return _kept(request).filter(lab=lab_id).exists()
 
 
 def keeps_any(request: HttpRequest) -> bool:
-    """Return whether the viewer may change what some lab has."""
+    """Return whether the user may change what some lab has."""
+    return _kept(request).exists()
+
+
+def own_labs(request: HttpRequest, *, kept: bool = False) -> list[Lab]:
+    """Return the labs that the user belongs to, or those that they may change."""
+    mine = _kept(request) if kept else Membership.objects.filter(user=request.user.pk)
+    return list(Lab.objects.filter(memberships__in=mine).order_by("name"))
+
+
+def _kept(request: HttpRequest) -> QuerySet[Membership]:
+    # Without a query for anonymous users.
     if not request.user.is_authenticated:
-        return False
-    mine = Membership.objects.filter(user=request.user, role__in=Membership.KEEPERS)
-    return mine.exists()
+        return Membership.objects.none()
+    roles = Membership.KEEPERS
+    return Membership.objects.filter(user=request.user, role__in=roles)
 
 
 def keeper_or_404(request: HttpRequest, lab_id: int) -> None:

@@ -53,9 +53,19 @@ FILTERS: dict[str, Callable[..., object]] = {
     "in_ms": lambda microseconds: f"{microseconds / 1000:.1f}",
     "share": states.share,
     "join_command": states.join_command,
+    "circumstance": lambda name, value: wording.fact_text(Fact(name, str(value))),
+    "evidence_of": states.evidence_words,
+    "fact_texts": lambda facts: " · ".join(map(wording.fact_text, facts)),
+    "in_brief": wording.quantity,
+    "in_unit": lambda value, unit: wording.quantity(value, unit, whole=True),
+    "in_words": wording.system_name,
+    "own_slug": lambda name: name.partition(":")[2],
+    "property_of": wording.property_value,
+    "words": lambda text: text.split(),
 }
 # Filters that look up a stored word.
 WORDS: dict[str, Mapping[str, Text]] = {
+    "better_name": wording.BETTER,
     "change_name": states.CHANGES,
     "clock_name": states.CLOCKS,
     "flag_status_name": states.FLAG_STATUSES,
@@ -119,12 +129,6 @@ def name_in(system: System, names: Mapping[int, str]) -> str:
 
 
 @register.filter
-def words(text: str) -> list[str]:
-    """Return the words of a text, for a loop over a few names."""
-    return text.split()
-
-
-@register.filter
 def all_said(sentences: Iterable[str], between: str = " ") -> str:
     """Return sentences of the core in a row."""
     return between.join(map(wording.said, sentences))
@@ -136,24 +140,6 @@ def links(places: Iterable[tuple[str, str]]) -> SafeString:
     return SafeString(
         " · ".join(f'<a href="{escape(to)}">{escape(name)}</a>' for to, name in places)
     )
-
-
-@register.filter
-def fact_texts(facts: Iterable[Fact]) -> str:
-    """Return facts in a row: ``block size 4 KiB · 2 VMs``."""
-    return " · ".join(map(wording.fact_text, facts))
-
-
-@register.filter
-def circumstance(name: str, value: object) -> str:
-    """Return a circumstance in words: ``"slot"|circumstance:run.slot``."""
-    return wording.fact_text(Fact(name, str(value)))
-
-
-@register.filter
-def in_words(system: System) -> str:
-    """Return what a system is called where it stands alone."""
-    return wording.system_name(system)
 
 
 @register.filter
@@ -183,40 +169,10 @@ def details(case: Case) -> list[Fact]:
 
 
 @register.filter
-def better_name(better: str) -> str:
-    """Return which direction is better, in words."""
-    return str(wording.BETTER.get(better, better))
-
-
-@register.filter
-def property_of(name: str, value: object) -> str:
-    """Return a property's value as its heading wants it: ``name|property_of:value``."""
-    return wording.property_value(name, value)
-
-
-@register.filter
-def in_unit(value: float | None, unit: str) -> str:
-    """Return a value with all its digits and its unit."""
-    return wording.quantity(value, unit, whole=True)
-
-
-@register.filter
-def in_brief(value: float | None, unit: str) -> str:
-    """Return a value that was computed, with the digits that tell something."""
-    return wording.quantity(value, unit)
-
-
-@register.filter
 def tool_title(slug: str) -> str:
     """Return a tool's name; of one that is gone, its slug."""
     tool = find_tool(slug)
     return tool.title if tool else slug or gettext("unknown tool")
-
-
-@register.filter
-def own_slug(name: str) -> str:
-    """Return the slug of a lab's own tool by its stored name; nothing of others."""
-    return name.partition(":")[2]
 
 
 @register.filter
@@ -226,12 +182,6 @@ def facts_of(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     known = [name for name in order if name in facts]
     names = [*known, *sorted(set(facts).difference(order))]
     return [wording.stated_fact(wording.fact_name(it), facts[it]) for it in names]
-
-
-@register.filter
-def evidence_of(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what a finding rests on as lines: a name and a text each."""
-    return [(it.name, it.text) for it in states.evidence_words(evidence)]
 
 
 @register.filter

@@ -1,8 +1,7 @@
 """Stored states as text: of cells, runs, flags, clocks, plans, roles, audit entries."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -171,9 +170,8 @@ def flag_status_name(status: str) -> str:
     return str(FLAG_STATUSES[status])
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """One thing a finding rests on, as a name and a text."""
+class Evidence(NamedTuple):
+    """One piece of evidence of a finding, as a name and a text."""
 
     name: str
     text: str

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from benchmarks.errors import BenchmarksError
 from benchmarks.evidence.reading import Question
 from benchmarks.evidence.records import Changes, Record
-from benchmarks.models import Lab, Membership, Review
+from benchmarks.models import Lab, Review
 from benchmarks.publishing.reviews import (
     changes_since,
     find_review,
@@ -41,6 +41,7 @@ from dashboard.kit.routes import action, form_page, page
 from dashboard.kit.viewers import (
     keeper_or_404,
     keeps,
+    own_labs,
     query_of,
     signed_in_person,
     viewer_of,
@@ -67,7 +68,7 @@ def show_reviews(request: HttpRequest) -> HttpResponse:
 
 def publish(request: HttpRequest) -> HttpResponse:
     """Ask what a review is called and of what it is, and publish it."""
-    labs = _labs_of(request)
+    labs = own_labs(request)
     if not labs:
         raise Http404(_("A review is published by a member of a lab."))
     if request.method != "POST":
@@ -163,11 +164,6 @@ def withdraw(request: HttpRequest, review_id: int) -> HttpResponse:
     with outcome_message(request, _("The review is withdrawn.")):
         withdraw_review(review=review, who=who, reason=reason)
     return redirect("dashboard:review", review.pk)
-
-
-def _labs_of(request: HttpRequest) -> list[Lab]:
-    mine = Membership.objects.filter(user=signed_in_person(request))
-    return [it.lab for it in mine.select_related("lab").order_by("lab__name")]
 
 
 def choices(

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.labs.pages import labs_with_counts
-from benchmarks.models import Lab, Membership, Study
+from benchmarks.models import Lab, Study
 from benchmarks.studies.lists import measured_systems
 from benchmarks.studies.saving import save_study, update_study
 from benchmarks.text import clean_text, collapse
@@ -26,6 +26,7 @@ from dashboard.kit.forms import UNPROCESSABLE, LineField, ShortNameField
 from dashboard.kit.routes import UPLOAD, form_page
 from dashboard.kit.viewers import (
     kept_study_or_404,
+    own_labs,
     query_of,
     signed_in_person,
     viewer_of,
@@ -54,12 +55,11 @@ _DAY = re.compile(r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?", re
 def new_study(request: HttpRequest) -> HttpResponse:
     """Show the form of a new study; make it and redirect to it."""
     wanted = query_of(request).get("lab", "")
-    labs = _kept_labs(request)
+    labs = own_labs(request, kept=True)
     named = [lab for lab in labs if lab.slug == wanted]
-    if wanted and not named:
-        places = Membership.objects.filter(user=signed_in_person(request))
-        if not places.filter(lab__slug=wanted).exists():
-            raise Http404("There is no such lab, or it is not yours.")
+    is_own = not wanted or wanted in {lab.slug for lab in own_labs(request)}
+    if not is_own:
+        raise Http404("There is no such lab, or it is not yours.")
     if not labs or (wanted and not named):
         return render(request, "studies/no_lab.html", status=403)
     lab, person = (named or labs)[0], signed_in_person(request)
@@ -107,13 +107,6 @@ def change_settings(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
         study.refresh_from_db()
     context = {"study": study, "form": form, "licences": LICENCES}
     return render(request, "studies/settings.html", context, status=status)
-
-
-def _kept_labs(request: HttpRequest) -> list[Lab]:
-    """Return the labs that the user may add a study to."""
-    person = signed_in_person(request)
-    kept = Membership.objects.filter(user=person, role__in=Membership.KEEPERS)
-    return list(Lab.objects.filter(memberships__in=kept).order_by("name"))
 
 
 def _known_labs(request: HttpRequest) -> Any:

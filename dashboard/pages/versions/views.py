@@ -12,7 +12,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.evidence.replication import reproduced_by
-from benchmarks.models import Lab, Membership, PublishingJob, Study
+from benchmarks.models import Membership, PublishingJob, Study
 from benchmarks.publishing.jobs import check_settled, request_version
 from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.versions import (
@@ -34,6 +34,7 @@ from dashboard.kit.viewers import (
     keeper_or_404,
     keeps,
     kept_study_or_404,
+    own_labs,
     signed_in_person,
     viewer_of,
 )
@@ -122,7 +123,7 @@ def show(request: HttpRequest, version_id: int) -> HttpResponse:
     signed |= {signature.lab_id for signature in version.signatures.all()}
     viewer = viewer_of(request)
     is_own = version.lab_id in viewer.lab_ids
-    labs = [] if version.withdrawn_at or is_own else _labs_of(request)
+    labs = [] if version.withdrawn_at or is_own else own_labs(request, kept=True)
     context = {
         "version": version,
         "study": version.study,
@@ -186,22 +187,13 @@ def sign(request: HttpRequest, version_id: int) -> HttpResponse:
     """Sign another lab's version."""
     version = find_version(viewer_of(request), version_id)
     slug = request.POST.get("lab", "")
-    lab = next((lab for lab in _labs_of(request) if lab.slug == slug), None)
+    lab = next((lab for lab in own_labs(request, kept=True) if lab.slug == slug), None)
     if lab is None:
         raise Http404("There is no such lab, or it is not yours to sign for.")
     person, note = signed_in_person(request), request.POST.get("note", "")
     with outcome_message(request, _("Your signature is stored.")):
         sign_version(version=version, lab=lab, person=person, note=note)
     return redirect("dashboard:version", version.pk)
-
-
-def _labs_of(request: HttpRequest) -> list[Lab]:
-    """Return the labs that the reader keeps."""
-    if not request.user.is_authenticated:
-        return []
-    mine = Membership.objects.filter(user=request.user, role__in=Membership.KEEPERS)
-    mine = mine.select_related("lab").order_by("lab__name")
-    return [membership.lab for membership in mine]
 
 
 urlpatterns = [
