@@ -41,7 +41,7 @@ def matrix_of(
     # Addresses are put together once, not for each of some hundred cells.
     place = reverse("dashboard:forest")
     beginnings = {name: urlencode({"hypervisor": name}) for name in hypervisors}
-    areas = []
+    areas: list[dict[str, Any]] = []
     for _area, members in groupby(WORK_CLASSES.values(), key=lambda it: it.area):
         rows = []
         for work in members:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final, Literal
 
-from django.http import HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.urls import URLPattern, path
 from django.views.decorators.http import (
     require_http_methods,
@@ -158,14 +158,14 @@ def page(
 
 
 def member_page(
-    place: str, view: Callable[..., HttpResponseBase], name: str, **options: Any
+    place: str, view: Callable[..., HttpResponse], name: str, **options: Any
 ) -> URLPattern:
     """Register a page that only reads, for signed-in users."""
     return page(place, signed_in(view), name, **{"nobody": 302, **options})
 
 
 def form_page(
-    place: str, view: Callable[..., HttpResponseBase], name: str, **options: Any
+    place: str, view: Callable[..., HttpResponse], name: str, **options: Any
 ) -> URLPattern:
     """Register a page with a form that is sent to it, by default for maintainers."""
     checked = require_http_methods(["GET", "HEAD", "POST"])(signed_in(view))
@@ -173,7 +173,7 @@ def form_page(
 
 
 def action(
-    place: str, view: Callable[..., HttpResponseBase], name: str, **options: Any
+    place: str, view: Callable[..., HttpResponse], name: str, **options: Any
 ) -> URLPattern:
     """Register an address that a button posts to, by default for maintainers."""
     checked = require_POST(signed_in(view))

@@ -191,7 +191,7 @@ def flags_section(flags: Iterable[Flag]) -> Section:
         rows.append(
             (
                 flag.rule,
-                states.severity_name(flag.severity),
+                str(states.SEVERITIES[flag.severity]),
                 wording.said(flag.sentence),
                 "; ".join(decisions) or states.flag_status_name(flag.status),
             )

@@ -376,7 +376,7 @@ def _clock_text(cell: Cell, runs: Iterable[Run]) -> str:
             continue
         if trust := run_trust(run.clock, run.facts, **known):
             return _("%(trust)s, as run %(run)s shows: %(sentence)s") % {
-                "trust": _capital(states.trust_name(cell.clock_trust)),
+                "trust": _capital(str(states.TRUSTS[cell.clock_trust])),
                 "run": run.pk,
                 "sentence": wording.said(trust.sentence),
             }
