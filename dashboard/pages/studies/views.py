@@ -220,7 +220,7 @@ class StudyForm(forms.Form):
         study: Study | None = None,
         author: str = "",
     ) -> None:
-        initial = {"author": author, "institution": lab.name}
+        initial: dict[str, Any] = {"author": author, "institution": lab.name}
         labs = [(it.slug, it.name) for it in known if it.pk != lab.pk]
         if study:
             listed = {slug for slug, _name in labs}

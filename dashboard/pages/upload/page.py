@@ -157,8 +157,8 @@ def place_of(user: User, wanted: str) -> Place | None:
 
 def upload_page(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
     """Return what the form offers; a single study is chosen already."""
-    studies = Study.objects.filter(lab=lab, archived_at=None, deleted_at=None)
-    studies = list(studies.order_by("-pk"))
+    open_studies = Study.objects.filter(lab=lab, archived_at=None, deleted_at=None)
+    studies = list(open_studies.order_by("-pk"))
     only = studies[0].slug if len(studies) == 1 else ""
     study = chosen.get("study") or only
     hosts, systems = hosts_of(lab), system_choices(lab)
