@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.comparing.table import Fact
 from benchmarks.models import Cell, Decision, DueCheck, Flag, Study
-from benchmarks.plausibility.rules import RULES
 from benchmarks.plausibility.findings import SEVERITIES
+from benchmarks.plausibility.rules import RULES
 from benchmarks.studies.flags import (
     NO_SUBJECTS,
     cells_of_flags,
