@@ -77,6 +77,14 @@ class FigureSerializer(serializers.Serializer[Any]):
     )
 
 
+class RatioField(serializers.FloatField):
+    """The ratio of a row, if it is of the kind that the field is named after."""
+
+    def get_attribute(self, instance: ComparisonRow) -> float | None:
+        shown = instance.shown
+        return shown.ratio if shown.kind == self.field_name else None
+
+
 class ComparisonSerializer(serializers.Serializer[Any]):
     """A cell against its baseline; means over runs, in ``unit``.
 
@@ -168,10 +176,10 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     baseline_system_id = serializers.IntegerField(
         allow_null=True, source="shown.baseline_system_id"
     )
-    efficiency = serializers.FloatField(allow_null=True, source="shown.efficiency")
-    relative = serializers.FloatField(allow_null=True, source="shown.relative")
-    scaling = serializers.FloatField(allow_null=True, source="shown.scaling")
-    slowdown = serializers.FloatField(allow_null=True, source="shown.slowdown")
+    efficiency = RatioField(allow_null=True)
+    relative = RatioField(allow_null=True)
+    scaling = RatioField(allow_null=True)
+    slowdown = RatioField(allow_null=True)
     low = serializers.FloatField(source="shown.judgement.low", **NONE_YET)
     high = serializers.FloatField(source="shown.judgement.high", **NONE_YET)
     verdict = serializers.ChoiceField(

@@ -54,14 +54,14 @@ NATIVE = ComparisonRow(
         baseline_value=None,
         baseline_n=None,
         baseline_system_id=None,
-        efficiency=None,
-        relative=None,
-        scaling=None,
+        ratio=None,
+        kind="",
         judgement=None,
         state="native",
         reason="",
     ),
 )
+KINDS = ("efficiency", "relative", "scaling", "slowdown")
 PARTS = ("case", "system", "shown")
 # Where a value stands that is not the row's own, by its name in the API.
 PLACES = {
@@ -78,7 +78,13 @@ PLACES = {
 
 
 def changed(row, **values):
-    """Return a row with other values, whatever part of it they stand in."""
+    """Return a row with other values, whatever part of it they stand in.
+
+    A ratio may be named by its kind: ``efficiency=0.5``.
+    """
+    if of_kinds := {kind: values.pop(kind) for kind in KINDS if kind in values}:
+        known = [(kind, it) for kind, it in of_kinds.items() if it is not None]
+        values["kind"], values["ratio"] = known[0] if known else ("", None)
     parts = {part: {} for part in PARTS}
     for name in PLACES.keys() & values.keys():
         part, field = PLACES[name]
@@ -99,7 +105,8 @@ XEN = changed(
     baseline_value=52.97,
     baseline_n=1,
     baseline_system_id=1,
-    efficiency=13.08 / 52.97,
+    ratio=13.08 / 52.97,
+    kind="efficiency",
     state="paired",
 )
 SLOWER = Judgement(
@@ -119,7 +126,7 @@ MEASURED = changed(
     XEN,
     n=6,
     baseline_n=5,
-    efficiency=0.96,
+    ratio=0.96,
     judgement=SLOWER,
     interval=SLOWER.interval,
 )

@@ -1,9 +1,7 @@
-"""Energy for work, and one energy against another; `power_trace` integrates power.
+"""Energy for work, and ratios of energies (``docs/method.md``, energy).
 
-The formulas are those of ``docs/method.md``, energy. Compute per run, then compare. One
-meter on both sides cancels its own error; two add theirs, and a difference that they
-could make alone has no interval. Power is joules a second and a rate is work a second,
-so that one by the other is joules for a unit of work.
+One meter's gain error cancels in a ratio; those of two add, and a difference within
+them has no interval.
 """
 
 import math
@@ -68,13 +66,10 @@ class MeterFacts:
 
 @dataclass(frozen=True, slots=True)
 class EnergyRatio:
-    """One energy per work against another: 1.2 takes a fifth more than the reference.
+    """One energy per work against another: 1.2 is a fifth more than the reference.
 
-    ``low`` and ``high`` are None where there is no interval; ``reason`` says why:
-    a single run, two meters of unknown accuracy or alike within their errors, or runs
-    that are all equal or too far apart. ``scope`` says of what the interval speaks
-    ("in one session"); ``is_across_days``: both sides ran on days of their own, and
-    nobody knows by how much these differ.
+    Without an interval ``reason`` says why. ``scope`` is what the interval covers ("in
+    one session"); ``is_across_days``: the sides share no session.
     """
 
     ratio: float
@@ -90,7 +85,6 @@ class EnergyRatio:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Both ends; None where there is no interval."""
         if self.low is None or self.high is None:
             return None
         return self.low, self.high
@@ -98,13 +92,10 @@ class EnergyRatio:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeterTotal:
-    """A meter's energy and time, and the time of the work it was to measure.
+    """A meter's energy and time, and the time of the work, if stated.
 
-    A meter that is started and stopped by hand runs longer than the work, and its total
-    grows with the wait: two cases whose meters waited differently cannot be compared by
-    their totals.
-
-    ``work_s`` is None if nobody wrote it down; ``operations`` too.
+    A meter that is stopped by hand runs longer than the work, so that totals of
+    different waits cannot be compared.
     """
 
     label: str
@@ -120,12 +111,10 @@ class MeterTotal:
 
     @property
     def mean_w(self) -> float:
-        """Mean power over the meter's time."""
         return self.meter_j / self.meter_s
 
     @property
     def overrun_s(self) -> float | None:
-        """How much longer the meter ran than the work; negative if it ran shorter."""
         return None if self.work_s is None else self.meter_s - self.work_s
 
 
@@ -133,10 +122,8 @@ class MeterTotal:
 class EnergyRow:
     """One case of a table: the printed total and the energy of the work.
 
-    ``energy_j`` is the meter's mean power x the work's time. Where the meter ran on
-    while the machine idled, this is too little and the printed total too much: the
-    truth lies between the two. ``printed_ratio`` and ``energy_ratio`` are compared with
-    the table's reference.
+    ``energy_j`` is the meter's mean power x the work's time: too little where the meter
+    ran on while the machine idled, as the printed total is too much.
     """
 
     total: MeterTotal
@@ -177,8 +164,7 @@ def per_work(
 ) -> PerWork:
     """J per operation, operations per J, and the energy-delay product.
 
-    The energy-delay product (R. Gonzalez and M. Horowitz, 1996) is energy x time: it
-    does not reward saving energy by being slow.
+    Energy x time (R. Gonzalez and M. Horowitz, 1996) does not reward being slow.
     """
     _demand_positive(energy=energy_j, duration=duration_s)
     if operations is None:
@@ -190,10 +176,10 @@ def per_work(
 def gain_log_variance(
     *, is_same_meter: bool, gain_errors: tuple[float, float] = (GAIN_ERROR, GAIN_ERROR)
 ) -> float:
-    """What the meters' gain errors add to the variance of ln(energy ratio).
+    """Return what gain errors add to the variance of ln(energy ratio).
 
-    0 with one meter for both sides; else a^2/3 for each (a uniform error of +-a: GUM,
-    JCGM 100:2008, 4.3.7).
+    0 with one meter, else a^2/3 for each (a uniform error of +-a: GUM, JCGM 100:2008,
+    4.3.7).
     """
     if is_same_meter:
         return 0.0
@@ -201,7 +187,7 @@ def gain_log_variance(
 
 
 def gain_margin(gain_error: float = GAIN_ERROR) -> float:
-    """The largest difference that two meters show by themselves in 95 % of cases.
+    """Return the 95 % bound of a difference between two meters alone.
 
     The sum of two uniform errors of +-a stays within 2a (1 - sqrt(0.05)): 2.33 % for
     +-1.5 %.
@@ -236,11 +222,9 @@ def energy_ratio(
     sessions: tuple[Sequence[int], Sequence[int]] = ((), ()),
     days: Mapping[int, str] | None = None,
 ) -> EnergyRatio | None:
-    """Set the energies of one system's runs against those of another's.
+    """Compare the energies of two systems' runs by what was repeated (``designs``).
 
-    The interval follows what was repeated (``designs``): ``sessions`` are those of the
-    runs of each side, empty where they are not known, ``days`` says when they were.
-    None where energies cannot be compared at all (`bare_ratio`).
+    None where they cannot be compared at all (`bare_ratio`).
     """
     bare = bare_ratio(own, base, meters)
     if bare is None or bare.reason:
@@ -277,8 +261,7 @@ def bare_ratio(
 ) -> EnergyRatio | None:
     """Return the ratio of two means, with the reason if nothing more can be said.
 
-    None where they cannot be compared at all: an energy of 0 or beyond all bounds, or
-    the processor's own counter against power from the wall.
+    None for an energy of 0 or beyond bounds, or a CPU counter against the wall.
     """
     if not own or not base or min(*own, *base) < 1 / MOST:
         return None
@@ -301,10 +284,7 @@ def bare_ratio(
 
 
 def meters_log_variance(meters: tuple[MeterFacts, MeterFacts]) -> float:
-    """Return what two meters add to a log ratio's variance; nothing of one.
-
-    ValueError where the accuracy of one of two is not known: there is no interval.
-    """
+    """Return two meters' log variance; ValueError if an accuracy is unknown."""
     one, other = meters
     if one.name == other.name:
         return 0.0
@@ -350,12 +330,11 @@ def energy_table(
     reference: str | None = None,
     waiting_w: float | None = None,
 ) -> tuple[EnergyRow, ...]:
-    """Each case's printed total beside the energy of its work.
+    """Return each case's printed total beside the energy of its work.
 
-    ``reference`` is the label of the case that ratios are compared with (the first by
-    default). With ``waiting_w``, the power of the machine before and after the work,
-    ``less_wait_j`` is the total less the wait: the best figure of the three. ValueError
-    where no case has the label ``reference``.
+    ``reference`` is the label of the compared case (default: the first). ``waiting_w``
+    is the idle power for ``less_wait_j``, the best figure. ValueError without that
+    label.
     """
     if not totals:
         return ()

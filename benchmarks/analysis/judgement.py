@@ -1,7 +1,6 @@
-"""One cell's judgement in words, for a page: of its speed, or of the energy it took.
+"""One cell's assessment in words: of its speed, or of the energy for its work.
 
-Energies for the same work are judged by the same rules (``verdicts``, ``gates``). Their
-ratio is one of joules, own / baseline, as it is shown: above the margin is more energy.
+Ratios of energies are joules, own / baseline: above the margin is more energy.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +44,6 @@ WORDS: Final = {
     Verdict.UNDETERMINED: template("The interval reaches over {below:g} or {above:g}."),
 }
 
-# Of two sessions that both sides share.
 TWICE: Final = {
     Verdict.SLOWER: template("Each session's interval lies wholly below {below:g}."),
     Verdict.FASTER: template("Each session's interval lies wholly above {above:g}."),
@@ -107,24 +105,16 @@ OF_ENERGY: Final = {"slower": "less", "faster": "more"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What a page says of one cell. None: the number does not exist.
+    """What a page states of one cell. None: the number does not exist.
 
-    ``ratio`` is None where no single figure describes the runs, ``range`` then says all
-    there is: the ratios of the extremes, least and greatest.
-
-    ``label`` is the words beside the number ("single run", "indicative: slower",
-    "equivalent", "not_assessed"), ``codes`` what stands against a verdict for
-    programs and ``sentences`` the same, or what decided, for people. ``advice`` may be
-    empty.
-
-    ``design`` says what was repeated (`designs.Design`) and ``scope`` of what the
-    statement speaks ("across 5 sessions"); both are empty where nothing is known of
-    sessions. ``sessions`` are those of the cell, of its baseline, and shared.
-    ``between_sd`` is the relative standard deviation between sessions, and
-    ``wanted_sessions`` how many in all would decide (None: not known, or not what is
-    missing). ``is_weak``: it rests on an assumption about when the runs were made.
-    ``strength`` is how its interval is drawn: "hollow" without a word for another day,
-    "faint" with hardly one.
+    ``ratio`` is None where no single figure describes the runs; ``range`` then has the
+    ratios of the extremes. ``label`` is written beside the number, ``codes`` and
+    ``sentences`` are the reasons for programs and for people. ``design`` is what was
+    repeated (`designs.Design`), ``scope`` what the statement covers ("across 5
+    sessions"); both are empty if sessions are unknown. ``sessions`` are of the cell,
+    its baseline, and shared; ``between_sd`` is relative; ``wanted_sessions`` would
+    decide in all. ``is_weak`` rests on assumed start times. ``strength`` is how the
+    interval is drawn ("hollow", "faint").
     """
 
     ratio: float | None
@@ -150,23 +140,20 @@ class Judgement:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Both ends; None where there is none."""
         if self.low is None or self.high is None:
             return None
         return self.low, self.high
 
     @property
     def is_assessed(self) -> bool:
-        """Whether there is a verdict: neither reasons against one nor a baseline."""
         return self.verdict not in NO_VERDICT
 
 
 @dataclass(frozen=True, slots=True)
 class EnergyPair:
-    """The energies of a cell's runs and of its baseline's, J for the same work.
+    """The joules of a cell's runs and of its baseline's for the same work.
 
-    ``gates`` are what stands against the cells themselves (``gates.Gate``).
-    ``sessions`` are those of the runs of each side, empty where they are not known.
+    ``gates`` are of the cells (``gates.Gate``); ``sessions`` are empty if unknown.
     """
 
     own: Sequence[float]
@@ -177,11 +164,7 @@ class EnergyPair:
 
 
 class TableRatio(NamedTuple):
-    """What a table writes of a ratio: the figure, or the ratios of the extremes.
-
-    Neither, where the figure is the ratio of both means. ``interval`` is the one of
-    95 %, None where there is none.
-    """
+    """A ratio that is not of two means, or the ratios of the extremes."""
 
     ratio: float | None
     range: tuple[float, float] | None
@@ -190,10 +173,7 @@ class TableRatio(NamedTuple):
 
 @NO_WARNINGS
 def table_ratios(judgements: Judgements) -> dict[int, TableRatio]:
-    """Return, by row, intervals and ratios that are not of two means.
-
-    As `judgement_of`.
-    """
+    """Return, by row, intervals and ratios that are not of two means."""
     designed, ends = judgements.designed, judgements.ends
     if designed is None or ends is None:
         return {}
@@ -258,7 +238,6 @@ def judgement_of(
 def _of_sessions(
     judgements: Judgements, row: int, days: Mapping[int, str]
 ) -> dict[str, Any]:
-    """Return what sessions add to a judgement."""
     designed, ends = judgements.designed, judgements.ends
     if designed is None or ends is None:
         return {}
@@ -286,7 +265,6 @@ def _number(value: np.float64) -> float | None:
 
 
 def _what_decided(judgements: Judgements, row: int) -> tuple[str, ...]:
-    """Return every reason against a verdict, or the one for it."""
     gates, verdict = int(judgements.gates[row]), Verdict(judgements.verdict[row])
     if gates:
         facts = {
@@ -317,7 +295,6 @@ def _what_decided(judgements: Judgements, row: int) -> tuple[str, ...]:
 
 
 def _design(judgements: Judgements, row: int) -> Design:
-    """Return a row's design; none where nothing is known of sessions."""
     designed = judgements.designed
     return Design.NONE if designed is None else Design(designed.design[row])
 
@@ -384,11 +361,7 @@ def energy_judgements(
     margin: float,
     days: Mapping[int, str] | None = None,
 ) -> list[Judgement]:
-    """Judge energies that are looked at together, each against its baseline's.
-
-    Of two meters both accuracies must be known: without them there is no interval.
-    ``days`` says when sessions were.
-    """
+    """Judge energies tested together; two meters need known accuracies."""
     if not pairs:
         return []
     own, base = [pair.own for pair in pairs], [pair.base for pair in pairs]

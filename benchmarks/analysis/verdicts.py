@@ -1,26 +1,19 @@
-"""What may be said of a ratio: slower, faster, equivalent, undetermined, or nothing.
+"""Verdicts on ratios: slower, faster, equivalent, undetermined, or not assessed.
 
-A verdict comes from the interval alone: wholly below the margin slower, wholly above it
-faster, wholly inside it equivalent, else undetermined. To be inside is the claim of two
-one-sided tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987),
-each at half the level. Where gates stand against a verdict the cell is not assessed,
-with all of them as reasons; a cell that others are compared with is a baseline.
+An interval wholly below the margin is slower, above it faster, inside it equivalent:
+two one-sided tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15,
+1987), each at half the level. Gates withhold the verdict.
 
-With the sessions of both sides the interval follows what was repeated (``designs``).
-Where every run of one side lies beyond every run of the other by more than the margin,
-that decides, too, whatever forbids a single figure (**complete separation**): where
-chance would separate equal sides in at most one of a hundred cases, or by more than a
-quarter, for no day makes such a difference; or where sessions decide the same. Where
-the order of the runs moves a mean (a drift, runs that depend on others) the interval is
-stretched by as much to both sides, and where a first run does, from the ratio of the
-others towards that of all (**stretched**); what it decides then no order takes back.
+With sessions the interval follows what was repeated (``designs``). **Complete
+separation**, every run of one side beyond every run of the other by more than the
+margin, decides too where chance does it in at most one of a hundred cases, by more than
+a quarter, or where sessions decide the same. Where the order of the runs moves a mean,
+the interval is **stretched** by as much, and decides if it still can.
 
-Many cells at once: some of many true nulls look decided by chance. Benjamini and
-Hochberg, "Controlling the false discovery rate", Journal of the Royal Statistical
-Society B 57 (1995). A cell makes one claim of three (slower, faster, equivalent) and
-its p bounds the chance that this claim is wrong, whichever of the others is true. So
-the rate bounds the expected share of wrong verdicts among all that are given, as with
-directions in Benjamini and Yekutieli, JASA 100 (2005).
+Many cells at once are corrected by Benjamini and Hochberg, "Controlling the false
+discovery rate", Journal of the Royal Statistical Society B 57 (1995). A cell makes one
+claim of three, whose p bounds the chance that it is wrong, so the rate bounds the share
+of wrong verdicts, as with directions in Benjamini and Yekutieli, JASA 100 (2005).
 """
 
 from __future__ import annotations
@@ -89,7 +82,6 @@ class Verdict(IntEnum):
 
     @property
     def slug(self) -> str:
-        """The verdict's name for programs: ``not_assessed``."""
         return self.name.lower()
 
 
@@ -119,11 +111,9 @@ class Strength(IntEnum):
 
     @property
     def slug(self) -> str:
-        """The word for charts and pages; empty where there is nothing to say."""
         return "" if self == Strength.FIRM else self.name.lower()
 
 
-# By design and evidence level.
 STRENGTHS: Final = np.array(
     [[Strength.of(design, level) for level in EvidenceLevel] for design in Design],
     dtype=np.int8,
@@ -132,19 +122,14 @@ STRENGTHS: Final = np.array(
 
 @dataclass(frozen=True, slots=True)
 class Judgements:
-    """Everything that may be said of many cells: one array each, one entry a cell.
+    """What may be said of many cells: one array each, one entry a cell.
 
-    ``direction`` is where the interval lies, also where there is no verdict; a page
-    may call it indicative where ``evidence_level`` says so. ``gates`` are bits of Gate.
-    ``wanted_runs`` is how many runs a side, in all, would decide (0: no number is
-    known that would), ``wanted_sessions`` how many sessions where they are what is
-    missing. ``n`` and ``baseline_n`` are the runs that this rests on. ``tested`` is of
-    how many cells this is a part if the verdicts were corrected for that, else 0.
-    ``is_separated``: complete separation decided, and no interval. ``stretch`` is by
-    how much the interval was stretched to both sides (ln) where it decided so, though
-    the order of the runs moves a mean; else 0. ``shapeless`` are
-    the gates of runs that no single figure describes, whatever decided. ``designed``
-    and ``ends`` are None where nothing is known of sessions.
+    ``direction`` is where the interval lies, with or without a verdict. ``gates`` are
+    bits of Gate. ``wanted_runs`` a side, or ``wanted_sessions``, would decide in all
+    (0: unknown). ``tested`` cells were corrected together (0: not corrected).
+    ``stretch`` (ln) is by how much an interval was stretched that still decided.
+    ``shapeless`` are the gates of runs without a single figure. ``designed`` and
+    ``ends`` are None if sessions are unknown.
     """
 
     intervals: Intervals
@@ -170,17 +155,12 @@ class Judgements:
 
     @property
     def strength(self) -> NDArray[np.int8]:
-        """How each interval is drawn (`Strength`)."""
         design = 0 if self.designed is None else self.designed.design
         return np.asarray(STRENGTHS[design, self.evidence_level], dtype=np.int8)
 
     @NO_WARNINGS
     def p_values(self) -> Floats:
-        """Return each cell's p: at most 1 - confidence where the verdict is decided.
-
-        Twice the tail beyond the nearest edge of the margin, so that p and interval say
-        the same. NaN where no verdict may be given.
-        """
+        """Return each cell's p, consistent with its interval; NaN without a verdict."""
         allowed = self.verdict < Verdict.NOT_ASSESSED
         distance = _distance(self.intervals, self.margin) - self.stretch
         statistic = distance / self.intervals.standard_error
@@ -212,10 +192,7 @@ class Judgements:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """Which of many p values count, in the shape they came in.
-
-    ``adjusted`` is the smallest rate at which each would; NaN where nothing was tested.
-    """
+    """Which of many p values count; ``adjusted`` is the least rate, NaN if untested."""
 
     adjusted: Floats
     counts: NDArray[np.bool_]
@@ -238,21 +215,10 @@ def judge(
 ) -> Judgements:
     """Judge cells against their baselines, all at once.
 
-    ``gates`` are the bits of Gate that the runs' statistics cannot show: the state of
-    the baseline (``gates_of_states``), shape, open flags, units. Those that they can
-    show are added here.
-
-    ``sessions`` are those of the cells and of the baselines: the interval then follows
-    what was repeated, which replaces the gate of another session where the sessions are
-    known. Without them all runs count as of one sitting.
-
-    ``moves`` are the parts of their means by which the order of the runs moves those of
-    the cells and of the baselines (``shape``), NaN where that is not known. The gate of
-    such an order stands only where an interval stretched by both decides nothing, and
-    that of a first run only where the interval of the others, stretched to hold the
-    ratio of all as well, decides nothing: it is left out by ``sessions``.
-
-    ``is_direct``: see `compare_directly`.
+    ``gates`` are bits that the statistics cannot show: states, shapes, flags, units.
+    ``sessions`` are of cells and baselines; without them all runs are of one sitting.
+    ``moves`` are the parts by which the order of the runs moves each side's means
+    (``shape``), NaN if unknown. ``is_direct``: see `compare_directly`.
     """
     options: dict[str, Any] = {
         "extra_log_variance": extra_log_variance,
@@ -335,11 +301,9 @@ def compare_directly(
     confidence: float = CONFIDENCE,
     sessions: tuple[SessionRollups, SessionRollups] | None = None,
 ) -> Judgements:
-    """Judge virtual machines against each other: ``one`` / ``other``, from their runs.
+    """Judge virtual machines against each other, from their runs alone.
 
-    There is no native baseline in it: what two efficiencies share cancels in their
-    ratio, and going through both would count its noise twice. Gates of the baseline's
-    state do not apply; either side may be the noisy one.
+    Going through both efficiencies would count the shared baseline's noise twice.
     """
     return judge(
         one,
@@ -360,7 +324,6 @@ def _all_gates(
     designed: Designed | None,
     direction: NDArray[np.int8],
 ) -> NDArray[np.int64]:
-    """Return the reasons that were handed in and those that the runs give, together."""
     if designed is not None:
         found = _of_design(found, designed, direction)
         # Where the sessions of both are known they say it better.
@@ -381,7 +344,6 @@ def _levels(n: NDArray[np.int64], designed: Designed | None) -> NDArray[np.int8]
 
 
 def _direction(low: Floats, high: Floats, margin: float) -> NDArray[np.int8]:
-    """Return where intervals of log ratios lie."""
     below, above = np.log1p(-margin), np.log1p(margin)
     return np.select(
         [high < below, low > above, (low > below) & (high < above)],
@@ -415,10 +377,9 @@ def _by_separation(
     margin: float,
     is_of_sessions: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.bool_]]:
-    """Return gates and directions where complete separation decides, and where it does.
+    """Return gates and directions where complete separation decides, and where.
 
-    Where it cannot lift every reason it lifts none; that runs are few stays a reason
-    and leaves the direction as indicative.
+    It lifts every reason or none; few runs stay a reason and leave it indicative.
     """
     side = ends.side(margin)
     lifted = np.where(ends.is_beyond_days, int(LIFTED_BEYOND_DAYS), int(LIFTED))
@@ -443,12 +404,9 @@ def _by_stretching(
     lifted: NDArray[np.int64],
     margin: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], Floats]:
-    """Return gates and directions where intervals decide though an order moves means.
+    """Return gates, directions and stretches where stretched intervals decide.
 
-    ``further`` is how far it may move them down and up, ``lifted`` the gates of which
-    that is known. The last is by how much an interval that decided so was stretched
-    towards what it decided against; others are as they were. That runs are few stays a
-    reason and leaves the direction as indicative.
+    ``further`` is how far an order may move means down and up, ``lifted`` its gates.
     """
     below, above = further
     stretched = _direction(ends[0] - below, ends[1] + above, margin)
@@ -482,11 +440,7 @@ def _without_firsts(
     higher_is_better: ArrayLike,
     options: dict[str, Any],
 ) -> tuple[Designed, Floats]:
-    """Return what designs make of the ratios without first runs that lie apart.
-
-    And how far these move the log ratios; NaN where there are none, or where a session
-    has too few others to do without.
-    """
+    """Return designs without odd first runs, and how far these move log ratios."""
     own, other = sessions
     designed = designed_intervals(
         without_firsts(cell, own),
@@ -548,11 +502,7 @@ def _wanted_runs(
 
 
 def _beyond(wanted: NDArray[np.int64], there: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return what is wanted, more than there is: that did not decide.
-
-    The formula takes a side's spread for known and both sides for alike. Where it would
-    be content with what is there, one more is the least that can help.
-    """
+    """Return the wanted number, at least one more than there is."""
     return np.where(wanted > 0, np.maximum(wanted, there + 1), 0)
 
 
@@ -593,15 +543,11 @@ def benjamini_hochberg(p_values: ArrayLike) -> Correction:
 
 
 def correct(judgements: Judgements, is_primary: ArrayLike | None = None) -> Judgements:
-    """Return the judgements of cells that are looked at together.
+    """Return the judgements of cells that are tested together.
 
-    A verdict that does not survive becomes undetermined; ``direction`` still says where
-    its interval lies and ``tested`` among how many it was lost. Cells that are not
-    assessed are not tested.
-
-    Only ``is_primary`` cells count as tests: MiB/s that follow from operations/s are no
-    second one. The others are held to the p that the primary ones are held to; where
-    there is no primary test at all they are tests themselves.
+    A verdict that does not survive becomes undetermined. Only ``is_primary`` cells that
+    are assessed count as tests; others are held to the same p, or are tests themselves
+    where there is no primary one.
     """
     p = judgements.p_values()
     primary = np.full(p.shape, True) if is_primary is None else np.asarray(is_primary)

@@ -1,9 +1,7 @@
-"""What platforms kept of native speed at one class of work: the figures of an answer.
+"""What platforms keep of native speed in one class of work. PURE.
 
-PURE. A platform is a hypervisor in one version on one machine, or a hypervisor over
-all machines: of two machines only the ratio to each one's own native speed is
-comparable. Nothing is pooled here (`benchmarks.evidence` does that): an answer has the
-range of what was measured, on how many systems, and by how many runs.
+A platform is a version of a hypervisor on one machine, or a hypervisor over all
+machines. Nothing is pooled here (`benchmarks.evidence` does that).
 """
 
 from __future__ import annotations
@@ -28,12 +26,11 @@ Kind = Literal["compared", "alone", "nothing"]
 
 
 class Effects(NamedTuple):
-    """What one system kept at one class of work, of its study's effects.
+    """A system's stored effects in one class of work.
 
-    ``ratios`` of the ``cells`` have a ratio to native that counts; ``low`` and ``high``
-    are the extremes of their natural logarithms, ``total`` is their sum. ``flagged`` of
-    them are flagged; ``fewest`` and ``most`` are numbers of runs. ``impossible`` more
-    cannot be, says a flag, and are in none of these.
+    ``low``, ``high`` and ``total`` are of the natural logarithms of ``ratios`` of the
+    ``cells``; ``fewest`` and ``most`` count runs; ``impossible`` cells are in none of
+    these.
     """
 
     study: int
@@ -53,10 +50,7 @@ class Effects(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a platform kept of native speed: ``low`` to ``high``, 1 is native.
-
-    ``mean`` is the mean natural logarithm over its systems' ratios.
-    """
+    """What a platform keeps of native speed; ``mean`` is the mean natural logarithm."""
 
     hypervisor: str
     name: str
@@ -73,7 +67,6 @@ class Standing:
 
     @property
     def is_single_run(self) -> bool:
-        """Whether not one of its ratios rests on repeated runs."""
         return self.most < 2
 
 
@@ -81,9 +74,8 @@ class Standing:
 class Answer:
     """What is known of one class of work, the fastest platform first.
 
-    ``unusable`` were measured, but have no ratio to native that counts; ``missing``
-    nobody measured here. Of two machines only ratios to the own native are told.
-    ``left_out``: of each platform, how many results cannot be, says a flag.
+    ``unusable`` platforms have no ratio that counts, ``missing`` ones were not
+    measured, ``left_out`` counts impossible results by platform.
     """
 
     work: str
@@ -124,10 +116,9 @@ class Answer:
 
     @property
     def apart(self) -> float:
-        """How far the two platforms that differ most stand apart.
+        """The distance of the two most different platforms' means by their spreads.
 
-        The distance of their means by their spreads: 1 is where their ranges, if they
-        were even, would just touch. 0 where they differ by less than the margin.
+        Two even ranges that just touch have 1; 0 is a difference below the margin.
         """
         return max(map(_apart, combinations(self.standings, 2)), default=0.0)
 
@@ -150,8 +141,7 @@ def answers(
     names: Mapping[tuple[int, int], tuple[str, str, str]],
     asked_for: Collection[str],
 ) -> dict[str, Answer]:
-    """Answer for every class of work. ``names``: of a study's system its hypervisor,
-    the name of its platform and who measured it."""
+    """Answer every class of work; ``names`` are hypervisor, platform and lab."""
     by_work: dict[str, dict[str, list[Effects]]] = defaultdict(
         lambda: defaultdict(list)
     )
@@ -222,10 +212,7 @@ def telling(found: Mapping[str, Answer]) -> Answer | None:
 
 @dataclass(frozen=True, slots=True)
 class Indirect:
-    """A ratio of two ratios to native, each on its own machine, with its 95 % interval.
-
-    The interval is None where one of both has none.
-    """
+    """A ratio of two ratios to native on two machines, with its 95 % interval."""
 
     ratio: float
     interval: tuple[float, float] | None
@@ -234,10 +221,7 @@ class Indirect:
 def indirect(
     one: tuple[float, float | None], other: tuple[float, float | None]
 ) -> Indirect:
-    """Set two natural logarithms of ratios, with their variances, against each other.
-
-    Both variances add (rule set 2, section 11); None: nobody knows it.
-    """
+    """Combine two log ratios and their variances (rule set 2, section 11)."""
     distance = one[0] - other[0]
     if one[1] is None or other[1] is None:
         return Indirect(exp(distance), None)

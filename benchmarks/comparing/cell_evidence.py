@@ -1,22 +1,24 @@
-"""What stands behind one cell of a comparison: its runs, its samples, its baseline's.
-
-And whether its two sides may be set side by side, how many runs would help, and where
-a study's numbers were printed.
-"""
+"""The evidence behind one cell: runs, samples, baseline, sessions, printed tables."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from itertools import chain, groupby
+from math import isfinite
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+from django.db import connection
 from django.db.models import Count, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from benchmarks.analysis.baselines import Comparability, Difference
+from benchmarks.analysis.designs import SessionRatio, session_ratios
 from benchmarks.analysis.hosts import HostsCompared, beside_hosts
-from benchmarks.analysis.sessions import BOOT
+from benchmarks.analysis.intervals import log_ratio_intervals
+from benchmarks.analysis.sessions import BOOT, UNKNOWN_TIME, SessionRollups
 from benchmarks.analysis.speeds import MIN_RUNS
 from benchmarks.analysis.widths import runs_for_width, width_sentence
 from benchmarks.comparing.lights import Lights, beside_baseline, system_facts
@@ -26,10 +28,20 @@ from benchmarks.comparing.rows import (
     compared_cells,
     comparison_row,
 )
-from benchmarks.comparing.verdicts import rollups_of, study_verdicts
+from benchmarks.comparing.verdicts import TWO_METERS, rollups_of, study_verdicts
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Case, Cell, Flag, Run, Sample, Study, System
-from benchmarks.models.run import IN_ORDER_OF_RUNS, MeanInOrder
+from benchmarks.models import (
+    Case,
+    Cell,
+    CellSession,
+    Flag,
+    Run,
+    Sample,
+    Session,
+    Study,
+    System,
+)
+from benchmarks.models.run import IN_ORDER_OF_RUNS, RUNS_OF_CELLS, MeanInOrder, of_cells
 from benchmarks.sentences import Sentence
 from benchmarks.studies.flags import visible_flags
 from benchmarks.studies.shaping import unordered_cells
@@ -53,10 +65,7 @@ MOST_VALUES = 5_000
 
 @dataclass(frozen=True, slots=True)
 class RunSamples:
-    """The samples that one run has of a case, in their order.
-
-    ``session`` is the one it counts in; until a check what its uploader named.
-    """
+    """The samples of one run in order; its declared session until a check."""
 
     run_id: int
     session: str
@@ -69,10 +78,7 @@ class RunSamples:
 
 @dataclass(frozen=True, slots=True)
 class CellSamples:
-    """A cell's runs with their samples; ``is_cut``: there are more than these.
-
-    ``is_ordered``: it is known in which order they ran.
-    """
+    """A cell's runs with their samples; ``is_ordered``: their order is known."""
 
     runs: tuple[RunSamples, ...] = ()
     is_cut: bool = False
@@ -84,7 +90,6 @@ class CellSamples:
 
     @property
     def is_of_run_means(self) -> bool:
-        """Whether there are enough runs for their means to be the series."""
         return len(self.runs) >= MIN_RUNS
 
     @property
@@ -97,8 +102,6 @@ class CellSamples:
 
 @dataclass(frozen=True)
 class RunValue:
-    """A run and the mean of its samples of the case."""
-
     run: Run
     value: float
     samples: int
@@ -106,11 +109,7 @@ class RunValue:
 
 @dataclass(frozen=True)
 class CellEvidence:
-    """A cell with the runs it was summarised from, and those it was compared with.
-
-    ``flags`` are those of both sides: either withholds the verdict. ``hosts`` are their
-    machines, where somebody chose a baseline on another one.
-    """
+    """A cell's runs and those of its baseline, with the flags of both."""
 
     row: ComparisonRow
     cell: Cell
@@ -125,11 +124,7 @@ class CellEvidence:
 
     @cached_property
     def comparability(self) -> Comparability | None:
-        """What is known of both sides; what the study studies may differ.
-
-        Facts that came with runs count where both sides state them: what only one side
-        happened to send says nothing about the other.
-        """
+        """How far both sides may be compared, by the facts that both state."""
         if self.baseline is None:
             return None
         one, other = (
@@ -183,17 +178,12 @@ def sample_lines(cell: Cell) -> Iterator[tuple[Any, ...]]:
 
 
 def cell_samples(cell: Cell | None) -> CellSamples:
-    """Return a cell's samples in one query, at most ``SAMPLES_SHOWN``.
-
-    In the order in which its shape was looked at. A run that the limit would cut in
-    two is left out, unless it is the only one.
-    """
+    """Return at most ``SAMPLES_SHOWN`` samples of whole runs, in one query."""
     if cell is None:
         return CellSamples()
     ordered = samples_of_cell(cell).order_by(*IN_ORDER_OF_RUNS, "sequence")
     session = Coalesce("run__sitting__name", "run__session__name", Value(""))
     rows = ordered.values_list("run_id", session, "value")
-    # One more than is shown tells that there are more.
     samples = list(rows[: SAMPLES_SHOWN + 1])
     is_cut = len(samples) > SAMPLES_SHOWN
     grouped = groupby(samples[:SAMPLES_SHOWN], key=lambda row: (row[0], row[1]))
@@ -210,10 +200,7 @@ def cell_samples(cell: Cell | None) -> CellSamples:
 def evidence(
     viewer: Viewer, study: Study, cell_id: int, reference_id: int | None
 ) -> CellEvidence:
-    """Return a cell's evidence, against native or a chosen reference system.
-
-    Raises NotFoundError when the study has no such cell or system.
-    """
+    """Return a cell's evidence, to native or a chosen system, or NotFoundError."""
     cells = compared_cells(viewer, study=study, filters={"pk": cell_id})
     cell = cells.first()
     if cell is None:
@@ -267,7 +254,6 @@ def evidence(
 
 
 def _run_means(cell: Cell | None, samples: CellSamples) -> list[tuple[int, float, int]]:
-    """Return the first runs of a cell, each with the mean and number of its samples."""
     if cell is None:
         return []
     # Samples that were cut lack whole runs: their means come from the database.
@@ -280,11 +266,7 @@ def _run_means(cell: Cell | None, samples: CellSamples) -> list[tuple[int, float
 
 
 def stated_differences(evidence: CellEvidence) -> tuple[Difference, ...]:
-    """Return what both sides state, differently, and the study does not study.
-
-    Of what came with runs only how large the machines were; and not their hosts, for
-    two machines are always named.
-    """
+    """Return facts that both sides state differently, unstudied ones."""
     if evidence.baseline is None or evidence.comparability is None:
         return ()
     systems = (evidence.cell.system, evidence.baseline.system)
@@ -302,7 +284,6 @@ def _sent(runs: Iterable[Run]) -> dict[str, str]:
         {
             name: str(value)
             for name, value in run.facts.items()
-            # A boot is its session's: every day of a machine has another one.
             if not isinstance(value, dict | list) and name != BOOT
         }
         for run in runs
@@ -344,4 +325,138 @@ def printed_tables(viewer: Viewer, study: Study) -> tuple[PrintedTable, ...]:
         by_place.setdefault((run.document, run.table), []).append(value)
     return tuple(
         PrintedTable(*place, tuple(values)) for place, values in by_place.items()
+    )
+
+
+Side = dict[int | None, CellSession]
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """A session of a cell, of its baseline or of both; None: runs of unknown time.
+
+    ``ratio`` is between both sides in this session, or, if ``is_across_days``, between
+    the cell's session and all runs of the baseline.
+    """
+
+    session: Session | None
+    own: CellSession | None
+    other: CellSession | None
+    ratio: SessionRatio | None = None
+    is_across_days: bool = False
+
+    @property
+    def has_interval(self) -> bool:
+        return self.ratio is not None and isfinite(self.ratio.low)
+
+
+def cell_sittings(cell: Cell, baseline: Cell | None) -> tuple[Sitting, ...]:
+    """Return the sessions of both sides in order of time, in one query."""
+    cells = [cell] if baseline is None else [cell, baseline]
+    stored = CellSession.objects.filter(cell__in=cells).select_related("session")
+    rows = sorted(
+        stored,
+        key=lambda row: (row.first_at is None, row.first_at, row.session_id or 0),
+    )
+    own = {row.session_id: row for row in rows if row.cell_id == cell.pk}
+    other = {row.session_id: row for row in rows if row.cell_id != cell.pk}
+    shared = own.keys() & other.keys() - {None}
+    ratios: dict[int | None, SessionRatio] = {}
+    if baseline is not None and cell.case.better:
+        ratios = _ratios(cell, baseline, own, other)
+    return tuple(
+        Sitting(
+            session=session,
+            own=own.get(pk),
+            other=other.get(pk),
+            ratio=ratios.get(pk),
+            is_across_days=not shared,
+        )
+        for pk, session in {row.session_id: row.session for row in rows}.items()
+    )
+
+
+def _ratios(
+    cell: Cell, baseline: Cell, own: Side, other: Side
+) -> dict[int | None, SessionRatio]:
+    sides = _rollups(cell, own), _rollups(baseline, other)
+    one, another = (side.setting.get("meter") for side in (cell, baseline))
+    extra = TWO_METERS if one and another and one != another else 0.0
+    is_higher_better = cell.case.better == "higher"
+    paired = session_ratios(
+        *sides, higher_is_better=is_higher_better, extra_log_variance=extra
+    )
+    if paired:
+        return {ratio.session: ratio for ratio in paired}
+    ours = sides[0]
+    theirs = rollups_of([baseline]).take(np.zeros(ours.n.size, dtype=np.int64))
+    intervals = log_ratio_intervals(
+        ours.rollups, theirs, is_higher_better, extra_log_variance=extra
+    )
+    columns = (
+        *(ours.session, intervals.ratio, intervals.low, intervals.high),
+        *(ours.n, theirs.n),
+    )
+    found = (
+        SessionRatio(*values)
+        for values in zip(*(column.tolist() for column in columns), strict=True)
+    )
+    return {each.session: each for each in found if each.session != UNKNOWN_TIME}
+
+
+def _rollups(cell: Cell, sessions: Side) -> SessionRollups:
+    rows = list(sessions.values())
+    return SessionRollups.of(
+        [0] * len(rows),
+        [row.session_id or UNKNOWN_TIME for row in rows],
+        [row.n for row in rows],
+        [row.mean for row in rows],
+        [row.m2 for row in rows],
+        [row.minimum for row in rows],
+        [row.maximum for row in rows],
+        [np.nan if row.rho is None else row.rho for row in rows],
+        np.nan if cell.resolution is None else cell.resolution,
+    )
+
+
+COUNTED = f"""
+    {of_cells("cell.id = ANY(%s)", "tool", "tool_version")}
+    SELECT run.tool, run.tool_version, run.sitting_id, count(DISTINCT run.id),
+           count(DISTINCT run.id) FILTER (WHERE run.started_at IS NULL),
+           min(run.started_at), max(run.started_at)
+    {RUNS_OF_CELLS}
+    GROUP BY run.tool, run.tool_version, run.sitting_id
+    ORDER BY run.tool, run.tool_version
+"""
+
+
+@dataclass(frozen=True)
+class RunsBehind:
+    """How many runs, sessions and undated runs, and the tools' versions."""
+
+    runs: int = 0
+    sessions: int = 0
+    undated: int = 0
+    first: datetime | None = None
+    last: datetime | None = None
+    versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def runs_behind(cells: Collection[int]) -> RunsBehind:
+    """Return what stands behind these cells, in one query. A run counts once."""
+    with connection.cursor() as cursor:
+        cursor.execute(COUNTED, [list(cells)])
+        lines = cursor.fetchall()
+    versions: dict[str, tuple[str, ...]] = {}
+    for tool, version, *_rest in lines:
+        known = versions.get(tool, ())
+        versions[tool] = known if version in known else (*known, version)
+    begun = [moment for line in lines for moment in line[5:] if moment]
+    return RunsBehind(
+        runs=sum(line[3] for line in lines),
+        sessions=len({line[2] for line in lines} - {None}),
+        undated=sum(line[4] for line in lines),
+        first=min(begun, default=None),
+        last=max(begun, default=None),
+        versions=versions,
     )

@@ -1,8 +1,6 @@
-"""What the virtual machines of a study did together: slots, sums, shares, curves.
+"""The co-runs of a study: slots, sums, shares and curves (`docs/method.md`, co-runs).
 
-Each figure of `docs/method.md`, co-runs, is made as far as the cells carry it: a
-missing slot is not 0, and nothing is made of runs that no single figure describes.
-Slots, figures and curves stand together: all are made of the cells that are read once.
+A missing slot is not 0, and runs without a single figure have no figures here.
 """
 
 from collections import defaultdict
@@ -38,7 +36,6 @@ from benchmarks.sentences import Sentence
 BESIDE_OTHER_WORK = (UNDER_LOAD, MIXED)
 ONE_ALONE = Sentence("one VM alone")
 NATIVE_ALONE = Sentence("the native machine")
-# Slots of one VM alone, the best of them first.
 ALONE = ("1", "", "mean")
 OF_NATIVE = ("paired", "other_session", "stale", "scaling")
 # Means in an order of their own, as in `MEAN_IN_ORDER`: sums differ without one.
@@ -51,7 +48,6 @@ RUN_MEANS = f"""
     ORDER BY 1, 2
 """
 
-# A row a co-run, a column a slot.
 SlotRows = tuple[tuple[float, ...], ...]
 GroupKey = tuple[Any, ...]
 
@@ -78,9 +74,8 @@ class SlotValue:
 class CoRunSlots:
     """One case that several VMs of a system ran together.
 
-    ``slots`` are those that were reported, ``missing`` the others of ``vms``; a missing
-    slot is not 0. ``coruns`` has one row a co-run, empty while a slot is missing.
-    ``single`` is the same system with one VM alone, ``native`` the bare machine.
+    ``coruns`` has one row a co-run, empty while a slot is missing; ``single`` is the
+    same system with one VM, ``native`` the bare machine.
     """
 
     id: int
@@ -107,7 +102,6 @@ class CoRunSlots:
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The means of the slots; none where one of them has none."""
         means = [slot.value for slot in self.slots]
         known = tuple(value for value in means if value is not None)
         return known if len(known) == len(means) else ()
@@ -115,10 +109,10 @@ class CoRunSlots:
 
 @dataclass(frozen=True, kw_only=True)
 class CoRunFigures:
-    """None is what is not known; ``reasons`` says why for targets and fairness.
+    """The figures of a co-run; None is unknown.
 
-    ``sum`` is recomputed where all slots are there, else the printed one; times have
-    none. ``virtual`` cores of all VMs share ``cores`` physical ones.
+    ``sum`` is recomputed if all slots are there, else the printed one; times have none.
+    ``virtual`` cores of all VMs share ``cores`` physical ones.
     """
 
     sum: float | None
@@ -163,12 +157,7 @@ class StudyCoRuns:
 def study_coruns(
     study: Study, *, filters: Mapping[str, Any] | None = None
 ) -> StudyCoRuns:
-    """Return a study's co-runs, in at most eight
-    queries.
-
-    ``filters`` are look-ups on Cell. They narrow what is returned; a co-run under load
-    is compared with the one without it whether that is asked for or not.
-    """
+    """Return a study's co-runs in eight queries; ``filters`` narrow them."""
     chosen = dict(filters or {})
     scenario = chosen.pop("scenario", None)
     measured = MeasuredCells.of(study, chosen)
@@ -196,14 +185,9 @@ def study_coruns(
 
 @dataclass(frozen=True)
 class MeasuredCells:
-    """All cells of a study that a co-run may lean on.
+    """All cells of a study that a co-run may need, read in at most eight queries.
 
-    ``groups`` has the cells of each co-run by their slots, ``singles`` what each system
-    did with one VM alone by system and case, ``natives`` the cell of the bare machine
-    that each cell is compared with. ``means`` are those of cells that were repeated, by
-    the co-run they are of; a run of no co-run has the negative of its own id instead:
-    it has no partners. Read in at most eight
-    queries.
+    ``means`` of repeated cells are by co-run; a run of no co-run has its negative id.
     """
 
     groups: Mapping[GroupKey, Mapping[str, Cell]]
@@ -215,7 +199,6 @@ class MeasuredCells:
     def of(cls, study: Study, filters: Mapping[str, Any]) -> "MeasuredCells":
         known = Cell.objects.filter(study=study, n__gt=0).only(*BRIEF)
         cells = list(known.filter(scenario__in=TOGETHER, **filters).order_by("pk"))
-        # Few, and shared by many cells: each is read once.
         cases = Case.objects.in_bulk({cell.case_id for cell in cells})
         hosted = System.objects.select_related("host")
         systems = hosted.in_bulk({cell.system_id for cell in cells})
@@ -233,7 +216,6 @@ class MeasuredCells:
             system__in={cell.system_id for cell in grouped},
             case__in={cell.case_id for cell in grouped},
         ).order_by("pk")
-        # In a dict the last of a key stays: the best.
         worst_first = sorted(alone, key=lambda cell: -ALONE.index(cell.slot))
         singles = {(cell.system_id, cell.case_id): cell for cell in worst_first}
 
@@ -273,7 +255,6 @@ class MeasuredCells:
             repeated = [self.means.get(cells[name].pk, {}) for name in names]
             shared = sorted(set(repeated[0]).intersection(*repeated[1:]))
             rows = tuple(tuple(of[corun] for of in repeated) for corun in shared)
-            # The means of all runs, where they name no co-runs.
             if len(rows) < 2:
                 rows = (tuple(cells[name].mean or 0.0 for name in names),)
 
@@ -298,7 +279,6 @@ class MeasuredCells:
 
     @cached_property
     def _parallel(self) -> Mapping[tuple[int, int], Mapping[int, Mapping[str, Cell]]]:
-        """What ran in parallel, by system and case, then by the number of VMs."""
         by_vms: dict[tuple[int, int], dict[int, Mapping[str, Cell]]] = defaultdict(dict)
         for (system, case, scenario, vms, _), slots in self.groups.items():
             if scenario == PARALLEL:
@@ -331,11 +311,7 @@ class MeasuredCells:
 
 
 def _natives_of(cells: Sequence[Cell]) -> dict[int, Cell]:
-    """Return the bare machine's cell for slots, where one alone fits.
-
-    A slot leans on its own system, and what was measured only together has nothing to
-    lean on; its sum still stands beside the machine.
-    """
+    """Return the bare machine's cell for slots, if exactly one fits."""
     if not cells:
         return {}
     bare = Cell.objects.filter(
@@ -372,7 +348,6 @@ def _is_vm(slot: str) -> bool:
 
 
 def _mean(cell: Cell) -> float | None:
-    """Return the mean of a cell; None where no single figure describes its runs."""
     return cell_figure(cell).value
 
 
@@ -388,11 +363,7 @@ def _missing(cell: Cell, names: Sequence[str]) -> tuple[str, ...]:
 def _figures(
     of: CoRunSlots, without: float | None, times: Mapping[int, float]
 ) -> CoRunFigures:
-    """Return the figures of a co-run.
-
-    ``without`` is what the same VMs did without the other load, ``times`` the mean time
-    of a VM by how many there were.
-    """
+    """Return a co-run's figures; ``times`` are the mean times by number of VMs."""
     values, better = of.values, of.case.better
     is_whole = bool(values) and not of.missing
     reasons = _doubts(of.doubted)
@@ -492,7 +463,6 @@ def _target(
             Sentence("No target: how many cores the machine has is not stated.")
         )
     elif not single:
-        # That its runs are in doubt has been said.
         if ONE_ALONE not in of.doubted:
             reasons.append(Sentence("No target: one VM alone was not measured."))
     else:

@@ -44,10 +44,7 @@ FARTHEST = 100.0
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """A cell beside its baseline, with the scatter of both (squared deviations).
-
-    Sessions are those of its runs, None for runs of unknown time.
-    """
+    """A cell and its baseline with squared deviations; session None: time unknown."""
 
     row: ComparisonRow
     m2: float
@@ -59,10 +56,7 @@ class MeasuredRow:
 
 @dataclass(frozen=True)
 class Responses:
-    """What the systems of one case answered, by system; what was left out, and why.
-
-    ``are_days_apart``: not all that is compared was measured in common sessions.
-    """
+    """The responses of one case by system, and what was left out and why."""
 
     observations: Mapping[int, Observation]
     left_out: Mapping[LeftOut, int]
@@ -83,11 +77,7 @@ class CaseSubject:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What moved one response: a case's, or the mean of a component's cases.
-
-    ``subjects`` are the cases in it; ``left_out`` counts cells without a response. The
-    analysis itself is done when somebody wants to see it.
-    """
+    """The effects on one response: of a case, or the mean of a component's cases."""
 
     component: str
     subjects: tuple[CaseSubject, ...]
@@ -132,9 +122,8 @@ def study_effects(
 ) -> StudyEffects:
     """Analyse the systems of a study, in five queries.
 
-    Without a scenario the study's first one is taken; without a response the
-    efficiency where there is one, else the value. Native machines are what guests are
-    compared with: they belong to the design only where nothing else was measured.
+    The default scenario is the first one, the default response the efficiency if any.
+    Native machines belong to the design only if nothing else was measured.
     """
     menu = facets(study)
     chosen = scenario or next(iter(menu.scenarios), "")
@@ -159,7 +148,7 @@ def study_effects(
     guests = [cell for cell in measured if cell.row.system.hypervisor != NATIVE]
     measured = guests or measured
 
-    has_efficiency = any(cell.row.shown.efficiency is not None for cell in measured)
+    has_efficiency = any(cell.row.shown.kind == "efficiency" for cell in measured)
     taken = response or ("efficiency" if has_efficiency else "value")
     return StudyEffects(
         study=study,
@@ -252,11 +241,7 @@ def responses_of(cells: Iterable[MeasuredRow], response: Response) -> Responses:
 
 
 def _are_days_apart(cells: Sequence[MeasuredRow], response: Response) -> bool:
-    """Whether a day may have moved one of what is compared, and not the others.
-
-    A day moves both sides of a ratio alike: each needs a session in common with its own
-    baseline alone. Runs of unknown time are taken for those of one sitting.
-    """
+    """Return whether some sides of what is compared share no session."""
     if response == "efficiency":
         return any(cell.sessions.isdisjoint(cell.baseline_sessions) for cell in cells)
     return bool(cells) and not frozenset.intersection(
@@ -265,10 +250,7 @@ def _are_days_apart(cells: Sequence[MeasuredRow], response: Response) -> bool:
 
 
 def complete(cases: Sequence[Responses]) -> tuple[int, ...]:
-    """The places of the cases that the same systems have: most systems, then cases.
-
-    A mean over several cases is only taken over systems that have them all.
-    """
+    """Return the cases that the same systems have: most systems first, then cases."""
     sets = Counter(frozenset(case.observations) for case in cases if case.observations)
     if not sets:
         return ()
@@ -282,11 +264,7 @@ def complete(cases: Sequence[Responses]) -> tuple[int, ...]:
 
 
 def averaged(cases: Sequence[Responses]) -> tuple[Observation, ...]:
-    """Average the logarithms of complete cases: the geometric mean of each system.
-
-    The errors of the cases are independent: a mean over K of them has the K-th part of
-    their mean variance.
-    """
+    """Average the logarithms of complete cases, their errors taken as independent."""
     means = []
     for system in sorted(set.intersection(*(set(case.observations) for case in cases))):
         same = [case.observations[system] for case in cases]
@@ -304,11 +282,7 @@ def averaged(cases: Sequence[Responses]) -> tuple[Observation, ...]:
 
 
 def levels_of(row: ComparisonRow, options: Sequence[str]) -> dict[str, str]:
-    """Every parameter of a system; an empty text is one that was not stated.
-
-    ``options`` are those of all systems in their order: else the system that happens to
-    come first would settle the order of the factors.
-    """
+    """Return every parameter of a system in one order, empty if not stated."""
     host, *others = PROPERTIES
     names = (host, "hypervisor", "hypervisor_version", *others)
     stated = {name: getattr(row.system, name) for name in names}
@@ -329,13 +303,14 @@ def _observation(
     if response == "value":
         sign = -1 if row.shown.better == "lower" else 1
         return Observation(levels, sign * math.log(row.shown.value), own)
-    if row.shown.efficiency is None or not row.shown.baseline_value:
+    ratio = row.shown.ratio if row.shown.kind == "efficiency" else None
+    if ratio is None or not row.shown.baseline_value:
         return "no_ratio"
-    if not 1 / FARTHEST < row.shown.efficiency < FARTHEST:
+    if not 1 / FARTHEST < ratio < FARTHEST:
         return "implausible"
     return Observation(
         levels,
-        math.log(row.shown.efficiency),
+        math.log(ratio),
         own,
         cell.baseline_id,
         Side(

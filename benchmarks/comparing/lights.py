@@ -1,7 +1,6 @@
-"""How far two systems may be set side by side: green, amber or red, and why.
+"""How far two systems may be compared: green, amber or red, and why.
 
-Red are another host, other parameters of the case and another unit: they refuse the
-verdict. Amber is whatever else differs that the study does not study; it is said.
+Another host, other parameters and another unit are red and refuse the verdict.
 """
 
 import re
@@ -30,9 +29,7 @@ from benchmarks.models import Case, Cell, Efficiency, Host, Study, System
 from benchmarks.platforms import NATIVE
 from benchmarks.sentences import joined
 
-# What every comparison of a guest with its machine is about.
 ALWAYS_STUDIED = ("hypervisor", "hypervisor_version", "virtualization")
-# A study names its factors as people do.
 OPTIONS_OF_FACTORS = {
     "amd_v": "hw_virt",
     "vt_x": "hw_virt",
@@ -65,11 +62,7 @@ NO_PAIR = Light()
 
 @dataclass(frozen=True)
 class ChosenSystem:
-    """A system of a study that somebody chose to compare with.
-
-    Beside all others of that study; or of ``beside``, whose cells are then compared
-    with what another study measured.
-    """
+    """A baseline somebody chose, for its own study or for the study ``beside`` it."""
 
     study: Study
     system: System
@@ -77,7 +70,6 @@ class ChosenSystem:
 
     @cached_property
     def hosts(self) -> Mapping[int, HostsCompared]:
-        """The other hosts beside that of the system, by their ids."""
         others = [self.beside] if self.beside else []
         return hosts_beside(self.study, self.system.host_id, *others)
 
@@ -92,7 +84,6 @@ class ChosenSystem:
 
     @property
     def other_hosts(self) -> list[int]:
-        """The hosts on which nothing can be compared with the system."""
         return [pk for pk, compared in self.hosts.items() if not compared.is_alike]
 
     def near(self, case: Case, circumstances: Circumstances) -> NearCase | None:
@@ -137,11 +128,7 @@ class ChosenSystem:
 
 @dataclass(frozen=True)
 class Lights:
-    """The lights of a study's pairs of systems, each made once.
-
-    ``systems`` are both sides of all pairs that may be seen. ``chosen``: all are
-    compared with it; None: against their own baselines.
-    """
+    """The cached lights of a study's pairs; ``chosen`` None: own baselines."""
 
     study: Study
     systems: Mapping[int, System]
@@ -185,10 +172,9 @@ def beside_baseline(
     baseline: System,
     sent: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
 ) -> Comparability:
-    """Compare a system with the machine, or the reference system, it is compared with.
+    """Compare a system with its own baseline; ``sent`` are further facts of both.
 
-    ``sent`` are further facts of both sides. An operating system that is not the
-    host's is never what a study studies of a guest beside its machine.
+    Another operating system than the host's is never what a study studies here.
     """
     is_own_os = own.guest_os.casefold() == baseline.guest_os.casefold()
     is_other_os = baseline.is_native and not is_own_os
@@ -217,10 +203,9 @@ def systems_compared(
     *,
     beside: Study | None = None,
 ) -> Comparability:
-    """Compare two systems by what was stated of them; one studied thing may differ.
+    """Compare two systems by what was stated; at most one studied thing may differ.
 
-    ``hosts`` are their machines, where they ran on two; ``beside`` is the study of the
-    other one. Of two studies only what both vary on purpose is studied.
+    Of two studies only what both vary counts as studied.
     """
     studied = studied_facts(study)
     if beside is not None and beside != study:
@@ -242,10 +227,7 @@ def studied_facts(study: Study) -> frozenset[str]:
 
 
 def system_facts(system: System) -> dict[str, str]:
-    """Return what a system was stated to be, as texts that can be compared.
-
-    Its host is none of them: two machines are compared by their own facts.
-    """
+    """Return what a system was stated to be, without its host."""
     options = canonical_parameters(system.options)
     everything = {**system.stated, **options}
     return {name: str(value) for name, value in everything.items() if value}
@@ -254,11 +236,9 @@ def system_facts(system: System) -> dict[str, str]:
 def facts_of_both(
     one: System, other: System, studied: frozenset[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return what two systems were stated to be, as far as both have it to state.
+    """Return the stated facts of two systems that both kinds can have.
 
-    A machine has no virtual processors, layers or memory of a guest: a guest is not
-    unlike it because it has some. What its native runs state, a limit to two
-    processors, counts; what is studied is told in any case.
+    A machine has no virtual processors, layers or guest memory to state.
     """
     own, others = system_facts(one), system_facts(other)
     if one.is_native == other.is_native:
@@ -274,11 +254,7 @@ def _only(facts: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
 def hosts_beside(
     study: Study, host_id: int, *others: Study
 ) -> dict[int, HostsCompared]:
-    """Return the other hosts of studies beside one: whether they count as alike.
-
-    In one query; in a second where facts are equal and native runs have to decide.
-    The first study's margin is that of their agreement.
-    """
+    """Compare one host with all others of these studies, in 1 or 2 queries."""
     studies = (study, *others)
     measured = Cell.objects.filter(study__in=studies, n__gt=0).values("system")
     systems = System.objects.filter(pk__in=measured).values("host")

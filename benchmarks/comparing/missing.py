@@ -19,11 +19,7 @@ REASONS_TOLD = 5
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a system's tests are: of ``tests`` that may have a verdict so many have.
-
-    ``missing`` says what the others need, each with how many tests need it, the most
-    first. ``others`` are behind those that are told.
-    """
+    """How many of a system's ``tests`` have a verdict, and what the others need."""
 
     system: System
     tests: int
@@ -33,10 +29,7 @@ class Standing:
 
 
 def standings(study: Study, system_ids: Collection[int]) -> list[Standing]:
-    """Return how far these systems of a study are, but native ones: others need them.
-
-    Of the cases only those count that stand for their tests.
-    """
+    """Return the standings of a study's guests, by its primary cases."""
     systems = {one.pk: one for one in measured_systems(study)}
     wanted = [pk for pk in system_ids if pk in systems and not systems[pk].is_native]
     if not wanted:
@@ -67,7 +60,6 @@ def standings(study: Study, system_ids: Collection[int]) -> list[Standing]:
 
 
 def _native_runs(study: Study, systems: Mapping[int, System]) -> Mapping[int, int]:
-    """The most runs that a native system has of each case."""
     own = [pk for pk, system in systems.items() if system.is_native]
     cells = Cell.objects.filter(study=study, system__in=own, n__gt=0)
     counts: dict[int, int] = {}
@@ -77,7 +69,6 @@ def _native_runs(study: Study, systems: Mapping[int, System]) -> Mapping[int, in
 
 
 def _needs(row: ComparisonRow, native: Mapping[int, int]) -> Iterator[str]:
-    """What stands between a test and its verdict, first of all first."""
     shown = row.shown
     judgement = shown.judgement
     if shown.state == NOT_YET:

@@ -80,7 +80,6 @@ class Path:
         system, scenario = self.cell.system, self.cell.scenario
         stated = {name: getattr(system, name) for name in TRAITS if name != "host"}
         stated["host"] = system.host.slug
-        # A scenario may say no more than between which places was measured.
         stated["scenario"] = "" if scenario in PLACES else scenario
         stated |= {"vms": self.cell.vms, "slot": self.cell.slot} | dict(system.options)
         return {name: str(value) for name, value in stated.items() if value is not None}
@@ -133,8 +132,7 @@ class NetworkMetric:
 
 
 def study_network(viewer: Viewer, study: Study) -> tuple[NetworkMetric, ...]:
-    """Return the metrics of a study that know from where to where they were
-    measured, in five queries, or in one where there are none."""
+    """Return a study's metrics between named nodes, in at most five queries."""
     measured = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0)
     between = measured.filter(case__parameters__has_keys=["from", "to"])
     shared = between.prefetch_related("case", "system__host")
@@ -184,7 +182,6 @@ def _metric(key: str, paths: Sequence[Path]) -> NetworkMetric:
     hosts: dict[str, str] = {}
     for path in paths:
         for end, host in zip(path.ends, path.hosts, strict=True):
-            # One path may state the host of a node that another leaves out.
             hosts[end] = hosts.get(end) or host
     # A host is a node of its own: it stands before its guests.
     nodes = sorted(

@@ -11,8 +11,6 @@ SPEEDLESS = (State.NO_SPEED, State.UNDIRECTED)
 
 
 class KnownCase(Protocol):
-    """A case as it is stored, or as a row tells of it."""
-
     @property
     def tool(self) -> str: ...
     @property

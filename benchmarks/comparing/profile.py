@@ -1,11 +1,7 @@
 """The overhead profile of a study: what each system costs, component by component.
 
-A system gets one geometric mean of its efficiencies a component, over the cases that
-all compared systems of the study have (`benchmarks.analysis.summary`): systems
-that were measured in different cases are not compared at all.
-
-And the spectrum of everything that may be seen: where the pairs of each component and
-hypervisor lie, a band a study, no mean at all.
+A mean is over the cases that all compared systems have (`analysis.summary`). The
+spectrum shows the pairs of all visible studies, without any mean.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -50,11 +46,9 @@ class Band:
 class Share:
     """One component of one system: 1 is the baseline's speed.
 
-    ``low`` to ``high`` is the 95 % interval of the mean over cases of this kind; None
-    where a single run stands behind a case (``least_runs`` 1) or there is one case.
-    ``spread`` is the geometric standard deviation between cases. ``runs`` are those of
-    the system, ``doubted`` the cases whose verdict a flag withholds, ``apart`` those
-    whose baseline is stale or of another session.
+    The 95 % interval is None with one case or a single run behind a case. ``spread`` is
+    the geometric standard deviation between cases; ``doubted`` cases are flagged,
+    ``apart`` ones have a stale baseline or one of another session.
     """
 
     component: str
@@ -93,8 +87,6 @@ class ProfileRow:
 
 @dataclass(frozen=True)
 class Profile:
-    """All compared systems of a study, in the order of the compare page."""
-
     components: tuple[str, ...]
     rows: tuple[ProfileRow, ...]
     is_relative: bool
@@ -154,10 +146,10 @@ def profile(
     log_variances: Mapping[int, float],
     doubted: Container[int] = (),
 ) -> Profile:
-    """Shape compared cells, in any order, into a profile.
+    """Shape compared cells into a profile.
 
-    ``log_variances`` has the squared standard errors of the cells' log ratios; NaN or
-    nothing where they are not known. ``doubted`` are cells that a flag stands against.
+    ``log_variances`` are squared standard errors of log ratios, NaN or absent if
+    unknown; ``doubted`` cells are flagged.
     """
     with_ratios = [row for row in rows if _ratio(row)]
     primary = primary_rows(with_ratios)
@@ -183,12 +175,12 @@ def profile(
             )
             for column in columns
         ),
-        is_relative=any(row.shown.efficiency is None for row in compared),
+        is_relative=any(row.shown.kind == "relative" for row in compared),
     )
 
 
 def _ratio(row: ComparisonRow) -> float | None:
-    return row.shown.relative if row.shown.efficiency is None else row.shown.efficiency
+    return row.shown.ratio if row.shown.kind in ("efficiency", "relative") else None
 
 
 def _shares(

@@ -1,9 +1,6 @@
-"""What a row of a comparison is: one cell against its baseline.
+"""A row of a comparison: one cell against its baseline, in one measure.
 
-A table has thousands of rows, but few cases and systems: each of these is one object
-that its rows share, so that an ordinary frozen row is as quickly made as a dictionary.
-What a row shows, speed or energy, is a part of its own (``shown``). Where no mean may
-be shown, what stands in its place is settled here, for rows and for all other pages.
+Rows share the objects of their case and system: there are thousands of rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,6 +14,20 @@ from benchmarks.models import Case, Cell, Efficiency, System
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.sentences import Sentence, in_unit, kept_words
 
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What a row compares, its verdicts, and which way its written ratio is better."""
+
+    name: str
+    verdicts: tuple[str, ...]
+    is_less_better: bool = False
+
+
+RELATIVE_SPEED = Measure("speed", ("slower", "faster", "equivalent", "undetermined"))
+ENERGY_PER_WORK = Measure(
+    "energy", ("less", "more", "equivalent", "undetermined"), is_less_better=True
+)
 State = Efficiency.State
 NOT_YET = "waiting"
 KINDS: Mapping[str, str] = {
@@ -57,11 +68,7 @@ class Shown(Protocol):
 
 @dataclass(frozen=True)
 class CellFigure:
-    """The mean of runs as ``value``; None where no single figure describes them.
-
-    ``doubts`` then has the codes and ``reason`` the sentence of why, ``speeds`` both
-    speeds where there are two, ``range`` the least and the greatest run.
-    """
+    """The mean of runs, or what is shown where no single figure describes them."""
 
     value: float | None
     doubts: tuple[str, ...] = ()
@@ -74,8 +81,6 @@ class CellFigure:
 
 @dataclass(frozen=True, slots=True)
 class ComparedCase:
-    """What a row says of its case."""
-
     id: int
     label: str
     tool: str
@@ -103,8 +108,6 @@ class ComparedCase:
 
 @dataclass(frozen=True, slots=True)
 class ComparedSystem:
-    """What a row says of its system."""
-
     id: int
     label: str
     host: str
@@ -134,14 +137,11 @@ class ComparedSystem:
 
 @dataclass(frozen=True, slots=True)
 class CellEnergy:
-    """What the work of one cell cost: J for each metered run, and against the baseline.
+    """The joules of a cell's metered runs per ``unit`` of work, and its baseline's.
 
-    ``sessions`` are those of its runs, -1 where nobody knows.
-
-    ``unit`` is J, or J for a unit of data. ``ratio`` is None where the baseline has no
-    power of its own that this can be compared with; ``judgement`` is of the ratio of
-    joules, None where two meters forbid an interval. ``gates`` are what stands against
-    the cell itself.
+    ``ratio`` is None without comparable power of the baseline, ``judgement`` where two
+    meters forbid an interval. ``gates`` are of the cell itself; sessions are -1 if
+    unknown.
     """
 
     unit: str
@@ -161,26 +161,23 @@ class CellEnergy:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a row shows of its cell: a speed, or the energy of its work.
+    """What a row shows of its cell in one measure: a speed, or the energy of its work.
 
-    ``value`` and ``baseline_value`` are means over runs in ``unit``; they are None, as
-    is every ratio, where no single figure describes the runs: ``doubts`` then says why,
-    ``shape`` in words, ``speeds`` has the two speeds and ``range`` the least and the
-    greatest run. ``efficiency`` is compared with a native baseline only (1 = native
-    speed); ``relative`` is the same ratio against a reference system, ``scaling`` that
-    of a sum over several VMs against one machine alone, and ``slowdown`` that of one of
-    several VMs against the same system with one alone. ``ratio_range`` has the
-    ratios of the extreme runs where no single ratio may be shown.
+    ``value`` and ``baseline_value`` are means over runs in ``unit`` (J for a unit of
+    work). They and ``ratio`` are None where no single figure describes the runs:
+    ``doubts`` then has the codes, ``shape`` the words, ``speeds`` the two speeds,
+    ``range`` the least and the greatest run, ``ratio_range`` the ratios of the
+    extreme runs.
 
-    Of an energy ``value`` is J for a unit of work, and ``efficiency`` the work for a
-    joule against the baseline's: 1 is the baseline and less is worse, as everywhere.
-    ``judgement`` is then of ``joules``. ``energy`` is None where nothing was metered.
+    ``ratio`` is 1 for the baseline, and less is worse. ``kind`` says against what:
+    a native baseline ("efficiency"), a reference system ("relative"), one machine
+    alone for a sum over VMs ("scaling"), the system with one VM alone ("slowdown");
+    empty without a ratio.
 
-    ``light`` says how far the two sides may be compared (green, amber, red; empty
-    where there is no other side), ``light_sentence`` what differs.
-
-    ``interval`` is the one of 95 % of the ratio of speeds, ``within`` that of the value
-    by its runs: it says which of its digits mean something.
+    ``interval`` is the 95 % interval of ``written_ratio``, ``within`` that of the
+    value. ``judgement`` is of ``written_ratio``. ``light`` is how far the two sides
+    may be compared (green, amber, red; empty without another side),
+    ``light_sentence`` what differs. ``energy`` is None where nothing was metered.
     """
 
     value: float | None
@@ -190,19 +187,17 @@ class Compared:
     baseline_value: float | None
     baseline_n: int | None
     baseline_system_id: int | None
-    efficiency: float | None
-    relative: float | None
-    scaling: float | None
+    ratio: float | None
+    kind: str
     state: str
     reason: str
     judgement: Judgement | None
-    slowdown: float | None = None
     doubts: tuple[str, ...] = ()
     baseline_doubts: tuple[str, ...] = ()
     shape: str = ""
     speeds: tuple[float, ...] = ()
     range: tuple[float, float] | None = None
-    is_energy: bool = False
+    measure: Measure = RELATIVE_SPEED
     energy: CellEnergy | None = None
     light: str = ""
     light_sentence: str = ""
@@ -212,30 +207,22 @@ class Compared:
 
     @property
     def full_state(self) -> str:
-        """The state, or that there is no single figure."""
         return NO_SINGLE_FIGURE if self.doubts or self.baseline_doubts else self.state
 
     @property
-    def ratio(self) -> float | None:
-        """The one of the four kinds that there is."""
-        # Asked thrice of each of thousands.
-        for ratio in (self.efficiency, self.relative, self.scaling, self.slowdown):
-            if ratio is not None:
-                return ratio
-        return None
+    def written_ratio(self) -> float | None:
+        """The ratio that people read: own / baseline of joules, else ``ratio``."""
+        return self.joules.ratio if self.joules else self.ratio
 
     @property
-    def written_ratio(self) -> float | None:
-        """The ratio that people read: of an energy that of the joules."""
-        if not self.is_energy:
-            return self.ratio
-        return self.joules.ratio if self.joules else None
+    def is_drawn(self) -> bool:
+        """Whether it has a ratio that may stand beside others."""
+        return self.ratio is not None and self.light != "red"
 
     @property
     def joules(self) -> EnergyRatio | None:
-        """The ratio of joules, where it may be told."""
-        is_told = self.energy is not None and self.efficiency is not None
-        return self.energy.ratio if self.energy and is_told else None
+        """The ratio of joules; None where it may not be shown."""
+        return self.energy.ratio if self.energy and self.ratio is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +285,6 @@ def _instead_of_mean(own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _within(own: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Return the interval of a cell's mean, given by `OWN`."""
     n, mean, m2, decimals = own["n"], own["mean"], own["m2"], own["decimals"]
     if n < 2 or mean is None or m2 is None:
         return None
@@ -312,7 +298,6 @@ def _speeds(centres: Sequence[float]) -> tuple[float, ...]:
 
 
 def _separated(doubts: str) -> tuple[str, ...]:
-    """Return the codes of doubts as a cell keeps them: "bimodal,periodic"."""
     return tuple(filter(None, doubts.split(",")))
 
 
@@ -331,9 +316,8 @@ def speed(
 ) -> Compared:
     """Return what is shown of a cell's speed; ``own`` are its values of `OWN`.
 
-    ``own["shape"]`` is needed only where the cell has codes of its shape. ``told`` is
-    the interval, and the ratio where that is not the one of both means; a judgement
-    tells them, too.
+    ``told`` has the interval, and the ratio where it is not the one of both means; a
+    judgement has both, too.
     """
     doubts, baseline_doubts = own["shape_codes"], against.baseline_doubts
     ratio, reason = against.ratio, against.reason
@@ -352,7 +336,6 @@ def speed(
     # Last: the cell's own doubts go before those of its baseline.
     if doubts:
         reason = no_single_figure(in_unit(instead["shape"], case.unit))
-    kind = KINDS.get(against.state, "efficiency")
     return Compared(
         value=None if doubts else own["mean"],
         unit=case.unit,
@@ -361,10 +344,8 @@ def speed(
         baseline_value=None if baseline_doubts else against.baseline_value,
         baseline_n=against.baseline_n,
         baseline_system_id=against.baseline_system_id,
-        efficiency=ratio if kind == "efficiency" else None,
-        relative=ratio if kind == "relative" else None,
-        scaling=ratio if kind == "scaling" else None,
-        slowdown=ratio if kind == "slowdown" else None,
+        ratio=ratio,
+        kind="" if ratio is None else KINDS.get(against.state, "efficiency"),
         state=against.state,
         reason=reason,
         judgement=judgement,

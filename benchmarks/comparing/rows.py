@@ -1,8 +1,4 @@
-"""Cells read as the rows that they are in a comparison.
-
-Few of them, of any study that may be seen: `compared_cells`, each `comparison_row`.
-All of one study, for a table of thousands: `comparison_rows`.
-"""
+"""Cells read as rows: all of a study (`comparison_rows`), or a few of any study."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -60,10 +56,7 @@ class Reference(ChosenSystem):
     def of(
         cls, study: Study, system: System, *, beside: Study | None = None
     ) -> "Reference":
-        """Look up a system's cells of a study, in one query.
-
-        ``beside`` is the study whose cells are compared with them, if it is another.
-        """
+        """Look up a system's cells of a study to compare with, in one query."""
         cells = Cell.objects.filter(study=study, system=system, n__gt=0)
         names = ("case_id", *CIRCUMSTANCES, "mean", "n", "shape_codes")
         return cls(
@@ -104,8 +97,6 @@ class Reference(ChosenSystem):
 
 
 class AnnotatedCell(Protocol):
-    """What `compared_cells` adds to a cell."""
-
     baseline_system_id: int | None
     baseline_doubts: str | None
 
@@ -131,12 +122,10 @@ def comparison_rows(
     verdicts: Verdicts | None = None,
     told: Mapping[int, TableRatio] | None = None,
 ) -> list[ComparisonRow]:
-    """Return the study's cells of these systems as rows, in two queries.
+    """Return a study's cells of these systems as rows, in two queries.
 
-    Cells come as plain values: an object each would cost more than all else.
-    ``systems`` have their hosts with them. With ``verdicts`` every row is judged in
-    words, too; ``told`` (`Verdicts.ratios`) has the ratios that are not those of means,
-    for a table without words.
+    With ``verdicts`` every row has a judgement; ``told`` (`Verdicts.ratios`) has the
+    ratios that are not those of means, for a table without judgements.
     """
     columns = (*OWN, "doubted_shape", *(f"efficiency__{name}" for name in STORED))
     cells = Cell.objects.filter(study=study, n__gt=0, **filters).order_by("pk")
@@ -158,7 +147,6 @@ def comparison_rows(
             continue  # stored after these systems were read
         case, (*stored, doubts) = cases[own["case_id"]], values[len(OWN) + 1 :]
         if reference is not None and stored[0] == State.NO_SPEED:
-            # Whatever it is compared with.
             against = Against(State.NO_SPEED, reason=stored[-1])
         elif reference is not None:
             host_id = known[own["system_id"]].host_id
@@ -166,7 +154,6 @@ def comparison_rows(
         elif stored[0]:
             against = Against(*(*stored, doubts or ""))
         else:
-            # The outer join found no efficiency: the cell is not processed yet.
             against = Against()
         judgement = verdicts.of(own["pk"]) if verdicts else None
         rows.append(
@@ -194,12 +181,7 @@ def compared_cells(
     study: Study | None = None,
     filters: Mapping[str, Any] | None = None,
 ) -> QuerySet[Cell]:
-    """Return visible cells with all that a comparison row needs, in five queries.
-
-    Cases, systems, hosts and studies are few and shared by many cells: each is read
-    once, not once a cell as a join would. ``filters`` are Django look-ups on Cell
-    ("case__component", "scenario", ...).
-    """
+    """Return visible cells with all that a comparison row needs, in five queries."""
     cells = Cell.objects.visible_to(viewer).filter(n__gt=0, **(filters or {}))
     if study is not None:
         cells = cells.filter(study=study)
@@ -220,10 +202,7 @@ def comparison_row(
     judgement: Judgement | None = None,
     lights: Lights | None = None,
 ) -> ComparisonRow:
-    """Return a cell as a row, against its own baseline or a chosen reference system.
-
-    ``lights`` are those of its study, if its light is wanted.
-    """
+    """Return a cell as a row, against its own baseline or a chosen reference."""
     own = {name: getattr(cell, name) for name in (*OWN, "shape")}
     against = Against()
     stored = getattr(cell, "efficiency", None)

@@ -1,11 +1,7 @@
-"""Systems of any studies side by side: who measured what, and what stands in a table.
+"""Systems of any visible studies side by side, read from stored effects and cells.
 
-All from rollups: which systems there are and what they kept of native comes from the
-effects that each study's check stores, the table's numbers from cells. Every query is
-scoped to the viewer, and there are as many for two systems as for two hundred.
-
-Of one machine the systems' own runs stand side by side, with direct ratios; of several
-only each one's ratio to its own native. Machines alone: co-runs are another question.
+On one machine with direct ratios; on several with ratios to each one's native. The
+number of queries does not depend on the number of systems.
 """
 
 from __future__ import annotations
@@ -106,17 +102,12 @@ class Side:
 
     @property
     def lab(self) -> str:
-        """Who measured: an institution, whichever lab keeps its results here."""
         return self.study.institution or self.study.author or self.study.lab.name
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What somebody asked for; None and empty: whatever there is.
-
-    ``host`` is "lab/host", ``ALL_HOSTS`` or empty for the most useful one; ``against``
-    is the system that direct ratios are compared with.
-    """
+    """What somebody asked for; ``host`` is "lab/host", ``ALL_HOSTS`` or empty."""
 
     host: str = ""
     work: str = ""
@@ -151,11 +142,7 @@ class Facets:
 
 @dataclass(frozen=True)
 class SideCell:
-    """What a system reads in one row.
-
-    ``direct`` is its ratio to the system it is compared with, None where there is none:
-    then ``refusal`` may say why.
-    """
+    """A system's result in a row; ``direct`` is the ratio to the compared system."""
 
     row: ComparisonRow
     mark: VerdictMark | None
@@ -185,12 +172,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Everything that is shown for a choice.
-
-    ``sides`` are the columns, ``pairs`` says what each is compared with (None: nothing,
-    others are compared with it). ``side_count`` and ``row_count`` are all there are;
-    ``shared`` rows were run on two platforms or more.
-    """
+    """Everything that is shown for a choice; a column without a pair is a reference."""
 
     choice: Choice
     facets: Facets
@@ -236,11 +218,7 @@ def find_side(viewer: Viewer, key: SideKey | None) -> Side:
 
 
 def measured_side(viewer: Viewer, system_id: int, study: Study | None) -> Side | None:
-    """Return a system as this study measured it; else as another one did.
-
-    Of several studies the one that measured most of it; None if nobody did whose
-    results may be seen.
-    """
+    """Return a system as this study measured it, else as the study with most of it."""
     cells = Cell.objects.visible_to(viewer).filter(system=system_id, n__gt=0)
     counts = dict(
         cells.filter(study__deleted_at=None)
@@ -275,11 +253,9 @@ def side_by_side(viewer: Viewer, choice: Choice) -> SideBySide:
     ordered = _ordered(shown.values())
     against = _against(chosen, sides)
     if against:
-        # Beside what is compared with it, wherever it ran.
         ordered = [against, *(side for side in ordered if side != against)]
     columns = ordered[:MOST_SIDES]
     cases = _cases(viewer, columns, chosen)
-    # Who chose one benchmark may choose another.
     wanted = [it for it in cases if chosen.case in (None, it.pk)]
     height = rows_at_once(len(columns))
     last = -(-len(wanted) // height) or 1
@@ -429,8 +405,7 @@ def _against(choice: Choice, sides: Mapping[SideKey, Side]) -> Side | None:
 
 
 def _pairs(columns: Sequence[Side], against: Side | None) -> list[Pair | None]:
-    """Set each column against the one chosen, else that of its guest and host of which
-    most is known."""
+    """Pair each column with the chosen one or the fullest of its guest and host."""
     if against is not None:
         studies = {side.study.pk: side.study for side in columns}.values()
         hosts: Mapping[int, HostsCompared] = {}
@@ -451,10 +426,7 @@ def _pairs(columns: Sequence[Side], against: Side | None) -> list[Pair | None]:
 def pair_of(
     side: Side, other: Side, hosts: Mapping[int, HostsCompared] | None = None
 ) -> Pair:
-    """Say how far two columns may be compared; ``hosts`` are those beside the other's.
-
-    Only what both studies vary on purpose may differ without being said.
-    """
+    """Return how far two columns may be compared, by what both studies vary."""
     compared = systems_compared(
         side.study,
         side.system,
@@ -536,7 +508,6 @@ def _rows(
     compared = {pk: ComparedCase.of(case) for pk, case in cases.items()}
     sides = {side.key: side for side in columns}
     systems = {side.system.pk: ComparedSystem.of(side.system) for side in columns}
-    # By case and slot: the same slots stand beside each other.
     lines: dict[tuple[int, str], dict[SideKey, SideCell]] = defaultdict(dict)
     for study_id, verdict, obstacle, log_ratio, low, high, *values in measured:
         own = dict(zip((*OWN, "shape"), values, strict=False))

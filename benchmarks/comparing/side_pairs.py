@@ -1,9 +1,7 @@
-"""Two systems against each other, of whichever studies.
+"""Two systems of any studies against each other.
 
-On one machine, or on two that count as alike, directly: the runs of one against those
-of the other, judged as a study judges its cells against a chosen system. On different
-machines a direct ratio is refused: each keeps its ratio to its own native, and the
-ratio of both is called indirect.
+On one machine, or on machines that count as alike, the runs are compared directly; else
+only the ratio of both ratios to native (indirect).
 """
 
 from __future__ import annotations
@@ -28,11 +26,7 @@ from benchmarks.models import Effect
 
 @dataclass(frozen=True)
 class PairRow:
-    """One benchmark of both. ``one`` and ``other`` are compared with their own native.
-
-    ``direct`` is the first against the second, None where that is refused or one of
-    both did not run it; ``indirect`` stands in its place on different machines.
-    """
+    """One benchmark of both; ``direct`` compares runs, ``indirect`` two ratios."""
 
     case: CaseRow
     one: ComparisonRow | None
@@ -56,10 +50,7 @@ class PairGroup:
 
 @dataclass(frozen=True)
 class SidePair:
-    """Two systems with how far they may be compared, and all that either ran.
-
-    ``tested`` cells were judged together. ``margin`` is what counts as no difference.
-    """
+    """Two systems, how far they may be compared, and all that either ran."""
 
     one: Side
     other: Side

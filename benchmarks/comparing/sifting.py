@@ -1,8 +1,6 @@
-"""Which rows of a comparison are shown and in which order: by what is said of them.
+"""Filters and order of a comparison's rows by verdict, evidence and effect. PURE.
 
-By verdict, by evidence (how many runs a side) and by the size of the effect. A row is
-shown whole as soon as one of its cells is what was asked for: what stands beside it is
-a part of its answer. PURE.
+A row stays whole if one of its cells passes.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,11 +28,7 @@ PLACES: Final[Mapping[str, int]] = {
 
 @dataclass(frozen=True)
 class Sieve:
-    """What a row must have in one of its cells; nothing is asked for by default.
-
-    ``evidence`` is the least level, ``effect_percent`` how far a ratio must be from 1
-    at least: 25 lets 1.25 through, and 0.8.
-    """
+    """What one cell of a row must have; 25 percent lets 1.25 through, and 0.8."""
 
     verdict: str = ""
     evidence: str = ""
@@ -42,7 +36,6 @@ class Sieve:
 
     @property
     def is_open(self) -> bool:
-        """Whether it lets everything through."""
         return not (self.verdict or self.evidence or self.effect_percent)
 
     def holds(self, row: ComparisonRow, mark: VerdictMark | None) -> bool:
@@ -130,10 +123,7 @@ def ranks(
     sieve: Sieve,
     order: str,
 ) -> dict[RowKey, Rank]:
-    """Return the rank of each line of a table: that of the first of its cells.
-
-    Only cells that pass the sieve count; a line of which none has a ratio has no rank.
-    """
+    """Return the rank of each row with a ratio: the least of its passing cells."""
     rank_of = RANKS[order]
     found: dict[RowKey, Rank] = {}
     for row in rows:

@@ -1,8 +1,4 @@
-"""Families of cases that differ in one number only: systems along an axis.
-
-A level of the axis is read from the canonical spelling of a parameter
-(`units.quantity_of`): what is a name and no number is never guessed to be one.
-"""
+"""Families of cases that differ in one number only: systems along an axis."""
 
 import hashlib
 import json
@@ -42,11 +38,10 @@ NOT_AXES = frozenset((*MEASURING, *NAMES))
 
 @dataclass(frozen=True)
 class Parting:
-    """How a system goes along an axis against what it is compared with.
+    """How a system's verdicts change along an axis, relative to level ``at``.
 
-    ``keeps``: never slower. ``parts``: not slower before level ``at``, slower from it
-    on. ``joins``: slower before level ``at``, not slower from it on. ``slower``: slower
-    everywhere.
+    ``keeps``: never slower; ``parts``: slower from it on; ``joins``: slower before it;
+    ``slower``: slower everywhere.
     """
 
     course: Course
@@ -120,11 +115,7 @@ class Step:
 
 
 def parting(verdicts: Sequence[str]) -> Parting | None:
-    """Say how the verdicts of one system change along the axis, lowest level first.
-
-    None unless every level has a verdict that decides and they change at most once:
-    nothing else can be said in a sentence that the data carry.
-    """
+    """Return the change of verdicts along the axis, if decided and only one."""
     if len(verdicts) < LEAST_LEVELS:
         return None
     if not {"slower", "faster", "equivalent"}.issuperset(verdicts):
@@ -143,11 +134,7 @@ def parting(verdicts: Sequence[str]) -> Parting | None:
 
 
 def scale_of(amounts: Sequence[float]) -> Scale:
-    """Return the axis for these levels: log2 where each is the smallest times 2^k.
-
-    Other levels above 0 that span a factor of 10 have a log10 axis, all else a linear
-    one; two neighbours of a count (2, 3, 4) are no powers of two.
-    """
+    """Return log2 for powers of two, log10 for wide levels, else linear."""
     low, high = min(amounts), max(amounts)
     if low <= 0:
         return "linear"
@@ -159,10 +146,7 @@ def scale_of(amounts: Sequence[float]) -> Scale:
 
 
 def study_sweeps(viewer: Viewer, study: Study) -> tuple[Family, ...]:
-    """Return the families of a study with at least three levels, in nine queries.
-
-    Every line has at least two levels: a single point is no sweep.
-    """
+    """Return a study's families of three levels or more, in nine queries."""
     return with_lines(viewer, study, study_families(viewer, study))
 
 
@@ -237,7 +221,6 @@ def with_lines(
     cells = list(compared_cells(viewer, study=study, filters={"pk__in": wanted}))
     verdicts = study_verdicts(study)
     ends = zip(*mean_intervals(rollups_of(cells)), strict=True)
-    # A cell may be a point of several axes: its level is set where it is drawn.
     points = {
         cell.pk: SweepPoint(
             Quantity(0),

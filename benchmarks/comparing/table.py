@@ -1,8 +1,6 @@
 """Comparison rows shaped into a table: a row a case, a column a system.
 
-What all columns have in common is said once (``constants``), and so is what all rows
-of a group share: header and row labels show only what differs. In which order a
-comparison shows things is settled here, too.
+What all columns, or all rows of a group, share is stated once.
 """
 
 import re
@@ -99,10 +97,9 @@ class Column:
 
 @dataclass(frozen=True)
 class ColumnHead:
-    """All columns in order, the headings over them, and what they have in common.
+    """All columns, the headings over them, and what they have in common.
 
-    ``lead`` is the heading over all others: the property that groups the columns.
-    ``constants`` are of all systems, ``of_guests`` of all but a native machine.
+    ``constants`` are of all systems, ``of_guests`` of all but native machines.
     """
 
     columns: tuple[Column, ...]
@@ -126,11 +123,7 @@ class CaseRow:
 
 @dataclass(frozen=True)
 class CaseGroup:
-    """The rows of one tool and component, and what they have in common.
-
-    Rows that are sorted by what is said of them are one group of all tools: its
-    ``component`` and ``tool`` are empty.
-    """
+    """The rows of one tool and component, or all rows if they are sorted otherwise."""
 
     component: str
     tool: str
@@ -143,8 +136,6 @@ class CaseGroup:
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """Everything the compare page shows, in order."""
-
     head: ColumnHead
     groups: tuple[CaseGroup, ...]
     scenario: str
@@ -158,13 +149,11 @@ class ComparisonTable:
 
     @property
     def cells(self) -> Iterator[ComparisonRow]:
-        """All cells that stand in its rows."""
         rows = (row for group in self.groups for row in group.rows)
         return (cell for row in rows for cell in row.cells if cell)
 
     @property
     def is_single_run(self) -> bool:
-        """Not one value of the table is the mean of several runs."""
         return self.runs == 1
 
 
@@ -191,10 +180,10 @@ def column_head(
     group: str = PLATFORM,
     ratios: Mapping[int, float] | None = None,
 ) -> ColumnHead:
-    """Order the systems of these rows and say what tells them apart.
+    """Order the systems and find what tells them apart.
 
-    ``group`` is the property of the uppermost heading. Within a group the columns
-    follow their properties, or where ``ratios`` are given those, best first.
+    ``group`` is the property of the first heading; ``ratios`` order a group's columns,
+    best first.
     """
     by_id = {row.system.id: row for row in rows}
     options = {name for row in by_id.values() for name in row.system.options}
@@ -287,10 +276,7 @@ def _joined(columns: Sequence[Column], names: Sequence[str]) -> tuple[HeadSpan, 
 def _shared(
     systems: Sequence[ComparisonRow], names: Sequence[str]
 ) -> list[tuple[Fact, bool]]:
-    """Return what does not vary and is stated, and whether all systems state it.
-
-    Where the native machine is silent, what all guests share is said of the guests.
-    """
+    """Return stated facts that do not vary, and whether all systems state them."""
     alike = {name: [_stated(row, name) for row in systems] for name in names}
     return [
         (Fact(name, next(filter(None, values))), all(values))
@@ -301,22 +287,16 @@ def _shared(
 
 @dataclass(frozen=True)
 class Median:
-    """The middle one of ``n`` ratios of one system."""
-
     ratio: float
     n: int
 
 
 def medians(rows: Iterable[ComparisonRow]) -> dict[int, Median]:
-    """Return, by system, the median of the ratios that are written of these cells.
-
-    What may not be compared does not count.
-    """
+    """Return the median of the written ratios by system, comparable ones only."""
     ratios: dict[int, list[float]] = {}
     for row in rows:
-        written = row.shown.written_ratio
-        if written is not None and row.shown.light != "red":
-            ratios.setdefault(row.system.id, []).append(written)
+        if row.shown.is_drawn and (ratio := row.shown.written_ratio) is not None:
+            ratios.setdefault(row.system.id, []).append(ratio)
     return {pk: Median(median(each), len(each)) for pk, each in ratios.items()}
 
 
@@ -328,10 +308,10 @@ def comparison_table(
     best: Iterable[ComparisonRow] | None = None,
     ranks: Mapping[RowKey, Any] | None = None,
 ) -> ComparisonTable:
-    """Shape the cells of one study, in any order, into a table.
+    """Shape the cells of one study into a table.
 
-    Columns in the order of their medians have those of ``best``, or of all cells. With
-    ``ranks`` all lines are one group, the least rank first; those without one follow.
+    ``best`` are the cells whose medians order the columns (all, by default). With
+    ``ranks`` all rows are one group, the least rank first.
     """
     cells = list(rows)
     by_group: dict[tuple[str, str], list[ComparisonRow]] = {}
@@ -340,10 +320,9 @@ def comparison_table(
     middle = None
     if order == BY_RATIO:
         found = medians(cells if best is None else best)
-        # Of joules less is better.
-        is_energy = any(row.shown.is_energy for row in cells)
+        is_less_better = any(row.shown.measure.is_less_better for row in cells)
         middle = {
-            pk: 1 / it.ratio if is_energy and it.ratio else it.ratio
+            pk: 1 / it.ratio if is_less_better and it.ratio else it.ratio
             for pk, it in found.items()
         }
     head = column_head(cells, group=group, ratios=middle)
@@ -371,7 +350,6 @@ def comparison_table(
 def _in_one_order(
     groups: Sequence[CaseGroup], ranks: Mapping[RowKey, Any]
 ) -> CaseGroup:
-    """Return the rows of all groups as one, each with what its group said of it."""
     rows = [
         replace(
             row,
@@ -383,7 +361,6 @@ def _in_one_order(
         for group in groups
         for row in group.rows
     ]
-    # Equal ranks, and rows without any, keep the order of their tools.
     rows.sort(key=lambda row: (row.key not in ranks, ranks.get(row.key, ())))
     return CaseGroup("", "", "", "", "", (), tuple(rows))
 
@@ -469,7 +446,6 @@ def _row_order(row: ComparisonRow) -> tuple[Any, ...]:
         row.case.id,
         row.vms or 0,
         natural(row.load),
-        # VM 2 before VM 10, sums after all VMs.
         (not row.slot.isdigit(), natural(row.slot)),
     )
 

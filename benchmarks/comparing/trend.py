@@ -66,10 +66,7 @@ class TrendSubject:
 
 @dataclass(frozen=True)
 class DatedRun:
-    """The mean of a run, of which cell, and when it began (None: not stated).
-
-    ``sitting`` is the id of the session that it counts in; None: nobody knows.
-    """
+    """The mean of a cell's run and its start; ``sitting`` is the id of its session."""
 
     started_at: datetime | None
     mean: float
@@ -124,10 +121,7 @@ class TrendSeries:
         return _points([by_version[name] for name in sorted(by_version, key=natural)])
 
     def ratio_of(self, version: str, *, to: str) -> tuple[float, float, float]:
-        """Return the ratio of two versions' means, and the ends of its interval.
-
-        As if higher were better: whichever is, a version is so many times the other.
-        """
+        """Return the ratio of two versions' means and its interval, higher first."""
         sides = []
         for name in (version, to):
             means = np.array([run.mean for run in self.runs if run.version == name])
@@ -150,10 +144,7 @@ class Trend:
 
 
 def trend_subjects(viewer: Viewer, study: Study) -> tuple[TrendSubject, ...]:
-    """Return what was measured in a study, the longest trend first.
-
-    Other visible studies count where they measured the same case on the same host.
-    """
+    """Return what a study measured, the longest trend over visible studies first."""
     own = Cell.objects.filter(study=study, n__gt=0)
     # By their ids: as parts of one query they would be looked up for every cell again.
     pairs = set(own.values_list("case", "system__host"))
@@ -173,7 +164,6 @@ def trend_subjects(viewer: Viewer, study: Study) -> tuple[TrendSubject, ...]:
         groups[row[:9]].append(row[9:])
     measured = []
     for (case_id, label, tool, host, host_id, *stated), rows in groups.items():
-        # The study may have this case on another host, and another case on this.
         if (case_id, host_id) not in pairs:
             continue
         versions: dict[str, set[str]] = defaultdict(set)
@@ -217,11 +207,9 @@ def trend_of(viewer: Viewer, subject: TrendSubject) -> Trend:
         cursor.execute(LATEST, [list(cells), MOST_RUNS])
         rows = cursor.fetchall()
     older = rows[0][-1] - len(rows) if rows else 0
-    # As they were done; undated runs stand last, as `TrendSeries` has them.
     rows.sort(
         key=lambda row: (row[2] is None, row[2].timestamp() if row[2] else 0.0, row[1])
     )
-    # Systems that differ in nothing but the version of their hypervisor are one line.
     lines: dict[object, list[DatedRun]] = defaultdict(list)
     for cell_id, _, started_at, sitting, mean, _ in rows:
         cell = cells[cell_id]
@@ -265,11 +253,9 @@ def _points(groups: Sequence[Sequence[DatedRun]]) -> tuple[TrendPoint, ...]:
 
 
 def _figure(runs: Sequence[DatedRun]) -> CellFigure:
-    """Return the mean of runs, or what stands in its place.
+    """Return the mean of runs, or the figure that replaces it.
 
-    Whole cells know their shape. Of a part of one, or of several, the runs themselves
-    are looked at; where they are too few for that, what their cell shows holds for
-    them. A single run of several is what it is.
+    A whole cell has its stored shape; parts of cells are looked at run by run.
     """
     cells = {run.cell.pk: run.cell for run in runs}
     if len(cells) == 1 and runs[0].cell.n == len(runs):

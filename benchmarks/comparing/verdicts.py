@@ -1,8 +1,7 @@
-"""What may be said of each cell of a study: intervals, verdicts, reasons against one.
+"""Intervals, verdicts and reasons against them, for all cells of a study.
 
-Computed from the rollups whenever it is asked for: a verdict depends on all cells that
-are looked at together, on flags and on the reference, so there is nothing to store that
-would stay true.
+Computed on request: a verdict depends on all cells tested together, on flags and on the
+reference.
 """
 
 from collections import Counter
@@ -67,11 +66,7 @@ TWO_METERS = gain_log_variance(is_same_meter=False)
 
 
 class VerdictMark(NamedTuple):
-    """A cell's verdict in one word, and whether a flag withholds it.
-
-    ``strength`` is how its interval is drawn, ``is_weak`` and ``evidence`` (a level) as
-    a `Judgement` says it.
-    """
+    """A cell's verdict, and whether a flag withholds it."""
 
     verdict: str
     is_flagged: bool
@@ -91,7 +86,6 @@ class VerdictMark(NamedTuple):
         )
 
 
-# Made once: thousands of cells share these few.
 MARKS = {
     (int(verdict), flagged, int(strength), weak, int(level)): VerdictMark(
         verdict.slug, flagged, strength.slug, weak, level.name.lower()
@@ -123,10 +117,7 @@ class Verdicts:
         return self.stored.days if self.stored else {}
 
     def ratios(self) -> dict[int, TableRatio]:
-        """Return intervals, and the ratios that are not those of two means.
-
-        Of sessions it is their mean; where no single figure may be shown, a range.
-        """
+        """Return intervals, and ratios or ranges that are not of two means."""
         told = table_ratios(self.judgements)
         ids = list(self.rows)
         return {ids[row]: ratio for row, ratio in told.items()}
@@ -176,7 +167,6 @@ class Verdicts:
 
     @property
     def tested(self) -> int:
-        """How many cells were tested together."""
         return self.judgements.tested
 
 
@@ -207,7 +197,6 @@ def rollups_of(cells: Sequence[Cell]) -> Rollups:
     """Return the statistics of a few cells that were read as objects."""
     return Rollups.of(
         [cell.n for cell in cells],
-        # Null only in a cell without runs.
         [cell.mean or 0.0 for cell in cells],
         [cell.m2 or 0.0 for cell in cells],
         [np.nan if cell.resolution is None else cell.resolution for cell in cells],
@@ -218,10 +207,9 @@ NOTHING = _rollups(*[np.array([])] * len(STATISTICS))
 
 
 def _select(baseline: str, state: str) -> str:
-    """Return the query for cells beside ``baseline``, a join to a cell called so.
+    """Return the query for cells and their ``baseline``: one row, one array a column.
 
-    One row: each column is one array as PostgreSQL sends them, or one joined text.
-    Twenty thousand rows of fourteen values take Python longer than the judging does.
+    Reading 20,000 rows of fourteen values would take longer than judging them.
     """
     names = (*STATISTICS, *ENDS, MOVES)
     sides = [f"{side}.{name}" for side in SIDES for name in names]
@@ -324,10 +312,8 @@ def study_verdicts(
 ) -> Verdicts:
     """Judge all cells of a study together, in four queries.
 
-    Against their own baselines, or directly against those of a chosen system: then
-    the noise of a shared native baseline is not in it, and its hosts and near cases
-    are queries of their own. ``measured_in`` is the study that measured the chosen
-    system, if that is another one.
+    Against their own baselines or those of a chosen system, which ``measured_in`` may
+    have measured.
     """
     there = measured_in or study
     columns = _columns(study, reference, there)
@@ -340,11 +326,9 @@ def study_verdicts(
         withheld |= withheld_cells(there)
     doubted = np.fromiter(withheld, dtype=np.int64, count=len(withheld))
     sides = (columns.ids, columns.baseline_ids)
-    # A doubted baseline spoils the ratio as much as a doubted cell.
     flagged = np.logical_or(*(np.isin(side, doubted) for side in sides))
     gates = gates_of_states(columns.states) | flagged * int(Gate.FLAGGED)
     gates |= gates_of_doubts(columns.doubts) | gates_of_doubts(columns.baseline_doubts)
-    # Two power meters may disagree by as much as the two sides do.
     with np.errstate(divide="ignore", invalid="ignore"):
         off = np.abs(np.log(columns.cells.mean / columns.baselines.mean))
     is_lost = columns.has_two_meters & (off < np.log1p(gain_margin()))
@@ -369,7 +353,6 @@ def study_verdicts(
 
 
 def _is_primary(columns: CellColumns) -> NDArray[np.bool_]:
-    """Whether each cell is of a case that stands for its test."""
     is_speed = gates_of_states(columns.states) & int(Gate.NO_SPEED | Gate.UNDIRECTED)
     cases = Case.objects.in_bulk(np.unique(columns.case_ids[is_speed == 0]).tolist())
     return np.isin(columns.case_ids, list(primary_ids(cases)))
@@ -381,10 +364,7 @@ def _sessions(
     cells: Rollups,
     ends: tuple[Floats, Floats],
 ) -> SessionRollups:
-    """Return what sessions say of one side's cells.
-
-    A cell whose sessions were not looked at since its last run is one of unknown time.
-    """
+    """Return one side's sessions; cells with newer runs count as of unknown time."""
     row, found = stored.of_cells(ids)
     is_told = np.bincount(row, found.n, cells.n.size) == cells.n
     kept = np.flatnonzero(is_told[row])
@@ -413,7 +393,6 @@ def _sessions(
 def _columns(
     study: Study, reference: System | None, there: Study
 ) -> CellColumns | None:
-    """Return what is to be judged, or None where there is nothing."""
     named: dict[str, Any] = {"study": study.pk, "measured_in": there.pk}
     beside = None if there == study else study
     chosen = ChosenSystem(there, reference, beside=beside) if reference else None

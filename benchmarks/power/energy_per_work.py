@@ -1,7 +1,4 @@
-"""Energy per work of every cell whose runs were metered, against its baseline's.
-
-`cell_energies` computes it, `energy_rows` shows it instead of the speed.
-"""
+"""Energy per work of every cell whose runs were metered, against its baseline's."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -24,6 +21,7 @@ from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.comparing.lights import ChosenSystem
 from benchmarks.comparing.row import (
     CIRCUMSTANCES,
+    ENERGY_PER_WORK,
     CellEnergy,
     Compared,
     ComparisonRow,
@@ -38,9 +36,7 @@ from benchmarks.studies.cell_sessions import study_sessions
 from benchmarks.studies.flags import withheld_cells
 
 METERED, UNMETERED, MISSING = "metered", "unmetered", "missing"
-# Reasons against an interval that more runs do not cure.
 BY_METERS = {"unknown_accuracy", "within_meters"}
-# The session and the mean of each metered run in each cell.
 RUN_MEANS = f"""
     {of_cells("cell.id = ANY(%s)")}
     SELECT run.cell_id, run.id, run.lab_id, run.sitting_id, run.mean
@@ -50,16 +46,12 @@ RUN_MEANS = f"""
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The cell that a cell is compared with, if any, and how that stands."""
-
     cell_id: int | None
     state: str
 
 
 @dataclass(frozen=True, slots=True)
 class RunPower:
-    """Mean power of a run's own work, and by which meter."""
-
     mean_w: float
     meter: MeterFacts
 
@@ -67,10 +59,7 @@ class RunPower:
 def cell_energies(
     study: Study, reference: System | None = None
 ) -> Mapping[int, CellEnergy]:
-    """Return the energy per work of a study's cells, by the cell's id.
-
-    Against the cells of their own baselines, or against those of a chosen system.
-    """
+    """Return energies per work by cell, against own baselines or a chosen system."""
     bases = _bases(study, reference)
     power = _run_powers(study)
     wanted = {*bases, *(base.cell_id for base in bases.values() if base.cell_id)}
@@ -98,7 +87,6 @@ def _judged(
     bases: Mapping[int, Base],
     costs: Mapping[int, CellEnergy],
 ) -> dict[int, CellEnergy]:
-    """Return the cells, those whose ratios can be judged judged together."""
     allowed = [
         cell_id
         for cell_id, energy in energies.items()
@@ -136,7 +124,6 @@ def _with_judgement(energy: CellEnergy, judgement: Judgement) -> CellEnergy:
 
 
 def _bases(study: Study, reference: System | None) -> dict[int, Base]:
-    """Return what each cell is compared with: its own baseline, or a chosen system."""
     if reference is None:
         own = Efficiency.objects.filter(cell__study=study, cell__n__gt=0)
         stored = own.values_list("cell_id", "baseline_id", "state")
@@ -156,10 +143,7 @@ def _bases(study: Study, reference: System | None) -> dict[int, Base]:
 
 
 def _run_powers(study: Study) -> Mapping[int, RunPower]:
-    """Return the power of each run of the lab that a meter saw alone.
-
-    A log goes before a printed total, the wall before the processor's own counter.
-    """
+    """Return each run's own power: logs before printed totals, wall before CPU."""
     powers: dict[int, RunPower] = {}
     for reading in meter_readings(study):
         # A total that was uploaded as a run says of its meter what the run says.
@@ -230,7 +214,6 @@ def _cell_costs(
             is not None
         ]
         if known:
-            # What stands against a cell itself: its shape, its clock.
             suspect = "clock_suspect" if cell.clock_trust == "suspect" else ""
             doubts = ",".join(filter(None, [cell.shape_codes, suspect]))
             gates = int(gates_of_doubts([doubts])[0])
@@ -240,10 +223,7 @@ def _cell_costs(
 
 
 def _is_set_length(cell: Cell) -> bool:
-    """Whether a time is no more than the length that a test was told to last.
-
-    Where the amount of work is set besides (httperf's sessions) its joules mean it.
-    """
+    """Whether a time is the length that was set, and no amount of work was."""
     stored = getattr(cell, "efficiency", None)
     if stored is None or stored.state != State.NO_SPEED:
         return False
@@ -268,10 +248,7 @@ def energy_rows(
 def energy_row(
     row: ComparisonRow, energy: CellEnergy | None, unit: str = ""
 ) -> ComparisonRow:
-    """Return one row with its energy; without any it says so, and not a 0.
-
-    ``unit`` is that of the case's other cells.
-    """
+    """Return a row with its energy, or stating that it has none, in ``unit``."""
     speed = row.shown
     nothing = Compared(
         value=None,
@@ -281,13 +258,12 @@ def energy_row(
         baseline_value=None,
         baseline_n=None,
         baseline_system_id=speed.baseline_system_id,
-        efficiency=None,
-        relative=None,
-        scaling=None,
+        ratio=None,
+        kind="",
         state=UNMETERED,
         reason="",
         judgement=None,
-        is_energy=True,
+        measure=ENERGY_PER_WORK,
     )
     if energy is None:
         return replace(row, shown=nothing)
@@ -304,7 +280,9 @@ def energy_row(
         baseline_value=None if speed.baseline_doubts else energy.base,
         baseline_n=energy.base_n or None,
         # Less energy is better: turned round, it reads like any efficiency.
-        efficiency=1 / ratio.ratio if ratio else None,
+        ratio=1 / ratio.ratio if ratio else None,
+        kind="efficiency" if ratio else "",
+        interval=ratio.interval if ratio else None,
         judgement=energy.judgement,
         state=state,
         reason=_reason(speed, energy, state) if is_one_figure else speed.reason,
@@ -320,7 +298,6 @@ def energy_row(
 
 
 def _reason(speed: Compared, energy: CellEnergy, state: str) -> str:
-    """Return why there is no ratio, or none with an interval."""
     if energy.ratio:
         reason = energy.ratio.reason
         return Sentence(SENTENCES[reason]) if reason else ""

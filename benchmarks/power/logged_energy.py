@@ -64,7 +64,6 @@ class MeteredWork:
 
     @property
     def lead(self) -> Run:
-        """The run that stands for all of them."""
         return self.runs[0]
 
     @property
@@ -112,11 +111,7 @@ class MeteredWork:
 
 @dataclass(frozen=True, kw_only=True)
 class LoggedSystem:
-    """What one system took for a workload by one meter: means over its measured runs.
-
-    ``per_work`` are the runs' J per operation, or J where nothing is counted, and
-    ``sessions`` theirs; ``ratio`` sets them against the table's reference.
-    """
+    """What one system took for a workload by one meter, as J per operation or J."""
 
     system: System
     meter: Meter
@@ -155,10 +150,7 @@ class LoggedTable:
 
 @dataclass(frozen=True)
 class LoggedWindow:
-    """The time of one run of work, and what the meter read in it.
-
-    ``energy`` is None where the meter saw nothing of it; ``reason`` says so.
-    """
+    """The time of one run of work, and the energy in it or the reason for none."""
 
     run: Run
     start_s: float
@@ -171,10 +163,7 @@ class LoggedWindow:
 
 @dataclass(frozen=True)
 class MeteredRun:
-    """A log with its windows; ``problem`` says why it cannot be integrated.
-
-    Times count from the first sample. ``idle_w`` is the mean outside all windows.
-    """
+    """A log with its windows in seconds from the first sample, or its ``problem``."""
 
     run: Run
     log: PowerLog | None = None
@@ -350,7 +339,6 @@ def metered_run(reading: MeterReading) -> MeteredRun:
 
 
 def _text(run: Run) -> str:
-    """Return the lines that a run was read from."""
     document = orjson.loads(run.upload.text)
     output = document.get("output") if isinstance(document, dict) else None
     if not isinstance(output, str):

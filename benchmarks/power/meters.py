@@ -30,10 +30,7 @@ Place = tuple[Any, ...] | None
 
 @dataclass(frozen=True)
 class Work:
-    """The runs that a meter was read for.
-
-    ``seconds`` is the longest one's time, ``operations`` what all did together.
-    """
+    """The runs that a meter was read for: the longest time, all their operations."""
 
     runs: tuple[Run, ...] = ()
     seconds: float | None = None
@@ -53,7 +50,6 @@ class MeterReading:
 
     @property
     def workload(self) -> str:
-        """What ran meanwhile: as stated, else by the tools that did the work."""
         titles = sorted({known_tool(run.tool).title for run in self.work.runs})
         stated = self.case.parameters.get("workload", "")
         return stated or ", ".join(titles) or self.case.label
@@ -61,11 +57,10 @@ class MeterReading:
 
 @dataclass(frozen=True, kw_only=True)
 class SystemEnergy:
-    """What one system took for a workload: means over its runs, each computed first.
+    """What one system took for a workload: means over its runs.
 
-    ``printed_j`` is the meter's total, ``energy_j`` its mean power over the time of the
-    work, ``less_wait_j`` the total without idle power at a power that was asked for.
-    Ratios are compared with the table's reference. ``reason`` says why there is no
+    ``energy_j`` is mean power times the work's time, ``less_wait_j`` the total without
+    idle power. Ratios are to the table's reference; ``reason`` says why there is no
     energy.
     """
 
@@ -88,7 +83,6 @@ class SystemEnergy:
 
     @property
     def overrun_s(self) -> float | None:
-        """How much longer the meter ran than the work."""
         return None if self.work_s is None else self.meter_s - self.work_s
 
     @property
@@ -111,16 +105,12 @@ class EnergyTable:
 
 @dataclass(frozen=True)
 class NotAssessed:
-    """A reading of which no energy can be made, and why."""
-
     reading: MeterReading
     reason: str
 
 
 @dataclass(frozen=True)
 class Energy:
-    """What a study's meters say; ``metered`` are all readings."""
-
     tables: tuple[EnergyTable, ...]
     not_assessed: tuple[NotAssessed, ...]
     metered: tuple[MeterReading, ...]
@@ -137,10 +127,7 @@ Row = TypeVar("Row", bound=OfSystem)
 
 
 def study_energy(study: Study, waiting_w: float | None = None) -> Energy:
-    """Return the energy of every workload, in a fixed number of queries.
-
-    ``waiting_w`` is the power of the machine while the meter ran on after the work.
-    """
+    """Return the energy of every workload; ``waiting_w`` is the idle power."""
     readings = meter_readings(study)
     not_assessed = []
     groups: dict[tuple[Any, ...], list[MeterReading]] = defaultdict(list)
@@ -246,8 +233,7 @@ def _of_system(
 def meter_readings(study: Study) -> tuple[MeterReading, ...]:
     """Return every reading with its work, in four queries.
 
-    A meter belongs to the work of its co-run; without one, to that of its session on
-    the same system, if no other meter was read there.
+    The work is that of the meter's co-run, else of its session on the same system.
     """
     meters = list(_runs(study).filter(tool__in=METER_TOOLS))
     partners = _partners(study, meters)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-# What each is called in the header of its file.
 MEDIA_TYPES: Mapping[str, str] = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",

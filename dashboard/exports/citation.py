@@ -1,7 +1,6 @@
-"""How a study is cited: BibTeX, CSL-JSON, and schema.org's Dataset for search engines.
+"""Citations of a study: BibTeX, CSL-JSON, and schema.org's Dataset.
 
-The study is what is cited, as a report of its institution; address and day say where
-its numbers were read, for cells may be added to a study.
+Cells may be added later, so a citation has the day on which its numbers were read.
 """
 
 import json
@@ -82,10 +81,7 @@ def citation_at(site: str, study: Study) -> Citation:
 
 
 def dataset_script(citation: Citation, study: Study) -> SafeString:
-    """Return a public study as JSON-LD, fit to stand in a page.
-
-    A block of data is no script to the content security policy.
-    """
+    """Return a public study as JSON-LD, escaped for a page."""
     stated = {
         "@context": "https://schema.org/",
         "@type": "Dataset",
@@ -108,10 +104,7 @@ def dataset_script(citation: Citation, study: Study) -> SafeString:
 
 
 def version_script(request: HttpRequest, version: Version) -> SafeString:
-    """Return a public version as JSON-LD: with its DOI, if it has one.
-
-    Of its study nothing that may change later: its BibTeX has who wrote it then.
-    """
+    """Return a public version as JSON-LD, without what may change in its study."""
     page = f"{site_of(request)}{reverse('dashboard:version', args=[version.pk])}"
     doi = f"https://doi.org/{version.doi}" if version.doi else ""
     stated = {

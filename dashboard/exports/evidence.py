@@ -1,9 +1,4 @@
-"""What studies say together as files: CSV, JSON, LaTeX and Markdown.
-
-All four are made of the same records (`benchmarks.evidence.records`), so that the page,
-the API, a file and a review say the same. LaTeX is a fragment for ``input``: tables of
-tabularray in ``table*``, as wide as the page in one column or two, numbers by siunitx.
-"""
+"""Pooled evidence as files: CSV, JSON, LaTeX and Markdown of the same records."""
 
 from __future__ import annotations
 
@@ -20,7 +15,7 @@ from django.utils.translation import gettext as _
 from benchmarks.evidence.reading import Question
 from benchmarks.evidence.records import Record
 from dashboard.exports.escaping import OTHER_CHARACTER, tex
-from dashboard.exports.latex import FONTS, GAP_PT, NUMBER, PREAMBLE, broken
+from dashboard.exports.latex import FONTS, GAP_PT, NUMBER, TABULARRAY, broken
 from dashboard.exports.latex import number_format as format_of
 from dashboard.exports.records import csv_text
 from dashboard.kit import figures
@@ -45,11 +40,7 @@ MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$^=-])")
 
 @dataclass(frozen=True)
 class EvidenceSource:
-    """What a file is of: where it can be seen, by which rules, when it was made.
-
-    ``name`` is that of the file; ``authors`` and what else is ``stated``, of reviews
-    alone, stand in it.
-    """
+    """Where a file's numbers come from; ``stated`` is of reviews alone."""
 
     title: str
     name: str
@@ -99,12 +90,10 @@ def evidence_json(
 def evidence_csv(
     questions: Sequence[Record], studies: Sequence[Record], source: EvidenceSource
 ) -> str:
-    """Return a line for each machine, each pool and whatever was left out.
+    """Return a line for each machine, each pool and each left-out result.
 
-    ``part`` says which: ``machine``, ``pool`` (of machines with repeated runs),
-    ``single_runs`` (the pool of those that have single ones only), ``left_out``, and
-    ``subgroup_pool`` and ``subgroup_single_runs``, whose ``by`` and ``name`` say of
-    which results alone.
+    ``part`` is ``machine``, ``pool``, ``single_runs``, ``left_out``, ``subgroup_pool``
+    or ``subgroup_single_runs``.
     """
     common = {
         "with_flagged": str(source.with_flagged).lower(),
@@ -192,7 +181,7 @@ def evidence_latex(
     """Return the tables as a fragment; its first lines say what packages it needs."""
     lines = [
         f"% {tex(source.title)}, {source.made_on}",
-        PREAMBLE,
+        TABULARRAY.preamble,
         OTHER_CHARACTER,
         FONTS,
     ]

@@ -1,26 +1,29 @@
-r"""A comparison as LaTeX tables, as the compare page shows it.
+r"""A comparison as LaTeX tables, with columns for systems and rows for cases.
 
-Columns are systems, rows are cases. The text is a fragment for ``input``; its first
-lines say which packages it needs. TeX does the layout: columns are shares of the
-line, whatever the class of the document, and tabularray parts a long table at the end
-of a page or of its column; siunitx sets a column's numbers on one decimal sign.
+The text is a fragment for ``input``; its first lines name the packages it needs.
+Column widths are shares of the line in any document class, and siunitx aligns
+numbers on the decimal sign. `TABULARRAY` breaks long tables across pages; `Tabular`
+is for publishers that typeset from the source (ACM's TAPS) and know nothing but
+``tabular``, siunitx and booktabs.
 
-A cell that is not a number stands in three pairs of braces: so tabularray keeps it
-from siunitx.
+Three pairs of braces keep a cell that is not a number from siunitx.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import ClassVar, Final
 
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.row import ENERGY_PER_WORK, RELATIVE_SPEED, ComparisonRow
 from benchmarks.comparing.table import CaseGroup, CaseRow, Column, ComparisonTable
 from dashboard import wording
 from dashboard.exports.escaping import OTHER_CHARACTER, tex
-from dashboard.exports.sources import Source
 from dashboard.exports.table_texts import (
+    Source,
     group_text,
     guests_text,
     heading_lines,
@@ -38,21 +41,20 @@ from dashboard.wording.verdicts import (
     ratio_text,
 )
 
-# As many systems as a column of a two-column journal has room for.
-SYSTEMS = 4
 # What a row's label takes of the line, in parts of what a system takes.
 LABEL_SHARE = 1.75
 GAP_PT = 6
+COLUMN_PT: Final = 229
+"""The narrowest column: of `article` in two columns."""
+DIGIT_PT: Final = 2.9
+"""Of an interval in `virtlabsmall`, which has 5 pt there."""
+SMALL: Final = r"{{{\virtlabsmall }}}"
+LEAST_LABEL_SHARE: Final = 0.7
 # A number with more digits has no room for those of others beside it: then the numbers
 # of its column are centred, not aligned.
 ALIGNED_DIGITS = 7
-# A table with more lines than this may part at the end of a page; others float.
-LINES = 16
-PREAMBLE = r"""% In the preamble (Debian: texlive-latex-extra, texlive-science):
-%   \usepackage[T1]{fontenc}
-%   \usepackage{textcomp,tabularray}
-%   \UseTblrLibrary{booktabs,siunitx}
-% A table is as wide as the text: of article, IEEEtran, acmart, in one column or two."""
+NEEDED = r"""% In the preamble (Debian: texlive-latex-extra, texlive-science):
+%   \usepackage[T1]{fontenc}"""
 # Lines end in a command, so that no end of a line becomes a space on paper.
 FONTS = r"""\providecommand{\virtlabfonts}{\ifdim\linewidth<300pt\relax
   \def\virtlabsmall{\fontsize{5}{6}\selectfont}\relax
@@ -60,12 +62,9 @@ FONTS = r"""\providecommand{\virtlabfonts}{\ifdim\linewidth<300pt\relax
   \def\virtlabsmall{\fontsize{6}{7}\selectfont}\relax
   \def\virtlabnote{\fontsize{7}{8.5}\selectfont}\fontsize{8}{9.5}\selectfont\fi
   \sisetup{mode=text,reset-text-shape=false,table-align-text-after=false}}"""
-SIGNS = {"slower": "$<$", "faster": "$>$", "equivalent": "$=$", "undetermined": "?"}
-SIGNS_OF_ENERGY = {
-    "less": "$<$",
-    "more": "$>$",
-    "equivalent": "$=$",
-    "undetermined": "?",
+SIGNS = {
+    **{"slower": "$<$", "faster": "$>$", "less": "$<$", "more": "$>$"},
+    **{"equivalent": "$=$", "undetermined": "?"},
 }
 NOT_MEASURED = r"{{{\textendash{}}}}"
 NUMBER = re.compile(r"([-\N{MINUS SIGN}]?)([\d,]+(?:\.\d+)?)([^\d]*)")
@@ -75,94 +74,254 @@ AFTER_SIGN = re.compile(r"(?<=[-_/.,=:;+&])")
 WORD, PART = 8, 16
 
 
+Measured = tuple[CaseGroup, CaseRow]
+Texts = Sequence[tuple[str, str]]
+"""The cells of a row, and the text below each."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """The parts of one table as LaTeX."""
+
+    caption: str
+    label: str
+    title: str
+    heads: Sequence[str]
+    body: Sequence[str]
+    texts: Sequence[Texts]
+    systems: int
+    notes: str
+
+
 @for_files()
-def latex(table: ComparisonTable, source: Source) -> str:
+def latex(
+    table: ComparisonTable, source: Source, setter: "Setter | None" = None
+) -> str:
     """Return the tables of a comparison, each with caption, label and notes."""
-    starts = range(0, len(table.head.columns), SYSTEMS)
+    setter = setter or TABULARRAY
+    size = setter.most_systems
+    parts = [
+        (slice(start, start + size), lines)
+        for start in range(0, len(table.head.columns), size)
+        for lines in setter.parts(table, slice(start, start + size))
+    ]
     tables = (
-        _table(table, source, slice(start, start + SYSTEMS), (number, len(starts)))
-        for number, start in enumerate(starts, start=1)
+        "\n".join(_table(table, source, part, lines, (number, len(parts)), setter))
+        for number, (part, lines) in enumerate(parts, start=1)
     )
     head = f"% {tex(source.title)} ({source.slug}), {source.made_on}"
-    return "\n".join([head, PREAMBLE, OTHER_CHARACTER, FONTS, *tables]) + "\n"
+    return "\n".join([head, setter.preamble, OTHER_CHARACTER, FONTS, *tables]) + "\n"
 
 
 def _table(
-    table: ComparisonTable, source: Source, part: slice, place: tuple[int, int]
-) -> str:
-    measured = [
-        (group, row)
-        for group in table.groups
-        for row in group.rows
-        if any(row.cells[part])
-    ]
+    table: ComparisonTable,
+    source: Source,
+    part: slice,
+    measured: Sequence[Measured],
+    place: tuple[int, int],
+    setter: "Setter",
+) -> Iterator[str]:
     cells = [cell for _group, row in measured for cell in row.cells[part] if cell]
     letters = letters_of(cells)
     texts = [row_cells(row, part, source.show, letters) for _group, row in measured]
     systems = table.head.columns[part]
-    heads = list(_heading_lines(systems))
-    body = list(_body_lines(measured, texts))
-    caption = caption_text(table, source, place)
     shows = "" if source.show == SPEED else source.show
     part_of = str(place[0]) if place[1] > 1 else ""
-    label = "tab:" + "-".join(filter(None, (source.slug, shows, part_of)))
-    notes = " ".join(notes_below(table, source, letters))
-    spec = [
-        f" colspec={{{_columns(texts, len(systems))}}},",
-        f" row{{1-{len(heads)}}}={{guard,c}}, cell{{1-{len(heads)}}}{{1}}={{l}},",
-        f" colsep={GAP_PT / 2:g}pt, rowsep=0pt, hspan=minimal}}",
-        r"\toprule",
-        *heads,
-        r"\midrule",
-        *body,
-        r"\bottomrule",
-    ]
-    if len(body) <= LINES:
-        lines = [
-            r"\begin{table}[htbp]\virtlabfonts",
-            rf"\caption{{{caption}}}\label{{{label}}}",
-            r"\begin{tblr}{",
-            *spec,
-            r"\end{tblr}",
-            notes,
-            r"\end{table}",
+    names = (source.slug, setter.name, shows, part_of)
+    return setter.table(
+        Written(
+            caption=caption_text(table, source, place),
+            label="tab:" + "-".join(filter(None, names)),
+            title=tex(source.title),
+            heads=list(_heading_lines(systems, texts, setter)),
+            body=list(_body_lines(measured, texts, setter)),
+            texts=texts,
+            systems=len(systems),
+            notes=" ".join(notes_below(table, source, letters)),
+        )
+    )
+
+
+class Tabularray:
+    """Tables that break across pages, as wide as the text or its column."""
+
+    most_systems = 4
+    name = ""
+    # Tables with more lines may break across pages; others float.
+    FLOATING_LINES: ClassVar = 16
+    preamble = rf"""{NEEDED}
+%   \usepackage{{textcomp,tabularray}}
+%   \UseTblrLibrary{{booktabs,siunitx}}
+% A table is as wide as the text: of article, IEEEtran, acmart, in one column or two."""
+
+    def parts(self, table: ComparisonTable, part: slice) -> Iterable[list[Measured]]:
+        yield [
+            (group, row)
+            for group in table.groups
+            for row in group.rows
+            if any(row.cells[part])
         ]
-    else:
-        # The notes stand behind: tabularray leaves no room on the last page for more
-        # than it has on the others.
-        lines = [
-            r"\begingroup\virtlabfonts",
-            rf"\begin{{longtblr}}[caption={{{caption}}},entry={{{tex(source.title)}}},",
-            rf" label={{{label}}},postsep=\smallskipamount]{{rowhead={len(heads)},",
-            *spec,
-            r"\end{longtblr}",
-            rf"\nopagebreak{notes}",
-            r"\endgroup",
-        ]
-    return "\n".join(lines)
+
+    def heading(
+        self, text: str, width: int, systems: int, texts: Sequence[Texts]
+    ) -> str:
+        span = rf"\SetCell[c={width}]{{c}} " if width > 1 else ""
+        return f"{span}{{{text}}}" + " & " * (width - 1)
+
+    def rule(self, first: int, last: int) -> str:
+        return rf"\cmidrule[lr]{{{first}-{last}}}"
+
+    def title(self, text: str, width: int) -> str:
+        # A line that ends with a star stays on the page of the next one.
+        return rf"\SetCell[c={width}]{{l}} {{\bfseries {text}}}{' &' * (width - 1)} \\*"
+
+    def row(self, label: str, cells: Texts) -> Iterator[str]:
+        firsts = " & ".join(first for first, _second in cells)
+        if any(second for _first, second in cells):
+            seconds = " & ".join(second for _first, second in cells)
+            yield rf"\SetCell[r=2]{{h}} {{{label}}} & {firsts} \\*"
+            yield rf" & {seconds} \\"
+        else:
+            yield rf"{{{label}}} & {firsts} \\"
+
+    def table(self, written: Written) -> Iterator[str]:
+        # X columns would set widths, too, but they set each cell three times.
+        label, system = (f"wd={width}" for width in _widths(written.systems))
+        numbers = (
+            f"Q[c,{system},si={{{number_format(cells)}}}]"
+            for cells in zip(*written.texts, strict=True)
+        )
+        heads = len(written.heads)
+        spec = (
+            f" colspec={{Q[l,{label}]{''.join(numbers)}}},",
+            f" row{{1-{heads}}}={{guard,c}}, cell{{1-{heads}}}{{1}}={{l}},",
+            f" colsep={GAP_PT / 2:g}pt, rowsep=0pt, hspan=minimal}}",
+            r"\toprule",
+            *written.heads,
+            r"\midrule",
+            *written.body,
+            r"\bottomrule",
+        )
+        if len(written.body) <= self.FLOATING_LINES:
+            yield r"\begin{table}[htbp]\virtlabfonts"
+            yield rf"\caption{{{written.caption}}}\label{{{written.label}}}"
+            yield from (r"\begin{tblr}{", *spec, r"\end{tblr}")
+            yield from (written.notes, r"\end{table}")
+            return
+        # Notes follow the table: inside, tabularray would reserve their room on
+        # every page.
+        caption = f"caption={{{written.caption}}},entry={{{written.title}}}"
+        yield r"\begingroup\virtlabfonts"
+        yield rf"\begin{{longtblr}}[{caption},"
+        yield rf" label={{{written.label}}},postsep=\smallskipamount]{{rowhead={heads},"
+        yield from (*spec, r"\end{longtblr}")
+        yield from (rf"\nopagebreak{written.notes}", r"\endgroup")
+
+
+TABULARRAY: Final = Tabularray()
+
+
+@dataclass(frozen=True)
+class Tabular:
+    """Tables of ``tabular`` alone, in a column or, in ``table*``, over the page."""
+
+    is_wide: bool = False
+    name: ClassVar = "paper"
+    # ``tabular`` does not break, and a float has no more room.
+    MOST_LINES: ClassVar = 34
+    preamble: ClassVar = rf"""{NEEDED}
+%   \usepackage{{textcomp,array,booktabs,siunitx}}
+% For article, IEEEtran and acmart, in one column or two."""
+    # The text of a class of one column is narrower than a page of two.
+    NARROW: ClassVar = (
+        r"\ifdim\linewidth<450pt\relax\def\virtlabsmall{\fontsize{5}{6}\selectfont}"
+        r"\fontsize{7}{8.5}\selectfont\fi"
+    )
+
+    @property
+    def most_systems(self) -> int:
+        # Fewer than tabularray has room for, which breaks an interval in two lines.
+        return 5 if self.is_wide else 3
+
+    def parts(self, table: ComparisonTable, part: slice) -> Iterable[list[Measured]]:
+        lines: list[Measured] = []
+        height = 0
+        for group, row in next(iter(TABULARRAY.parts(table, part))):
+            is_first = not lines or lines[-1][0] is not group
+            tall = 2 + is_first  # a number and its interval
+            if lines and height + tall > self.MOST_LINES:
+                yield lines
+                lines, height = [], 0
+            lines.append((group, row))
+            height += tall
+        if lines:
+            yield lines
+
+    def heading(
+        self, text: str, width: int, systems: int, texts: Sequence[Texts]
+    ) -> str:
+        system = self._widths(systems, texts)[1]
+        gaps = GAP_PT * (width - 1)
+        wide = rf"\dimexpr ({system})*{width}+{gaps}pt\relax"
+        column = rf">{{\centering\arraybackslash}}p{{{wide}}}"
+        return rf"\multicolumn{{{width}}}{{{column}}}{{{text}}}"
+
+    def rule(self, first: int, last: int) -> str:
+        return rf"\cmidrule(lr){{{first}-{last}}}"
+
+    def title(self, text: str, width: int) -> str:
+        return (
+            rf"\multicolumn{{{width}}}{{>{{\raggedright\arraybackslash}}"
+            rf"p{{\dimexpr\linewidth-{GAP_PT}pt\relax}}}}{{\bfseries {text}}} \\*"
+        )
+
+    def row(self, label: str, cells: Texts) -> Iterator[str]:
+        firsts = " & ".join(first for first, _second in cells)
+        yield rf"{label} & {firsts} \\"
+        if any(second for _first, second in cells):
+            seconds = " & ".join(second for _first, second in cells)
+            yield rf" & {seconds} \\"
+
+    def table(self, written: Written) -> Iterator[str]:
+        kind = "table*" if self.is_wide else "table"
+        label, system = self._widths(written.systems, written.texts)
+        labels = rf">{{\raggedright\arraybackslash}}p{{\dimexpr {label}\relax}}"
+        numbers = (
+            rf"S[{number_format(cells)},table-column-width=\dimexpr {system}\relax]"
+            for cells in zip(*written.texts, strict=True)
+        )
+        yield rf"\begin{{{kind}}}[htbp]\virtlabfonts{self.NARROW * self.is_wide}"
+        yield rf"\setlength{{\tabcolsep}}{{{GAP_PT / 2:g}pt}}"
+        yield rf"\caption{{{written.caption}}}\label{{{written.label}}}"
+        yield rf"\begin{{tabular}}{{{labels}{''.join(numbers)}}}"
+        yield from (r"\toprule", *written.heads, r"\midrule", *written.body)
+        yield from (r"\bottomrule", r"\end{tabular}", written.notes)
+        yield rf"\end{{{kind}}}"
+
+    def _widths(self, systems: int, texts: Sequence[Texts]) -> tuple[str, str]:
+        """Return widths; in narrow columns labels give way to long intervals."""
+        drawn = [second for row in texts for _first, second in row if second]
+        longest = max((len(text) - len(SMALL) for text in drawn), default=0)
+        needed = (longest * DIGIT_PT + GAP_PT) / COLUMN_PT
+        if self.is_wide or needed <= 1 / (LABEL_SHARE + systems):
+            return _widths(systems)
+        return _widths(systems, max(LEAST_LABEL_SHARE, 1 / needed - systems))
+
+
+Setter = Tabularray | Tabular
+
+
+def _widths(systems: int, label: float = LABEL_SHARE) -> tuple[str, str]:
+    """Return the widths of labels and of systems, without the gaps around them."""
+    share = 1 / (label + systems)
+    own, each = (rf"{part:.4f}\linewidth-{GAP_PT}pt" for part in (label * share, share))
+    return own, each
 
 
 def letters_of(cells: Iterable[ComparisonRow]) -> dict[str, str]:
     """Return a letter for each thing that has to be explained below a table."""
     notes = sorted({note for cell in cells for note in _noted(cell)})
-    # There are fewer notes than letters.
     return {note: chr(ord("a") + at) for at, note in enumerate(notes)}
-
-
-def _columns(texts: Sequence[Sequence[tuple[str, str]]], count: int) -> str:
-    """Return the column of the labels and those of the systems, between their gaps.
-
-    Widths could be left to tabularray (X columns), which sets each cell three times.
-    """
-    share = 1 / (LABEL_SHARE + count)
-    label, system = (
-        rf"wd={part:.4f}\linewidth-{GAP_PT}pt" for part in (LABEL_SHARE * share, share)
-    )
-    systems = (
-        f"Q[c,{system},si={{{number_format(cells)}}}]"
-        for cells in zip(*texts, strict=True)
-    )
-    return "".join([f"Q[l,{label}]", *systems])
 
 
 def number_format(cells: Sequence[tuple[str, str]]) -> str:
@@ -177,43 +336,32 @@ def number_format(cells: Sequence[tuple[str, str]]) -> str:
     return f"table-format={sign}{whole}.{fraction}"
 
 
-def _heading_lines(columns: Sequence[Column]) -> Iterator[str]:
+def _heading_lines(
+    columns: Sequence[Column], texts: Sequence[Texts], setter: "Setter"
+) -> Iterator[str]:
     """Yield the platforms and, below, each property by which the columns differ."""
     for name, headings in heading_lines(columns):
         cells = [broken(wording.property_name(name)) if name else ""]
         rules, at = [], 2
         for text, width in headings:
-            span = rf"\SetCell[c={width}]{{c}} " if width > 1 else ""
-            cells += [f"{span}{{{broken(text)}}}", *([""] * (width - 1))]
+            cells.append(setter.heading(broken(text), width, len(columns), texts))
             if text and width > 1:
-                rules.append(rf"\cmidrule[lr]{{{at}-{at + width - 1}}}")
+                rules.append(setter.rule(at, at + width - 1))
             at += width
         yield " & ".join(cells) + r" \\" + "".join(rules)
 
 
 def _body_lines(
-    measured: Sequence[tuple[CaseGroup, CaseRow]],
-    texts: Sequence[Sequence[tuple[str, str]]],
+    measured: Sequence[Measured], texts: Sequence[Texts], setter: "Setter"
 ) -> Iterator[str]:
-    """Yield the rows, those of one tool and component under what they share.
-
-    A line that ends with a star stays on the page of the next one.
-    """
-    shown = None
-    for (group, row), cells in zip(measured, texts, strict=True):
-        if group is not shown:
-            shown = group
-            title = rf"\bfseries {broken(group_text(group, ', '))}"
-            span = rf"\SetCell[c={len(cells) + 1}]{{l}}"
-            yield rf"{span} {{{title}}}{' &' * len(cells)} \\*"
-        label = broken(row_text(row, ", "))
-        firsts = " & ".join(first for first, _second in cells)
-        if any(second for _first, second in cells):
-            seconds = " & ".join(second for _first, second in cells)
-            yield rf"\SetCell[r=2]{{h}} {{{label}}} & {firsts} \\*"
-            yield rf" & {seconds} \\"
-        else:
-            yield rf"{{{label}}} & {firsts} \\"
+    """Yield the rows, those of one tool and component under what they share."""
+    lines = zip(measured, texts, strict=True)
+    for _key, members in groupby(lines, key=lambda line: id(line[0][0])):
+        rows = list(members)
+        group, width = rows[0][0][0], len(rows[0][1]) + 1
+        yield setter.title(broken(group_text(group, ", ")), width)
+        for (_group, row), cells in rows:
+            yield from setter.row(broken(row_text(row, ", ")), cells)
 
 
 def row_cells(
@@ -234,15 +382,12 @@ def _cell(
     mark = rf"\textsuperscript{{{marks}}}" if marks else ""
     ratio = ratio_text(row, show)
     if ratio and show != VALUE:
-        signs = SIGNS_OF_ENERGY if row.shown.is_energy else SIGNS
-        judgement = row.shown.judgement
-        sign = _sign(judgement, signs)
+        sign = _sign(row.shown.judgement)
         ends = interval_ends(row, show)
         second = f"[{tex(ends[0])}, {tex(ends[1])}]" if ends else ""
         return _number(ratio, sign + mark), _below(second)
     if row.shown.ratio_range is not None and show != VALUE:
-        judgement = row.shown.judgement
-        sign = _sign(judgement, SIGNS)
+        sign = _sign(row.shown.judgement)
         low, high = ratio_range_ends(row, show)
         second = rf"\textendash{{}} {tex(high)}"
         return _number(low, sign + mark), _below(second)
@@ -255,12 +400,10 @@ def _cell(
     return _number(figure, mark, r"\itshape ") if figure else NOT_MEASURED, ""
 
 
-def _sign(judgement: Judgement | None, signs: Mapping[str, str]) -> str:
+def _sign(judgement: Judgement | None) -> str:
     """Return a verdict's sign, with a star where it rests on an assumption."""
-    sign = signs.get(judgement.verdict, "") if judgement else ""
-    return (
-        f"{sign}{verdicts.WEAK}" if sign and judgement and judgement.is_weak else sign
-    )
+    sign = SIGNS.get(judgement.verdict, "") if judgement else ""
+    return sign + verdicts.WEAK if sign and judgement and judgement.is_weak else sign
 
 
 def _number(text: str, after: str, style: str = "") -> str:
@@ -279,10 +422,7 @@ def _below(text: str) -> str:
 
 
 def _noted(row: ComparisonRow) -> list[str]:
-    """Return the state of a cell and what keeps the verdict from its number.
-
-    Of what has no ratio a flag alone is told: a value stands for itself.
-    """
+    """Return the state of a cell and what withholds its verdict."""
     state = row.shown.full_state
     notes = [] if state in SILENT else [state]
     codes = verdicts.withheld(row.shown.judgement)
@@ -291,10 +431,9 @@ def _noted(row: ComparisonRow) -> list[str]:
 
 
 def broken(text: str) -> str:
-    """Return a text of which no word is too long for a narrow column.
+    """Return a text whose long words may break after their signs.
 
-    TeX hyphenates; where a word has signs, or is no word, it is told where to break.
-    The empty space lets it hyphenate the first word of a cell, too.
+    The empty space lets TeX hyphenate the first word of a cell, too.
     """
     words = []
     for word in text.split(" "):
@@ -329,7 +468,7 @@ def notes_below(
     for note, letter in letters.items():
         meaning = verdicts.WITHHELD.get(note) or states.state_meaning(note)
         yield rf"\textsuperscript{{{letter}}} {tex(str(meaning))}."
-    documents = dict.fromkeys(cell.document for cell in _cells(table) if cell.document)
+    documents = dict.fromkeys(cell.document for cell in table.cells if cell.document)
     origins = "; ".join(map(broken, (*documents, source.address)))
     yield tex(_("Source:"))
     yield rf"{origins}, {source.made_on}.\par}}"
@@ -354,9 +493,10 @@ def _remarks(table: ComparisonTable, source: Source) -> Iterator[str]:
         yield tex(_("Single runs: there are no intervals and no verdicts."))
     elif source.show != VALUE:
         yield tex(_("In brackets: 95 % intervals. Verdicts:"))
-        names = SIGNS_OF_ENERGY if source.show == ENERGY else SIGNS
+        measure = ENERGY_PER_WORK if source.show == ENERGY else RELATIVE_SPEED
         signs = (
-            f"{sign} {tex(verdicts.verdict_name(name))}" for name, sign in names.items()
+            f"{SIGNS[name]} {tex(verdicts.verdict_name(name))}"
+            for name in measure.verdicts
         )
         yield ", ".join(signs) + "."
         margin = _("The equivalence margin is %(margin)s %%.")
@@ -367,12 +507,12 @@ def _remarks(table: ComparisonTable, source: Source) -> Iterator[str]:
             )
         percent = f"{source.equivalence_margin_percent:g}"
         yield tex(margin % {"margin": percent, "n": source.tested})
-        judged = [cell.shown.judgement for cell in _cells(table)]
+        judged = [cell.shown.judgement for cell in table.cells]
         yield tex(verdicts.scopes_text(verdicts.judged_scopes(judged)))
         if any(it and it.is_weak and it.is_assessed for it in judged):
             yield tex(f"{verdicts.WEAK} {verdicts.WEAK_MEANING}.")
     counts = {
-        n for cell in _cells(table) for n in (cell.shown.n, cell.shown.baseline_n) if n
+        n for cell in table.cells for n in (cell.shown.n, cell.shown.baseline_n) if n
     }
     if len(counts) < 2:
         runs = _("Runs behind each number: %(least)s.")
@@ -380,8 +520,3 @@ def _remarks(table: ComparisonTable, source: Source) -> Iterator[str]:
         runs = _("Runs behind each number: %(least)s to %(most)s.")
     least, most = min(counts, default=0), max(counts, default=0)
     yield tex(runs % {"least": least, "most": most})
-
-
-def _cells(table: ComparisonTable) -> Iterable[ComparisonRow]:
-    rows = (row for group in table.groups for row in group.rows)
-    return (cell for row in rows for cell in row.cells if cell)

@@ -1,7 +1,4 @@
-"""Charts as files, drawn for paper by a worker: forest plots, and those of a paper.
-
-A paper's archive holds its charts, so it comes from here, too.
-"""
+"""Charts as files, and archives with them, made by a worker."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -27,7 +24,7 @@ from benchmarks.replica import from_primary
 from dashboard.charts.forest import ForestMark, forest_chart, forest_marks
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import site_of
-from dashboard.exports.paper.files import ChartForm, archive, drawn_chart
+from dashboard.exports.paper.chart import ChartForm, archive, drawn_chart
 from dashboard.kit.figures import for_files
 from dashboard.kit.waiting import progress_of, send, wait_a_moment
 
@@ -45,10 +42,7 @@ def drawn_of(record: Record) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A picture that somebody asks for: what it shows, its file, what is said of it.
-
-    ``title`` and ``about`` stand on the page of the wait, ``back`` is where it leads.
-    """
+    """A picture to be drawn, its file, and the words of the page that waits for it."""
 
     drawn: Mapping[str, Any]
     form: str
@@ -62,10 +56,7 @@ class Wanted:
 def picture_answer(
     request: HttpRequest, task: Task[Any, Any], wanted: Wanted
 ) -> HttpResponse:
-    """Hand out a picture; while a worker draws it, a page that looks again by itself.
-
-    ``task`` draws it.
-    """
+    """Return a picture, or a page that waits while ``task`` draws it."""
     picture, is_to_draw = request_picture(
         drawn=wanted.drawn, form=wanted.form, site=site_of(request)
     )

@@ -11,7 +11,7 @@ injection"); numbers are left as they are.
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -102,6 +102,8 @@ ENERGY_FIELDS = (
     *STATED,
     *REPEATED,
 )
+# By the names of measures.
+COLUMNS: Mapping[str, Sequence[str]] = {"speed": FIELDS, "energy": ENERGY_FIELDS}
 
 
 def table_csv(
@@ -112,10 +114,7 @@ def table_csv(
     made_on: str,
     fields: Sequence[str] = FIELDS,
 ) -> str:
-    """Write a table's records, each with what its ratio is to and where it is from.
-
-    ``address`` has the query of the page: what the table was narrowed to.
-    """
+    """Write a table's records, each with its source; ``address`` has the query."""
     source = dict(zip(SOURCED, (against, address, made_on), strict=True))
     cells = ({**record, **source} for record in records(table))
     return csv_text([*fields, *SOURCED], cells)
@@ -158,20 +157,12 @@ def harmless(text: str) -> str:
 
 
 def records(table: ComparisonTable) -> Iterator[dict[str, Any]]:
-    """Return a record a cell, in the order of the table; None is what does not exist.
+    """Yield a record a cell, in the order of the table; None does not exist.
 
-    ``value`` and ``baseline_value`` are in ``unit``, None where no single figure
-    describes the runs: ``reason`` says so, and ``speeds`` has both where there are two.
-    ``ratio`` is of the ``kind`` that is named, with ``low`` to ``high`` as its 95 %
-    interval; ``overhead`` is 1 less that, which ``scaling`` and
-    ``slowdown`` have not. ``range_low`` to ``range_high`` are the ratios of the
-    extreme runs, ``design`` and ``scope`` what was repeated and what the verdict speaks
-    of, by the rules of ``rule_set``.
-
-    Of energies (`ENERGY_FIELDS`) ``energy`` and ``baseline_energy`` are means over the
-    metered runs in ``energy_unit``, J or J for a unit of work; ``energy_ratio`` is
-    own / baseline with ``energy_low`` to ``energy_high`` as its 95 % interval, by what
-    was repeated as that of speeds.
+    The fields are those of `FIELDS`, or of `ENERGY_FIELDS` for energies: ``low`` to
+    ``high`` is the 95 % interval of ``ratio``, ``overhead`` is 1 less the ratio,
+    ``range_low`` and ``range_high`` are ratios of extreme runs. Energies are means over
+    metered runs in ``energy_unit``; ``energy_ratio`` is own / baseline.
     """
     for group in table.groups:
         for line in group.rows:
@@ -179,7 +170,7 @@ def records(table: ComparisonTable) -> Iterator[dict[str, Any]]:
                 judgement = row.shown.judgement
                 record = {
                     **{name: attrgetter(path)(row) for name, path in NAMED.items()},
-                    **(_energy(row) if row.shown.is_energy else _speed(row)),
+                    **RECORDED[row.shown.measure.name](row),
                     **_repeated(judgement),
                     "baseline_system_id": row.shown.baseline_system_id,
                     "verdict": judgement.verdict if judgement else None,
@@ -189,17 +180,15 @@ def records(table: ComparisonTable) -> Iterator[dict[str, Any]]:
                     "document": row.document,
                     "table": row.table,
                 }
-                fields = ENERGY_FIELDS if row.shown.is_energy else FIELDS
-                yield {name: record[name] for name in fields}
+                yield {name: record[name] for name in COLUMNS[row.shown.measure.name]}
 
 
 def _speed(row: ComparisonRow) -> dict[str, Any]:
     shown, judgement = row.shown, row.shown.judgement
-    kinds = ("efficiency", "relative", "scaling", "slowdown")
     low, high = (judgement.low, judgement.high) if judgement else (None, None)
 
     def overhead(ratio: float | None) -> float | None:
-        has_overhead = shown.efficiency is not None or shown.relative is not None
+        has_overhead = shown.kind in ("efficiency", "relative")
         return 1 - ratio if has_overhead and ratio is not None else None
 
     return {
@@ -210,9 +199,7 @@ def _speed(row: ComparisonRow) -> dict[str, Any]:
         "n": shown.n,
         "baseline_value": shown.baseline_value,
         "baseline_n": shown.baseline_n,
-        "kind": next(
-            (kind for kind in kinds if getattr(shown, kind) is not None), None
-        ),
+        "kind": shown.kind or None,
         "ratio": shown.ratio,
         "low": low,
         "high": high,
@@ -262,3 +249,9 @@ def _energy(row: ComparisonRow) -> dict[str, Any]:
         "energy_low": judgement.low if judgement else None,
         "energy_high": judgement.high if judgement else None,
     }
+
+
+RECORDED: Mapping[str, Callable[[ComparisonRow], dict[str, Any]]] = {
+    "speed": _speed,
+    "energy": _energy,
+}

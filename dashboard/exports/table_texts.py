@@ -1,12 +1,56 @@
 """What the headings and rows of a comparison say on paper: LaTeX and the report."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from benchmarks.comparing.table import CaseGroup, CaseRow, Column, ColumnHead
+from benchmarks.models import Study
 from dashboard import wording
+from dashboard.kit.judged_tables import JudgedTable
+from dashboard.kit.selections import SHOWN, SPEED
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the numbers come from, what they show and are compared with."""
+
+    title: str
+    slug: str
+    address: str
+    against: str
+    made_on: str
+    show: str = SPEED
+    equivalence_margin_percent: float = 2.0
+    tested: int = 0
+    """Of how many cells together the verdicts were corrected for."""
+
+
+def source_of(
+    request: HttpRequest, study: Study, judged: JudgedTable, page: str = "compare"
+) -> Source:
+    """Return where a comparison's numbers come from: that page, with its query."""
+    address = reverse(f"dashboard:{page}", args=[study.lab.slug, study.slug])
+    query = request.GET.urlencode()
+    against = wording.against_text(judged.reference, judged.names)
+    if judged.show != SPEED:
+        against = f"{str(SHOWN[judged.show]).lower()}, {against}"
+    return Source(
+        title=study.title,
+        slug=study.slug,
+        address=request.build_absolute_uri(f"{address}?{query}" if query else address),
+        against=against,
+        made_on=timezone.now().date().isoformat(),
+        show=judged.show,
+        equivalence_margin_percent=study.equivalence_margin_percent,
+        tested=judged.tested,
+    )
+
 
 SLOT = "slot"
 
@@ -16,8 +60,7 @@ def heading_lines(
 ) -> Iterator[tuple[str, list[tuple[str, int]]]]:
     """Yield each line of the head: its property, and headings with their widths.
 
-    The first line has the platforms and no name; one without any text is left out.
-    Neighbours share a heading where all headings above them are shared as well.
+    The first line has the platforms and no name; empty lines are left out.
     """
     properties = ["", *(fact.name for fact in columns[0].facts)]
     for depth, name in enumerate(properties):

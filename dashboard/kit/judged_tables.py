@@ -1,8 +1,4 @@
-"""The table that a comparison's address chooses, with what may be said of each cell.
-
-The compare page draws its chart from it, files hand it out; the page of two systems
-takes its rows from here.
-"""
+"""The table that a comparison's address chooses, with each cell's judgement."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,12 +21,7 @@ from dashboard.kit.selections import ENERGY, Selection, chooser, searched
 
 @dataclass(frozen=True)
 class JudgedTable:
-    """A table with what may be said of each cell.
-
-    ``show`` is what its cells show; ``reference`` None: native. ``tested`` is of how
-    many cells together the verdicts were corrected for, ``narrowed`` what is left of
-    the study, by the names of the page's query.
-    """
+    """A table and its query; ``tested`` cells were corrected together."""
 
     table: ComparisonTable
     reference: System | None
@@ -45,8 +36,7 @@ class JudgedTable:
 def judged_table(study: Study, query: Mapping[str, str]) -> JudgedTable:
     """Return what the page shows for a query, with the judgement of each cell.
 
-    Of two pinned systems the second is the baseline of the first; rows in which the
-    words of a search do not stand are left out.
+    Of two pinned systems the second is the baseline of the first.
     """
     choice = chooser(study, query)
     chosen, pinned = choice.selection, choice.pinned
@@ -97,10 +87,7 @@ def judged_rows(
     systems: Iterable[System],
     filters: Mapping[str, Any],
 ) -> tuple[list[ComparisonRow], int]:
-    """Return cells judged in words, of their speeds or of their energies.
-
-    And of how many cells together the verdicts were corrected for.
-    """
+    """Return cells with judgements in the chosen measure, and the number tested."""
     read = partial(
         comparison_rows,
         study,
@@ -120,10 +107,7 @@ def table_of(
     chosen: Selection,
     marks: Mapping[int, VerdictMark],
 ) -> ComparisonTable:
-    """Return rows as the table that was chosen: filtered, sorted, columns in order.
-
-    ``marks`` are those of rows that are not judged in words.
-    """
+    """Return rows as the chosen table; ``marks`` are of rows without judgements."""
     sieve = chosen.sieve
     shown = sifted(rows_with_ratios(rows) if chosen.only else rows, marks, sieve)
     ranked = ranks(shown, marks, sieve, chosen.sort) if chosen.sort else None
@@ -132,7 +116,6 @@ def table_of(
     )
     if not (chosen.q and chosen.order):
         return table
-    # The columns' order is that of the medians that are shown: of what is found.
     return comparison_table(
         shown,
         group=chosen.group,

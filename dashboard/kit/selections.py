@@ -25,14 +25,14 @@ from benchmarks.models import Run, Study, System
 from dashboard import wording
 from dashboard.kit.addresses import address, unmet
 from dashboard.wording import states
-from dashboard.wording.verdicts import OVERHEAD, VALUE, verdict_name
+from dashboard.wording.verdicts import ENERGY, OVERHEAD, VALUE, verdict_name
 
 NATIVE = "native"
 ALL = "all"
 WIDE = {"baseline", "system"}
 PINS = 2
 NO_BITS = -1  # no system has so many: nonsense finds nothing
-SPEED, ENERGY = "efficiency", "energy"
+SPEED = "efficiency"
 SHOWN = {
     SPEED: gettext_lazy("Relative performance"),
     OVERHEAD: gettext_lazy("Overhead"),
@@ -67,8 +67,6 @@ KEPT = {"": gettext_lazy("All"), "ratios": gettext_lazy("Only with ratios")}
 
 @dataclass(frozen=True)
 class Choice:
-    """One entry of a menu."""
-
     value: str
     label: str
     is_chosen: bool
@@ -98,20 +96,8 @@ class Menu:
 
 
 @dataclass(frozen=True)
-class Removable:
-    """What was chosen, as a name and a value, and the address without it."""
-
-    label: str
-    value: str
-    without: str
-
-
-@dataclass(frozen=True)
 class Selection:
-    """The chosen baseline, filters and looks; an empty filter lets all through.
-
-    ``pins`` are the systems that are to be compared with each other alone.
-    """
+    """The chosen baseline, filters and looks; an empty filter lets all through."""
 
     baseline: str
     scenario: str
@@ -194,19 +180,21 @@ class Chooser:
 
     @cached_property
     def names(self) -> Mapping[int, str]:
-        """What the study's systems are called, by their ids."""
         return wording.system_names(self.facets.systems)
 
     @property
     def is_direct(self) -> bool:
-        """Whether two systems are compared with each other alone."""
         return len(self.pinned) == PINS
 
     @property
-    def chips(self) -> list[Removable]:
+    def chips(self) -> list[dict[str, Any]]:
         """What was chosen otherwise than it stands at first."""
         return [
-            Removable(menu.label, choice.label, address(self.query, **{menu.name: ""}))
+            {
+                "label": menu.label,
+                "value": choice.label,
+                "without": address(self.query, **{menu.name: ""}),
+            }
             for menu in (*self.menus, *self.looks)
             for choice in menu.choices
             if menu.is_changed and choice.is_chosen
@@ -218,15 +206,15 @@ class Chooser:
         return any(menu.is_changed for menu in self.looks)
 
     @property
-    def pins(self) -> list[Removable]:
+    def pins(self) -> list[dict[str, Any]]:
         """What is pinned, each with the way to let it go."""
         keys = tuple(str(system.pk) for system in self.pinned)
         return [
-            Removable(
-                _("Compare"),
-                self.names[system.pk],
-                address(self.query, pin=pin_toggled(keys, str(system.pk))),
-            )
+            {
+                "label": _("Compare"),
+                "value": self.names[system.pk],
+                "without": address(self.query, pin=pin_toggled(keys, str(system.pk))),
+            }
             for system in self.pinned
         ]
 
@@ -284,7 +272,6 @@ def selection(query: Mapping[str, str], facets: Facets) -> Selection:
         evidence=query.get("evidence", ""),
         effect=query.get("effect", ""),
         sort=_known(query.get("sort"), SORTS, ""),
-        # One more pin lets the oldest go.
         pins=tuple(filter(None, query.get("pin", "").split(",")))[-PINS:],
     )
 
@@ -300,7 +287,6 @@ def _known(text: str | None, texts: Mapping[str, Any], first: str) -> str:
 
 def _named(keys: Iterable[str], facets: Facets) -> tuple[System, ...]:
     systems = {str(system.pk): system for system in facets.systems}
-    # A system that is named twice counts once.
     return tuple(systems[key] for key in dict.fromkeys(keys) if key in systems)
 
 
@@ -395,10 +381,7 @@ def pin_toggled(pins: tuple[str, ...], key: str) -> str:
 
 
 def is_found(q: str, group: CaseGroup, row: CaseRow) -> bool:
-    """Whether every word that is searched for stands in a row's or group's heading.
-
-    `row-search.js` does the same at once.
-    """
+    """Whether every searched word is in a row's or group's heading."""
     if not q:
         return True
     facts = [wording.fact_text(fact) for fact in (*group.facts, *row.facts)]

@@ -8,7 +8,7 @@ from typing import cast
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.row import ComparisonRow, Shown
+from benchmarks.comparing.row import ENERGY_PER_WORK, ComparisonRow, Shown
 from benchmarks.comparing.table import CaseGroup, CaseRow
 from benchmarks.comparing.verdicts import VerdictMark
 from dashboard import wording
@@ -48,10 +48,7 @@ class CellView:
 
 @dataclass(frozen=True)
 class IntervalBar:
-    """Places in percent of a log axis of ratios whose middle is 1.
-
-    ``ends`` and ``middle`` are what is written at them, ``strength`` how it is drawn.
-    """
+    """Places in percent of a log axis of ratios whose middle is 1."""
 
     margin: tuple[str, str]
     interval: tuple[str, str]
@@ -69,11 +66,7 @@ def cell_view(
     is_n_told: bool = True,
     decimals: int | None = None,
 ) -> CellView:
-    """Return the texts of a cell; ``mark`` is its verdict where ``row`` has none.
-
-    ``n`` is left out where a table tells that of all its cells at once; the unit stands
-    in the row's head. ``decimals`` are those of the values beside it.
-    """
+    """Return the texts of a cell; ``mark`` is its verdict if it has no judgement."""
     seen = row.shown
     kind, shade = "plain", ""
     # What may not be compared is a number without a colour.
@@ -85,12 +78,12 @@ def cell_view(
     verdict, is_weak = "", False
     if mark:
         verdict, is_weak = mark.verdict, mark.is_weak
-    elif seen.judgement and not seen.is_energy:  # the legend's signs are of speeds
+    elif seen.judgement:
         verdict, is_weak = seen.judgement.verdict, seen.judgement.is_weak
     is_withheld = bool(mark and mark.is_flagged and shade)
 
     interval, value = "", row_figure(seen, decimals=decimals)
-    if seen.is_energy:
+    if seen.measure is ENERGY_PER_WORK:
         main, sub = energy_texts(row)
     elif seen.ratio_range is not None and show != VALUE:
         main, sub = verdicts.ratio_range_text(row, show), value
@@ -124,11 +117,8 @@ def cell_view(
 
 
 def full_figure(row: ComparisonRow) -> str:
-    """Return a row's mean with its unit, or what stands for it.
-
-    A single run with all its digits; what is computed has more than mean something.
-    """
-    is_whole = row.shown.n == 1 and not row.shown.is_energy
+    """Return a row's mean with its unit; a single run with all its digits."""
+    is_whole = row.shown.n == 1 and row.shown.energy is None
     figure = wording.quantity(
         row.shown.value, row.shown.unit, whole=is_whole, within=row.shown.within
     )
@@ -137,15 +127,12 @@ def full_figure(row: ComparisonRow) -> str:
 
 def baseline_figure(row: ComparisonRow) -> str:
     """Return the mean that a row is compared with, with its unit."""
-    is_whole = row.shown.baseline_n == 1 and not row.shown.is_energy
+    is_whole = row.shown.baseline_n == 1 and row.shown.energy is None
     return wording.quantity(row.shown.baseline_value, row.shown.unit, whole=is_whole)
 
 
 def row_figure(shown: Shown, unit: str = "", *, decimals: int | None = None) -> str:
-    """Return a row's mean, or what stands in its place: both speeds, or a range.
-
-    ``decimals`` are those of the values beside it.
-    """
+    """Return a row's mean, both speeds or its range, with given ``decimals``."""
     if shown.value is not None:
         value, within = shown.value, shown.within
         return wording.quantity(value, unit, within=within, decimals=decimals)
@@ -169,10 +156,7 @@ def both_ends(shown: Shown) -> tuple[str, str] | None:
 
 
 def in_legible_units(group: CaseGroup) -> CaseGroup:
-    """Return rows with their numbers in the units in which they are read.
-
-    The unit stands in the group's head if all rows share it, else in each row's.
-    """
+    """Return rows in readable units, stated once if all rows share one."""
     rows = [_in_legible_unit(row, row.unit or group.unit) for row in group.rows]
     units = {row.unit for row in rows}
     if len(units) > 1:
@@ -217,7 +201,7 @@ def row_decimals(cells: Iterable[ComparisonRow | None]) -> int:
 def sentence(row: ComparisonRow) -> str:
     """Return the cell in full: for the tooltip and for those who hear the page."""
     seen = row.shown
-    if seen.is_energy:
+    if seen.measure is ENERGY_PER_WORK:
         return energy_sentence(row)
     runs = wording.runs_text(seen.n)
     if seen.ratio is None:
@@ -230,17 +214,17 @@ def sentence(row: ComparisonRow) -> str:
         ratios = _("Ratios of the extremes: %(range)s.") % {"range": extremes}
         judged = verdicts.judgement_sentence(seen.judgement)
         return " ".join(filter(None, (text.rstrip(": "), ratios, judged)))
-    if seen.scaling is not None:
+    if seen.kind == "scaling":
         against = _(
             "%(ratio)s times one machine alone: %(value)s in sum against "
             "%(baseline)s, %(runs)s against %(baseline_runs)s."
         )
-    elif seen.slowdown is not None:
+    elif seen.kind == "slowdown":
         against = _(
             "%(slot)s: slowdown %(ratio)s of this system alone: %(value)s against "
             "%(baseline)s, %(runs)s against %(baseline_runs)s."
         )
-    elif seen.efficiency is None:
+    elif seen.kind != "efficiency":
         against = _(
             "%(ratio)s of the reference: %(value)s against %(baseline)s, "
             "%(runs)s against %(baseline_runs)s."

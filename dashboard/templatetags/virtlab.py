@@ -198,6 +198,6 @@ def separators() -> str:
 
 
 @register.simple_tag
-def heat_legend(show: str, is_energy: bool) -> list[tuple[str, str]]:
+def heat_legend(show: str) -> list[tuple[str, str]]:
     """Return the steps of the scale, slowest first, in the numbers of the cells."""
-    return verdicts.legend(show, is_energy=is_energy)
+    return verdicts.legend(show)

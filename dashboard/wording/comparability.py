@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -32,21 +33,7 @@ NOT_SAID: Text = gettext_lazy(
 )
 
 
-@dataclass(frozen=True)
-class LightWords:
-    """How many cells have a light, its name, and what is said of them, commonest first.
-
-    ``more`` is how many further sentences there are.
-    """
-
-    light: str
-    word: str
-    count: int
-    sentences: tuple[tuple[int, str], ...]
-    more: int
-
-
-def light_words(shown: Iterable[Compared]) -> tuple[LightWords, ...]:
+def light_words(shown: Iterable[Compared]) -> tuple[dict[str, Any], ...]:
     """Return the lights of cells as a legend: the weightiest first."""
     counts = Counter((it.light, it.light_sentence) for it in shown if it.light)
     legend = []
@@ -58,25 +45,15 @@ def light_words(shown: Iterable[Compared]) -> tuple[LightWords, ...]:
         # What is comparable differs in what is studied: the columns say in what.
         told = ordered[:MOST_TOLD] if light != "green" else []
         legend.append(
-            LightWords(
-                light=light,
-                word=str(word),
-                count=sum(found.values()),
-                sentences=tuple((n, wording.said(said)) for said, n in told),
-                more=len(ordered) - len(told) if told else 0,
-            )
+            {
+                "light": light,
+                "word": str(word),
+                "count": sum(found.values()),
+                "sentences": tuple((n, wording.said(said)) for said, n in told),
+                "more": len(ordered) - len(told) if told else 0,
+            }
         )
     return tuple(legend)
-
-
-@dataclass(frozen=True)
-class DifferenceWords:
-    """A property that the two sides do not share, in words."""
-
-    name: str
-    one: str
-    other: str
-    is_studied: bool
 
 
 @dataclass(frozen=True)
@@ -86,7 +63,7 @@ class ComparabilityWords:
     light: str
     word: str
     sentence: str
-    differences: tuple[DifferenceWords, ...]
+    differences: tuple[dict[str, Any], ...]
 
 
 def comparability_words(study: Study, compared: Comparability) -> ComparabilityWords:
@@ -105,12 +82,12 @@ def comparability_words(study: Study, compared: Comparability) -> ComparabilityW
         word=str(word),
         sentence=str(sentence) % facts if named else _("Nothing differs."),
         differences=tuple(
-            DifferenceWords(
-                wording.property_name(it.name),
-                _stated(it.name, it.one),
-                _stated(it.name, it.other),
-                is_studied,
-            )
+            {
+                "name": wording.property_name(it.name),
+                "one": _stated(it.name, it.one),
+                "other": _stated(it.name, it.other),
+                "is_studied": is_studied,
+            }
             for differences, is_studied in ((unwanted, False), (studied, True))
             for it in differences
         ),

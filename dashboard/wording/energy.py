@@ -23,7 +23,6 @@ def energy_answer(table: EnergyTable, names: Mapping[int, str]) -> str:
         for system in known
         if system.work_s
     )
-    # Below what is written of a percentage.
     if overruns[-1] - overruns[0] < 0.1:
         longer = _longer(overruns[-1])
         text = _("The meter ran %(share)s than the workload.") % {"share": longer}

@@ -1,8 +1,4 @@
-"""A judgement in words: the verdict, its ratio and interval, what stands against it.
-
-A ratio is written as the compare page's switch wants it: as relative performance, as
-overhead, of energies. Grid, card, direct comparison and files say the same.
-"""
+"""A judgement in words, and its ratio as performance, overhead or energy."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -20,7 +16,7 @@ from dashboard import wording
 from dashboard.kit import figures
 from dashboard.wording import Text, states
 
-OVERHEAD, VALUE = "overhead", "value"
+OVERHEAD, VALUE, ENERGY = "overhead", "value", "energy"
 VERDICTS: dict[str, Text] = {
     "slower": gettext_lazy("slower"),
     "faster": gettext_lazy("faster"),
@@ -41,10 +37,8 @@ LABELS: dict[str, Text] = {
     "indicative: less": gettext_lazy("indicative: less energy"),
     "indicative: more": gettext_lazy("indicative: more energy"),
 }
-# A sign beside the number: seen by everybody, whatever their colours.
 SIGNS = {"slower": "▼", "faster": "▲", "equivalent": "=", "undetermined": "?"}
 FLAGGED = "⚑"
-# Behind the sign of a verdict that rests on an assumption.
 WEAK = "*"
 WEAK_MEANING: Text = gettext_lazy(
     "weak evidence: start times are not stated, so one sitting is assumed"
@@ -101,10 +95,7 @@ DESIGNS: dict[str, Text] = {
 
 
 def design_text(judgement: Judgement) -> str:
-    """Return what was repeated, in a sentence; nothing where nobody looked yet.
-
-    Nor where it is the reason against a verdict, which says it.
-    """
+    """Return what was repeated, in a sentence, unless it is a reason already."""
     is_said = Gate.UNREPEATED.code in judgement.codes
     return "" if is_said else str(DESIGNS.get(judgement.design, ""))
 
@@ -247,36 +238,18 @@ def judgement_sentence(judgement: Judgement | None) -> str:
     return f"{interval} {reason}".rstrip()
 
 
-def written_ratio(row: ComparisonRow) -> float | None:
-    """Return the ratio that is written: of an energy that of the joules."""
-    return row.shown.written_ratio
-
-
-def written_interval(row: ComparisonRow) -> tuple[float, float] | None:
-    """Return the 95 % interval of the ratio that is written."""
-    if not row.shown.is_energy:
-        return row.shown.interval
-    joules = row.shown.joules
-    return joules.interval if joules else None
-
-
 def is_overhead(row: ComparisonRow, show: str) -> bool:
-    """Whether a ratio is written as what is lost of 1.
-
-    Scaling loses nothing, and what a slot loses the other slots have got.
-    """
-    is_speed = not row.shown.is_energy
-    is_of_several = row.shown.scaling is not None or row.shown.slowdown is not None
-    return show == OVERHEAD and is_speed and not is_of_several
+    """Return whether a ratio is written as the loss from 1."""
+    return show == OVERHEAD and row.shown.kind not in ("scaling", "slowdown")
 
 
 def ratio_text(row: ComparisonRow, show: str) -> str:
     """Return a cell's ratio, or nothing where there is none."""
-    ratio = written_ratio(row)
+    ratio = row.shown.written_ratio
     if ratio is None:
         return ""
     write = figures.overhead if is_overhead(row, show) else figures.ratio
-    return write(ratio, written_interval(row))
+    return write(ratio, row.shown.interval)
 
 
 def ratio_range_text(row: ComparisonRow, show: str) -> str:
@@ -297,7 +270,7 @@ def ratio_range_ends(row: ComparisonRow, show: str) -> tuple[str, str]:
 
 def shown_interval(row: ComparisonRow, show: str) -> str:
     """Return the 95 % interval of what `ratio_text` says, or nothing."""
-    interval, ends = written_interval(row), interval_ends(row, show)
+    interval, ends = row.shown.interval, interval_ends(row, show)
     if interval is None or ends is None:
         return ""
     if not is_overhead(row, show):
@@ -307,7 +280,7 @@ def shown_interval(row: ComparisonRow, show: str) -> str:
 
 def interval_ends(row: ComparisonRow, show: str) -> tuple[str, str] | None:
     """Return both ends of that interval: the more is lost, the less is the ratio."""
-    interval = written_interval(row)
+    interval = row.shown.interval
     if interval is None:
         return None
     if is_overhead(row, show):
@@ -318,35 +291,34 @@ def interval_ends(row: ComparisonRow, show: str) -> tuple[str, str] | None:
 
 def drawn_judgement(row: ComparisonRow) -> Judgement | None:
     """Return the judgement of a ratio that is written, or of a range of ratios."""
-    ratio = written_ratio(row)
+    ratio = row.shown.written_ratio
     judged = row.shown.judgement
     is_written = ratio is not None or row.shown.ratio_range is not None
     return replace(judged, ratio=ratio) if judged and is_written else None
 
 
-def ratio_meaning(show: str, *, is_energy: bool = False) -> str:
+def ratio_meaning(show: str) -> str:
     """Return what the ratio is called; nothing for the usual one."""
-    if is_energy:
-        return _("times the energy for the same work")
-    return _("overhead") if show == OVERHEAD else ""
+    names = {
+        ENERGY: _("times the energy for the same work"),
+        OVERHEAD: _("overhead"),
+    }
+    return names.get(show, "")
 
 
-def legend(show: str, *, is_energy: bool = False) -> list[tuple[str, str]]:
-    """Return shade and label of each step, slowest first, in the numbers of the cells.
-
-    Of an overhead and of joules less is better: their signs point the other way.
-    """
+def legend(show: str) -> list[tuple[str, str]]:
+    """Return shade and label of each step, slowest first, in the cells' numbers."""
     slower, faster = "≤", "≥"
-    if is_energy or show == OVERHEAD:
+    if show in (ENERGY, OVERHEAD):
         slower, faster = faster, slower
     # Shades are called slow-5 or fast-1; "even" has no sign.
     signs = {"slow": f"{slower} ", "fast": f"{faster} "}
     steps = []
     for shade, edge in figures.steps():
-        if show == OVERHEAD and not is_energy:
+        if show == OVERHEAD:
             text = figures.whole_overhead(edge)
         else:
-            text = figures.number(1 / edge if is_energy else edge, ".3g")
+            text = figures.number(1 / edge if show == ENERGY else edge, ".3g")
         steps.append((shade, signs.get(shade[:4], "") + text))
     return steps
 

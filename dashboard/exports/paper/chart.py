@@ -1,15 +1,13 @@
-"""The chart of the chosen ratios for a paper: short labels, error bars, one ink.
+"""The chart of the chosen ratios for a paper, and the archive of all its files."""
 
-What is drawn is kept as plain values until a worker draws it.
-"""
-
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from io import BytesIO
+from typing import Any, Final, Literal
 
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import (
     PART,
     CaseGroup,
@@ -21,7 +19,6 @@ from dashboard import wording
 from dashboard.charts.chart import FRAME_PX, SYMBOLS, Chart
 from dashboard.charts.dots import Dot, Series, dot_plot, short_labels
 from dashboard.kit.selections import ENERGY
-from dashboard.wording.verdicts import written_interval, written_ratio
 
 WIDTHS: Final = ("3.33", "7")
 """Inches: of a column, and of a page of two columns."""
@@ -37,20 +34,26 @@ def chart_values(table: ComparisonTable, show: str) -> dict[str, Any] | None:
         (group, row)
         for group in table.groups
         for row in group.rows
-        if any(map(_is_drawn, row.cells))
+        if any(cell and cell.shown.is_drawn for cell in row.cells)
     ]
     places = [
         place
         for place in range(len(table.head.columns))
-        if any(_is_drawn(row.cells[place]) for _group, row in rows)
+        if any((it := row.cells[place]) and it.shown.is_drawn for _group, row in rows)
     ]
     if not rows:
         return None
     dots = [
-        [line, lane, written_ratio(cell), _strength(cell), written_interval(cell)]
+        [
+            line,
+            lane,
+            cell.shown.written_ratio,
+            cell.shown.judgement.strength if cell.shown.judgement else "",
+            cell.shown.interval,
+        ]
         for line, (_group, row) in enumerate(rows)
         for lane, place in enumerate(places)
-        if (cell := row.cells[place]) is not None and _is_drawn(cell)
+        if (cell := row.cells[place]) and cell.shown.is_drawn
     ]
     return {
         "kind": "ratios",
@@ -77,24 +80,12 @@ def chart_of(values: Mapping[str, Any]) -> Chart:
         Dot(row, system, ratio, "", "", strength, tuple(interval) if interval else None)
         for row, system, ratio, strength, interval in values["dots"]
     ]
-    # Of one group: each has a mark of its own.
     series = [Series(name, "") for name in values["systems"]]
     chart = dot_plot(values["rows"], series, dots, axis_title=values["axis_title"])
     if chart is None:
         raise ValueError("Nothing is drawn.")
     tall = len(values["rows"]) * (ROW_PX + LANE_PX * len(series))
     return replace(chart, height=FRAME_PX + tall)
-
-
-def _is_drawn(cell: ComparisonRow | None) -> bool:
-    # What may not be compared is no mark beside others.
-    if cell is None or cell.shown.light == "red":
-        return False
-    return cell.shown.ratio is not None and written_ratio(cell) is not None
-
-
-def _strength(cell: ComparisonRow) -> str:
-    return cell.shown.judgement.strength if cell.shown.judgement else ""
 
 
 def _axis_title(table: ComparisonTable, show: str) -> str:
@@ -133,3 +124,52 @@ def _unlike(parts: Sequence[str]) -> Iterator[str]:
         if letters not in said:
             yield part
             said += letters
+
+
+ChartForm = Literal["pdf", "svg", "pgf"]
+CHART_FORMS: Final[tuple[ChartForm, ...]] = ("pdf", "svg", "pgf")
+POINTS_AN_INCH: Final = 72
+# The same numbers are the same archive.
+LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
+EXAMPLE: Final = r"""\documentclass[twocolumn]{article}
+% IEEEtran, acmart: the same. Each file says which packages it needs.
+\usepackage[T1]{fontenc}
+\usepackage{textcomp,array,booktabs,siunitx,graphicx,pgf,url}
+\begin{document}
+\input{methods}
+\input{table}
+%s\nocite{*}
+\bibliographystyle{plain}
+\bibliography{study}
+\end{document}
+"""
+EXAMPLE_FIGURE: Final = r"""\begin{figure}[htbp]\centering
+\includegraphics[width=\columnwidth]{chart-3.33in.pdf}% or \input{chart-3.33in.pgf}
+\caption{Relative performance of the systems of the table.}
+\end{figure}
+"""
+
+
+def drawn_chart(values: Mapping[str, Any], form: ChartForm, inches: str) -> bytes:
+    """Return a chart as a file. For workers alone: it imports matplotlib."""
+    from dashboard.charts.paper import paper
+
+    return paper(chart_of(values), form, width=float(inches) * POINTS_AN_INCH)
+
+
+def archive(texts: Mapping[str, str], values: Mapping[str, Any] | None) -> bytes:
+    """Return all files of a paper as a zip. For workers alone."""
+    files = {name: text.encode() for name, text in texts.items()}
+    figure = ""
+    if values:
+        figure = EXAMPLE_FIGURE
+        for inches in WIDTHS:
+            for form in CHART_FORMS:
+                name = f"chart-{inches}in.{form}"
+                files[name] = drawn_chart(values, form, inches)
+    files["example.tex"] = EXAMPLE.replace("%s", figure).encode()
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, each in sorted(files.items()):
+            packed.writestr(zipfile.ZipInfo(name, LONG_AGO), each, zipfile.ZIP_DEFLATED)
+    return content.getvalue()

@@ -1,7 +1,4 @@
-"""What was done, in the paragraphs of a paper: measured, compared, judged, by what.
-
-Every statement is about the chosen results. The method in full: `docs/method.md`.
-"""
+"""The methods paragraphs of a paper about the chosen results (`docs/method.md`)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -13,14 +10,14 @@ from django.utils.translation import gettext_lazy, ngettext
 from benchmarks.analysis.designs import OF_SESSIONS
 from benchmarks.analysis.intervals import WELCH_RUNS
 from benchmarks.analysis.verdicts import RULE_SET
+from benchmarks.comparing.cell_evidence import RunsBehind
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.runs_behind import RunsBehind
 from benchmarks.comparing.table import ComparisonTable
 from benchmarks.models import Study
 from dashboard import wording
 from dashboard.exports.escaping import OTHER_CHARACTER
 from dashboard.exports.latex import broken
-from dashboard.exports.sources import Source
+from dashboard.exports.table_texts import Source
 from dashboard.kit.figures import for_files
 from dashboard.kit.selections import ENERGY
 from dashboard.wording import Text

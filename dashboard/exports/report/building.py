@@ -27,18 +27,19 @@ from dashboard.exports.report.charts import profile_chart
 from dashboard.exports.report.disclosure import (
     disclosure,
     fact_text,
+    method,
     not_stated,
     tools_table,
 )
-from dashboard.exports.report.findings import findings, flags_section
-from dashboard.exports.report.matrix import matrix
-from dashboard.exports.report.method import method
-from dashboard.exports.report.originals import originals
-from dashboard.exports.report.studied import (
+from dashboard.exports.report.findings import (
     corun_section,
     effects_section,
     energy_section,
+    findings,
+    flags_section,
 )
+from dashboard.exports.report.matrix import matrix
+from dashboard.exports.report.originals import originals
 from dashboard.exports.report.typesetting import pdf
 from dashboard.kit.document import Document, Section, plain_table
 from dashboard.kit.figures import for_files

@@ -47,7 +47,7 @@ def profile_chart(profile: Profile) -> tuple[Figure, ...]:
 
 def ratio_chart(rows: Sequence[ComparisonRow]) -> tuple[Figure, ...]:
     """Draw every ratio of a scenario, a band for each component and platform."""
-    shown = [row for row in rows if row.shown.ratio and row.shown.slowdown is None]
+    shown = [row for row in rows if row.shown.ratio and row.shown.kind != "slowdown"]
     groups = list(_groups(shown))
     if not groups:
         return ()
@@ -94,10 +94,7 @@ def _ratio(row: ComparisonRow) -> Ratio:
 
 
 def drawn(drawing: Drawing, name: str, at: int) -> tuple[tuple[Figure, ...], Table]:
-    """Return a drawing of the pages as a figure, and its table twin.
-
-    A single value is no picture: it stands in the table alone.
-    """
+    """Return a drawing of the pages as figure and table; one value has no figure."""
     title = f"{name}: {drawing.title}"
     table = plain_table(title, drawing.head, drawing.rows, numbers_from=1)
     values = [

@@ -83,10 +83,7 @@ def matrix(rows: Sequence[ComparisonRow]) -> Iterator[Section]:
 
 
 def _slots_in_columns(table: ComparisonTable) -> ComparisonTable:
-    """Return the table with a column for each slot of each system.
-
-    As it is where there are no slots, or more columns would come of it than a page has.
-    """
+    """Return the table with a column for each slot, if they fit a page."""
     # A row's key ends with its slot. VMs by number, then what is said of them all.
     slots = sorted(
         {str(row.key[-1]) for group in table.groups for row in group.rows},

@@ -1,9 +1,7 @@
-"""The study's own tables, number by number.
+"""The study's own tables, number by number, in the order of its upload.
 
-Rows and columns stand in the order in which the study has them, as it was uploaded:
-systems in rows and cases in columns, or the other way round where that takes fewer
-columns; VMs that ran together are columns. What all numbers have in common is said
-once, above the table.
+Systems are rows and cases columns, or the other way round for fewer columns; what all
+numbers share is stated once above the table.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping

@@ -1,7 +1,6 @@
-"""A report as a PDF, by Typst: its wheel has the typesetter and the fonts in it.
+"""A report as a PDF, set by Typst.
 
-The document goes in as data. No text of it ever becomes a part of the source, so no
-name can run anything; the compiler sees no fonts, packages or files but its own.
+The document goes in as data, never as source, so no name can run anything.
 """
 
 import json

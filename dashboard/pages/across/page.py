@@ -7,11 +7,12 @@ from functools import cached_property
 from html import escape
 from itertools import groupby
 from math import exp
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
@@ -43,40 +44,6 @@ from dashboard.wording.comparability import LIGHTS
 
 
 @dataclass(frozen=True)
-class Hypervisor:
-    """A box to tick; none ticked is all of them."""
-
-    name: str
-    is_chosen: bool
-
-
-@dataclass(frozen=True)
-class WorkCell:
-    """What a platform kept at a class of work; empty: nobody measured it, or of all
-    that was measured ``beside`` says why it does not count.
-
-    ``fill`` is where all machines stand that measured it, and how to be one.
-    """
-
-    label: str
-    fill: str
-    kept: str = ""
-    beside: str = ""
-    shade: str = ""
-    is_hollow: bool = False
-
-
-@dataclass(frozen=True)
-class WorkRow:
-    """A class of work, a cell a platform, and the table narrowed to it."""
-
-    name: str
-    address: str
-    is_chosen: bool
-    cells: tuple[WorkCell, ...]
-
-
-@dataclass(frozen=True)
 class LightText:
     """A pair's light: its colour, its word, and what differs or why it is refused."""
 
@@ -101,34 +68,19 @@ class ColumnHead:
 
 @dataclass(frozen=True)
 class Span:
-    """Columns of one machine and guest, side by side."""
-
     host: str
     guest: str
     width: int
 
 
 @dataclass(frozen=True)
-class RowGroup:
-    """The rows of one tool; ``html`` are thousands of cells, made at once."""
-
-    component: str
-    tool: str
-    html: SafeString
-
-
-@dataclass(frozen=True)
 class PairText:
-    """What is said of pairs alike, and of how many."""
-
     light: LightText
     count: int
 
 
 @dataclass(frozen=True)
 class AcrossPage:
-    """Everything of the page for a choice."""
-
     found: SideBySide
     person: User | None
 
@@ -138,7 +90,6 @@ class AcrossPage:
 
     @property
     def is_guessed(self) -> bool:
-        """Whether nobody chose the class of work that the answer is of."""
         return bool(self.found.answer) and not self.found.choice.work
 
     @property
@@ -151,7 +102,6 @@ class AcrossPage:
 
     @cached_property
     def query(self) -> Mapping[str, list[str]]:
-        """What was chosen, as an address holds it."""
         chosen = self.found.choice
         parts: dict[str, list[str]] = {"host": [chosen.host]}
         if chosen.work:
@@ -203,14 +153,19 @@ class AcrossPage:
         ]
 
     @property
-    def hypervisors(self) -> list[Hypervisor]:
+    def hypervisors(self) -> list[dict[str, Any]]:
         chosen = self.found.choice.hypervisors
         known = self.found.facets.hypervisors
-        return [Hypervisor(name, name in chosen) for name in known]
+        return [
+            {
+                "name": name,
+                "is_chosen": name in chosen,
+            }
+            for name in known
+        ]
 
     @cached_property
     def platforms(self) -> list[str]:
-        """The columns of the classes of work, that of most results first."""
         counts: Counter[str] = Counter()
         for answer in self.found.answers.values():
             for each in answer.standings:
@@ -218,8 +173,7 @@ class AcrossPage:
         return sorted(counts, key=lambda name: (-counts[name], name))
 
     @cached_property
-    def works(self) -> list[WorkRow]:
-        """What each platform kept, class by class, in the order of the vocabulary."""
+    def works(self) -> list[dict[str, Any]]:
         found, platforms = self.found, self.platforms
         asked = found.answer.work if found.answer else ""
         hypervisors = {
@@ -228,15 +182,15 @@ class AcrossPage:
             for each in answer.standings
         }
         return [
-            WorkRow(
-                evidence.work_name(work),
-                self.address(work=work, benchmark=""),
-                work == asked,
-                tuple(
+            {
+                "name": evidence.work_name(work),
+                "address": self.address(work=work, benchmark=""),
+                "is_chosen": work == asked,
+                "cells": tuple(
                     _work_cell(found.answers[work], name, hypervisors[name])
                     for name in platforms
                 ),
-            )
+            }
             for work in WORK_CLASSES
             if work in found.answers
         ]
@@ -272,12 +226,10 @@ class AcrossPage:
 
     @cached_property
     def refused(self) -> list[PairText]:
-        """The pairs that are refused, by their reasons."""
         return [it for it in self.lights if it.light.color == "red"]
 
     @cached_property
     def lights(self) -> list[PairText]:
-        """What is said of the pairs, weightiest first."""
         counts: Counter[LightText] = Counter()
         for light in (head.light for head in self.heads):
             if light:
@@ -290,8 +242,7 @@ class AcrossPage:
         return [PairText(light, count) for light, count in ranked]
 
     @property
-    def groups(self) -> Iterator[RowGroup]:
-        """The rows, tool by tool, in the order in which they were found."""
+    def groups(self) -> Iterator[dict[str, Any]]:
         edges = [" edge" if head.is_edge else "" for head in self.heads]
         cells = _Cells(self.found.sides, self.filling)
         for (component, tool), members in groupby(
@@ -299,11 +250,14 @@ class AcrossPage:
         ):
             with figures.asked_once():
                 html = "".join(cells.row(row, edges) for row in members)
-            yield RowGroup(component, tool, mark_safe(html))
+            yield {
+                "component": component,
+                "tool": tool,
+                "html": mark_safe(html),
+            }
 
     @property
     def shown_text(self) -> str:
-        """How many systems and benchmarks there are, and how many are shown."""
         found = self.found
         systems = ngettext("%(n)s system", "%(n)s systems", found.side_count)
         shared = ngettext(
@@ -339,10 +293,7 @@ class AcrossPage:
 
     @cached_property
     def plan(self) -> str:
-        """Where the missing runs are planned: a form filled in for who may.
-
-        In a study shown here that the person keeps; else in their newest one.
-        """
+        """Where the missing runs are planned: a form filled in for editors."""
         here = reverse("dashboard:across") + self.address()
         if self.person is None:
             return f"{reverse('dashboard:login')}?{urlencode({'next': here})}"
@@ -377,7 +328,6 @@ def _is_thin(cell: SideCell | None) -> bool:
 
 
 def _host_text(facet: HostFacet) -> str:
-    """Return a machine with its systems and the studies that measured them."""
     systems = ngettext("%(n)s system", "%(n)s systems", facet.systems)
     studies = ngettext("%(n)s study", "%(n)s studies", facet.studies)
     counts = (systems % {"n": facet.systems}, studies % {"n": facet.studies})
@@ -396,7 +346,7 @@ def _menu(
     return Menu(name, label, entries, bool(chosen) and not is_wide, is_wide)
 
 
-def _work_cell(answer: Answer, platform: str, hypervisor: str) -> WorkCell:
+def _work_cell(answer: Answer, platform: str, hypervisor: str) -> dict[str, Any]:
     label = f"{platform}, {evidence.work_name(answer.work)}"
     fill = question_address(Question(hypervisor, answer.work)) + "#fill"
     left_out = answer.left_out.get(platform, 0)
@@ -405,15 +355,24 @@ def _work_cell(answer: Answer, platform: str, hypervisor: str) -> WorkCell:
         if each.name == platform:
             n = ngettext("%(n)s configuration", "%(n)s configurations", each.systems)
             flagged = _("%(n)s flagged") % {"n": each.flagged} if each.flagged else ""
-            return WorkCell(
-                label,
-                fill,
-                kept_text(each),
-                ", ".join(filter(None, (n % {"n": each.systems}, flagged, without))),
-                figures.heat(exp(each.mean)),
-                each.is_single_run,
-            )
-    return WorkCell(label, fill, beside=without)
+            return {
+                "label": label,
+                "fill": fill,
+                "kept": kept_text(each),
+                "beside": ", ".join(
+                    filter(None, (n % {"n": each.systems}, flagged, without))
+                ),
+                "shade": figures.heat(exp(each.mean)),
+                "is_hollow": each.is_single_run,
+            }
+    return {
+        "label": label,
+        "fill": fill,
+        "kept": "",
+        "beside": without,
+        "shade": "",
+        "is_hollow": False,
+    }
 
 
 def _light(side: Side, pair: Pair | None) -> LightText | None:
@@ -435,10 +394,7 @@ def pair_address(one: Side, other: Side) -> str:
 
 
 class _Cells:
-    """Writes rows as HTML: a template for each of a thousand cells takes too long.
-
-    Whatever came from people goes through ``escape``.
-    """
+    """Writes rows as HTML: a template for each of a thousand cells is too slow."""
 
     def __init__(self, sides: tuple[Side, ...], filling: Filling) -> None:
         self.sides, self.filling = sides, filling
@@ -475,7 +431,6 @@ class _Cells:
         return f"<tr>{head}{cells}</tr>\n"
 
     def _empty(self, case: ComparedCase, side: Side, edge: str) -> str:
-        """Write what nobody ran, with the way to run it."""
         address = self._fill(case, side)
         words = _("%(what)s: not measured: how to add it") % {
             "what": f"{side.platform}, {case.label}"

@@ -1,10 +1,7 @@
-"""The card of one cell: all that stands behind its number, in short.
-
-It tells what the compare page's cells tell: a speed, an overhead, a value, an energy.
-"""
+"""The card of one cell of the compare page."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import Any
 
 from django.http import Http404
 from django.utils.translation import gettext as _
@@ -12,7 +9,7 @@ from django.utils.translation import gettext as _
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import Reference, comparison_rows
 from benchmarks.comparing.verdicts import study_verdicts
-from benchmarks.models import Cell, Efficiency, Flag, Study, System
+from benchmarks.models import Cell, Efficiency, Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_row
 from benchmarks.studies.flags import visible_flags
 from benchmarks.studies.lists import measured_systems
@@ -21,7 +18,6 @@ from dashboard import wording
 from dashboard.kit.addresses import id_in
 from dashboard.kit.selections import ENERGY, shown
 from dashboard.kit.table_cells import (
-    IntervalBar,
     baseline_figure,
     full_figure,
     interval_bar,
@@ -33,28 +29,7 @@ from dashboard.wording.verdicts import VALUE
 CAREFUL = {"amber", "red"}
 
 
-@dataclass(frozen=True)
-class CellCard:
-    """A cell against its baseline; ``main`` is large, and empty without a ratio.
-
-    ``lines`` are names and figures: both sides, and what else stands beside ``main``.
-    ``lack`` says why there is no ratio.
-    """
-
-    row: ComparisonRow
-    lines: tuple[tuple[str, str], ...]
-    main: str
-    meaning: str
-    interval: str
-    sign: str
-    verdict: str
-    reasons: tuple[str, ...]
-    lack: str
-    bar: IntervalBar | None
-    flags: tuple[Flag, ...]
-
-
-def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> CellCard:
+def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[str, Any]:
     """Return the card of a study's cell, against native or a chosen system."""
     cell_id, show = id_in(query.get("cell", "")), shown(query)
     cell = Cell.objects.filter(pk=cell_id, study=study).first()
@@ -82,7 +57,6 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> CellCar
             lines[_("Ratio")] = f"{ratio} ({interval})" if interval else ratio
         interval = ""
 
-    # Ratios of the extremes stand where one ratio may not.
     extremes = verdicts.ratio_range_text(row, show)
     told = ratio or extremes
     if extremes and show != VALUE:
@@ -98,19 +72,19 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> CellCar
         # An axis of its own: no bar of another cell stands beside it.
         bar = interval_bar(drawn, margin, reach([drawn], margin), is_overhead=is_lost)
     doubted = [cell_id, *_baseline_cells(study, row, chosen)]
-    return CellCard(
-        row=row,
-        lines=tuple(lines.items()),
-        main=main,
-        meaning=meaning,
-        interval=interval,
-        sign=verdicts.verdict_sign(judged.verdict) if judged and told else "",
-        verdict=verdicts.scoped_verdict(judged) if judged and told else "",
-        reasons=_reasons(row) if told else (),
-        lack=lack,
-        bar=bar,
-        flags=tuple(visible_flags(viewer, cells__in=doubted).distinct()),
-    )
+    return {
+        "row": row,
+        "lines": tuple(lines.items()),
+        "main": main,
+        "meaning": meaning,
+        "interval": interval,
+        "sign": verdicts.verdict_sign(judged.verdict) if judged and told else "",
+        "verdict": verdicts.scoped_verdict(judged) if judged and told else "",
+        "reasons": _reasons(row) if told else (),
+        "lack": lack,
+        "bar": bar,
+        "flags": tuple(visible_flags(viewer, cells__in=doubted).distinct()),
+    }
 
 
 def _row(
@@ -120,8 +94,6 @@ def _row(
     chosen: System | None,
     show: str,
 ) -> ComparisonRow:
-    """Return the cell as the table has it: its speed judged, or its energy."""
-    # Verdicts of speeds take the whole study, and say nothing about energies.
     is_energy = show == ENERGY
     (row,) = comparison_rows(
         study,
@@ -136,7 +108,6 @@ def _row(
 
 
 def _sides(row: ComparisonRow, system_name: str, baseline_name: str) -> dict[str, str]:
-    """Return the figures of both sides by their names, and what metered them."""
     sides = {}
     if figure := full_figure(row):
         runs = wording.runs_text(row.shown.n)
@@ -151,23 +122,21 @@ def _sides(row: ComparisonRow, system_name: str, baseline_name: str) -> dict[str
 
 
 def _meaning(row: ComparisonRow, show: str) -> str:
-    """Return what the ratio is, as it goes on after the number."""
-    if meaning := verdicts.ratio_meaning(show, is_energy=row.shown.is_energy):
+    if meaning := verdicts.ratio_meaning(show):
         return meaning
-    if row.shown.scaling is not None:
-        return _("times one machine alone")
-    if row.shown.slowdown is not None:
-        return _("of this system alone")
-    return _("of native") if row.shown.efficiency is not None else _("of the reference")
+    return {
+        "scaling": _("times one machine alone"),
+        "slowdown": _("of this system alone"),
+        "efficiency": _("of native"),
+    }.get(row.shown.kind, _("of the reference"))
 
 
 def _reasons(row: ComparisonRow) -> tuple[str, ...]:
-    """Return what decided, or what stands against a verdict or an interval."""
     judged, shown = row.shown.judgement, row.shown
     # What is said beside a green light is what the table's columns say.
     care = [wording.said(shown.light_sentence)] if shown.light in CAREFUL else []
     if judged is None:
-        reason = shown.reason if shown.is_energy else ""
+        reason = shown.reason if shown.energy else ""
         return tuple(filter(None, [wording.said(reason), *care]))
     advice = [wording.said(judged.advice)] if judged.advice else []
     return (*verdicts.reasons(row), *care, *advice)

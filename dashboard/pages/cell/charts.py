@@ -1,7 +1,4 @@
-"""A cell's charts: strip, run order, histogram, ECDF. PURE.
-
-Sides in; charts, and the numbers behind them for a table, out.
-"""
+"""A cell's charts: strip, run order, histogram, ECDF. PURE."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -71,11 +68,9 @@ class Speed:
 
 @dataclass(frozen=True)
 class Side:
-    """This cell, or its baseline.
+    """This cell, or its baseline; ``box`` needs enough runs of one speed.
 
-    ``series`` is what the shape was found in: run means, or the iterations of few
-    runs; ``outliers`` are places in it. ``box`` is smallest, quartiles and largest of
-    the run means; none for too few, or for two speeds.
+    ``series`` is what the shape was found in; ``outliers`` are places in it.
     """
 
     name: str
@@ -95,17 +90,14 @@ class Side:
 
     @property
     def is_of_run_means(self) -> bool:
-        """Whether each point of the series is a run."""
         return len(self.series) == len(self.strands)
 
     @property
     def has_order(self) -> bool:
-        """Whether there is an order to draw, and it is known."""
         return self.is_ordered and len(self.series) > 1
 
     @property
     def has_iterations(self) -> bool:
-        """Whether a run has more than one sample."""
         return any(len(strand.values) > 1 for strand in self.strands)
 
     def ends(self) -> list[int]:
@@ -189,7 +181,6 @@ def strip(sides: Sequence[Side], axis_title: str) -> Chart | None:
 
 
 def _strip_of(side: Side, row: int) -> Iterator[Points | Box]:
-    """Yield what stands in the row of one side, the lowest layer first."""
     if side.box is not None:
         yield Box(row, *side.box)
     if len(side.speeds) > 1:  # a tall line each, where no box may stand
@@ -251,11 +242,7 @@ def _strip_of(side: Side, row: int) -> Iterator[Points | Box]:
 def order(
     sides: Sequence[Side], axis_title: str, place_title: str, first_run: str
 ) -> Chart | None:
-    """Return the values in the order they were measured, one panel a side.
-
-    A period gives its positions marks of their own; sessions, and runs of several
-    samples, are parted by lines; a first run that differs is named ``first_run``.
-    """
+    """Return the values in the order they were measured, one panel a side."""
     panels = [
         Panel(
             x=Axis(title=f"{side.name}: {place_title}", has_grid=False),
@@ -311,7 +298,6 @@ def _order_of(side: Side) -> Iterator[Points]:
 
 
 def _parting_lines(side: Side) -> Iterator[Rule]:
-    """Yield lines between sessions, and between runs of several samples."""
     ends = side.ends()
     parts = list(zip(pairwise(side.strands), ends[:-1], strict=True))
     shows_runs = side.has_iterations and len(parts) < MOST_LINES
@@ -326,7 +312,6 @@ def _parting_lines(side: Side) -> Iterator[Rule]:
 
 
 def _order_notes(side: Side, first_run: str) -> list[Note]:
-    """Return the names of sessions where they begin, if there are several."""
     starts = [0, *side.ends()[:-1]]
     before: list[str | None] = [None, *(strand.session for strand in side.strands)]
     notes = [
@@ -374,9 +359,9 @@ def described(sides: Sequence[Side]) -> list[Side]:
 
 
 def bins_of(sides: Sequence[Side]) -> Bins:
-    """Return equal bins over all sides, as fine as the narrowest of them needs.
+    """Return equal bins over all sides, 2 IQR / n^(1/3) of the narrowest.
 
-    Each side's width is that of Freedman and Diaconis (1981): 2 IQR / n^(1/3).
+    Freedman and Diaconis (1981).
     """
     values = np.concatenate([side.series for side in sides])
     quartiles = (np.percentile(side.series, [25, 75]) for side in sides)
@@ -456,7 +441,6 @@ def ecdf(sides: Sequence[Side], axis_title: str, share_title: str) -> Chart | No
         series.append(
             Points(
                 name=side.name,
-                # The first step rises from 0 at the least value.
                 x=[values[0], *values],
                 y=[0.0, *shares],
                 colour=side.colour,
@@ -468,7 +452,6 @@ def ecdf(sides: Sequence[Side], axis_title: str, share_title: str) -> Chart | No
         )
     panel = Panel(
         x=Axis(title=axis_title),
-        # Room for whole marks at 0 and 100 %.
         y=Axis(title=share_title, ends=(-2, 102), suffix=" %"),
         series=tuple(series),
     )
@@ -482,7 +465,6 @@ def quantiles(side: Side) -> list[float]:
 
 
 def _rings(side: Side, *, x: Numbers, y: Numbers) -> Points:
-    """Return rings around outliers."""
     return Points(
         name=side.name,
         x=x,
@@ -495,7 +477,6 @@ def _rings(side: Side, *, x: Numbers, y: Numbers) -> Points:
 
 
 def _size(count: int) -> int:
-    """Return the size of a mark among so many."""
     return MIDDLE if count > MANY else LARGE
 
 

@@ -1,7 +1,6 @@
 """One sentence that may be quoted, or the reason why there is none.
 
-A claim's link leads to a page that follows its data: runs are added, flags are decided.
-So it carries the numbers of its sentence, and the page sets them against its own.
+Its link carries the numbers, so that the page can compare them with the current ones.
 """
 
 import re
@@ -31,7 +30,6 @@ PHRASES: Final[Mapping[str, Text]] = {
         "undetermined"
     ),
 }
-# The numbers of a claim as they stand in its link.
 QUOTED: Final = "quoted"
 NUMBER = r"(\d{1,9}(?:\.\d{1,12})?(?:e-\d{1,3})?)"
 COUNT = r"([1-9]\d{0,8})"
@@ -68,17 +66,12 @@ class Quoted:
     verdict: str
 
     def __str__(self) -> str:
-        """Return it as it stands in an address."""
         parts = (self.ratio, self.low, self.high, self.n, self.baseline_n, self.verdict)
         return "_".join(map(str, parts))
 
 
 def cell_claim(evidence: CellEvidence, *, page: str, baseline: str) -> Claim | NoClaim:
-    """Return what may be claimed of a cell, against native or a chosen baseline.
-
-    ``page`` is the address of the cell's page without a query, ``baseline`` the id of
-    the chosen system.
-    """
+    """Return what may be claimed of a cell; ``baseline`` is a system's id."""
     query = {"baseline": baseline, QUOTED: str(quoted_of(evidence.row) or "")}
     against = ""
     if evidence.baseline is not None:
@@ -106,11 +99,9 @@ def claim(
     against: str = "",
     provisos: Sequence[str] = (),
 ) -> Claim | NoClaim:
-    """Return what may be claimed of a cell: ratio, interval, runs, and the verdict.
+    """Return what may be claimed of a cell: ratio, interval, runs and verdict.
 
-    ``link`` is the address of the cell's evidence and ``against`` names the reference
-    system where the ratio is relative; ``provisos`` are sentences without which the
-    claim would mislead. Nothing is claimed of what is not assessed.
+    ``against`` names a reference system; ``provisos`` are required sentences.
     """
     judged, ratio = row.shown.judgement, row.shown.ratio
     if judged is None or ratio is None:
@@ -120,7 +111,7 @@ def claim(
         reasons = tuple(map(wording.said, judged.sentences))
         return NoClaim(reasons, wording.said(judged.advice))
 
-    if row.shown.efficiency is not None:
+    if row.shown.kind == "efficiency":
         sentence = _(
             "On host %(host)s, %(system)s gives %(ratio)s [%(low)s, %(high)s] of native"
             " in %(what)s, %(runs)s against %(baseline_runs)s, 95 %% interval:"

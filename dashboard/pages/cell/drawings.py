@@ -69,10 +69,7 @@ def speeds_of(cell: Cell) -> list[Speed]:
 def cell_charts(
     cells: Sequence[Cell], samples: Sequence[CellSamples]
 ) -> tuple[Drawing, ...]:
-    """Return what can be drawn honestly of a cell and its baseline, if it has one.
-
-    Single samples are not drawn at all, and of single runs their iterations only.
-    """
+    """Return a cell's charts; single runs have only their iterations drawn."""
     names = (_("this result"), _("baseline"))
     sides = [
         _side(cell, own_samples, name, colour)
@@ -93,7 +90,6 @@ def cell_charts(
 
 
 def _side(cell: Cell, samples: CellSamples, name: str, colour: str) -> Side:
-    """Return what the charts draw of a cell."""
     stored = cell.shape or {}
     # Of more samples than are here the places in the stored shape would be others.
     shape = stored if stored.get("n") == len(samples.series) else {}
@@ -164,7 +160,6 @@ def _strip(sides: Sequence[Side], cells: Sequence[Cell], unit: str) -> Drawing:
 
 
 def _summary(side: Side, cell: Cell) -> dict[str, str]:
-    """Return what the strip shows of a side, as a column of its table."""
     ends = (cell.minimum, None, None, None, cell.maximum)
     low, q1, median, q3, high = side.box or ends
     mean, texts, paired = side.mean, side.texts(), None

@@ -54,25 +54,7 @@ OF_RUNS = (
 
 
 @dataclass(frozen=True)
-class SideWords:
-    """One side in words: this cell, or its baseline."""
-
-    slug: str
-    title: str
-    system: str
-    figure: str
-    shape: str
-    clock: str
-    runs: tuple[RunValue, ...]
-    further: int
-    readings: str
-    """Where each run's output is shown beside its numbers; the run's id comes after."""
-
-
-@dataclass(frozen=True)
 class CellPage:
-    """Everything of a cell's page."""
-
     evidence: CellEvidence
     view: CellView
     headline: str
@@ -83,7 +65,7 @@ class CellPage:
     """How many more runs would make the interval as narrow as the margin."""
     location: str
     """The ratio that a few odd runs do not move, from 10 runs a side on."""
-    sides: tuple[SideWords, ...]
+    sides: tuple[dict[str, Any], ...]
     sessions: SessionWords
     charts: tuple[Drawing, ...]
     single_run: str
@@ -116,29 +98,24 @@ class CellPage:
 
     @property
     def ratio_range(self) -> str:
-        """The ratios of the extremes, where no single figure may be shown."""
         return verdicts.ratio_range_text(self.evidence.row, "")
 
     @property
     def reasons(self) -> list[str]:
-        """What decided, or what stands against a verdict."""
         return verdicts.reasons(self.evidence.row)
 
     @property
     def is_emulated(self) -> bool:
-        """Whether a program imitated the processor of either side."""
         cells = filter(None, (self.evidence.cell, self.evidence.baseline))
         return any(cell.system.is_emulated for cell in cells)
 
     @property
     def is_native_above_hypervisor(self) -> bool:
-        """Whether the machine's own side ran above Windows' hypervisor."""
         cells = filter(None, (self.evidence.cell, self.evidence.baseline))
         return any(cell.system.is_native_above_hypervisor for cell in cells)
 
     @property
     def is_judged(self) -> bool:
-        """Whether a verdict, or what stands against one, is told."""
         row = self.evidence.row
         is_side = row.shown.state in SIDES and self.has_single_figure
         return row.shown.judgement is not None and not is_side
@@ -225,8 +202,7 @@ def _side(
     *,
     slug: str,
     title: str,
-) -> SideWords:
-    """Return one side in words: its mean, or what stands in its place, shape, clock."""
+) -> dict[str, Any]:
     unit, figure = cell.case.unit, ""
     if has_single_figure(cell):
         figure = wording.quantity(cell.mean, unit, whole=cell.sample_count == 1)
@@ -250,21 +226,20 @@ def _side(
         shape = _("Too few runs to look at their shape: it takes 5.")
 
     place = [cell.study.lab.slug, cell.study.slug, cell.pk]
-    return SideWords(
-        slug=slug,
-        title=title,
-        system=", ".join([wording.system_name(cell.system), _host_name(cell)]),
-        figure=figure,
-        shape=shape,
-        clock=_clock_text(cell, (value.run for value in runs)),
-        runs=runs,
-        further=max(cell.n - len(runs), 0),
-        readings=f"{reverse('dashboard:cell', args=place)}runs/",
-    )
+    return {
+        "slug": slug,
+        "title": title,
+        "system": ", ".join([wording.system_name(cell.system), _host_name(cell)]),
+        "figure": figure,
+        "shape": shape,
+        "clock": _clock_text(cell, (value.run for value in runs)),
+        "runs": runs,
+        "further": max(cell.n - len(runs), 0),
+        "readings": f"{reverse('dashboard:cell', args=place)}runs/",
+    }
 
 
 def _shape_words(cell: Cell) -> str:
-    """Return what was found in the runs, no percentage parted from its sign."""
     shape = in_unit(kept_words(cell.shape or {}), cell.case.unit)
     return wording.said(shape).replace(" %", "\N{NO-BREAK SPACE}%")
 
@@ -295,16 +270,16 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
         return _capital(_("%(case)s on %(platform)s: %(said)s.") % words)
 
     seen = row.shown
-    if seen.scaling is not None:
+    if seen.kind == "scaling":
         answer = _("All VMs on %(platform)s reach %(ratio)s of one machine in %(case)s")
-    elif seen.slowdown is not None:
+    elif seen.kind == "slowdown":
         words["slot"] = _capital(wording.slot_of_vms(row.slot, row.vms))
         answer = _(
             "%(slot)s on %(platform)s: slowdown %(ratio)s of one alone in %(case)s"
         )
-    elif seen.relative is not None:
+    elif seen.kind == "relative":
         answer = _("%(platform)s reaches %(ratio)s of the reference in %(case)s")
-    elif seen.efficiency is not None:
+    elif seen.kind == "efficiency":
         answer = _("%(platform)s reaches %(ratio)s of native in %(case)s")
     else:
         words["value"] = wording.quantity(seen.value, seen.unit, within=seen.within)
@@ -344,7 +319,6 @@ def _how_sure(judgement: Judgement | None) -> str:
 
 
 def _baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
-    """Return which baseline this is and why it is this one."""
     state = row.shown.state
     parts = [f"{states.state_name(state)}: {states.state_meaning(state)}."]
     if baseline is not None and baseline.study_id != cell.study_id:
@@ -359,11 +333,7 @@ def _baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str
 
 
 def _clock_text(cell: Cell, runs: Iterable[Run]) -> str:
-    """Return whose clock timed a side, and how far it may be trusted.
-
-    A clock that was measured is told by the first run whose trust is the cell's: it
-    is the one that decides.
-    """
+    """Return whose clock timed a side, and how far it may be trusted."""
     is_virtual = not cell.system.is_native
     known: dict[str, Any] = {
         "is_virtual": is_virtual,
@@ -424,7 +394,6 @@ def _location(evidence: CellEvidence) -> str:
     ):
         return ""
     own, other = ([run.mean for run in side.runs] for side in sides)
-    # The median is taken of logarithms.
     if min(*own, *other) <= 0:
         return ""
     is_rate = evidence.row.shown.better == "higher"

@@ -2,40 +2,97 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.designs import Design, SessionRatio
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.cell_evidence import CellEvidence
-from benchmarks.comparing.sittings import Sitting, cell_sittings
+from benchmarks.comparing.cell_evidence import CellEvidence, Sitting, cell_sittings
 from dashboard import wording
+from dashboard.charts.chart import (
+    FRAME_PX,
+    Axis,
+    Band,
+    Chart,
+    Panel,
+    Points,
+    Rule,
+    marked,
+    row_axis,
+    row_px,
+)
 from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
 from dashboard.kit import figures
-from dashboard.pages.cell.session_chart import RatioMark, session_ratio_chart
 from dashboard.wording import verdicts
+
+ROW_PX: Final = 30
+
+
+@dataclass(frozen=True)
+class RatioMark:
+    """A ratio in a row of its own; its interval may be missing."""
+
+    name: str
+    ratio: float
+    low: float | None
+    high: float | None
+    text: str
+    is_whole: bool = False
+    strength: str = ""
+
+
+def session_ratio_chart(
+    marks: Sequence[RatioMark], margin: float, axis_title: str
+) -> Chart:
+    """Return ratios on an axis with 1 and the band of equivalence, one row each."""
+    rows = row_axis([mark.name for mark in marks])
+    panel = Panel(
+        x=Axis(title=axis_title),
+        y=rows,
+        series=tuple(_points(row, mark) for row, mark in enumerate(marks)),
+        bands=(Band(axis="x", low=1 - margin, high=1 + margin),),
+        rules=(
+            Rule(
+                at=1,
+                axis="x",
+                kind="native",
+                ends=(-0.5, len(marks) - 0.5),
+                is_above=True,
+            ),
+        ),
+    )
+    height = FRAME_PX + row_px(rows, ROW_PX) * len(marks)
+    return Chart(panels=(panel,), height=height, has_legend=False, names_colours=True)
+
+
+def _points(row: int, mark: RatioMark) -> Points:
+    # No diamond: the sketch draws these hollow, which means something here.
+    symbol, opacity = marked("square" if mark.is_whole else "circle", mark.strength)
+    return Points(
+        x=[mark.ratio],
+        y=[row],
+        low=[mark.low],
+        high=[mark.high],
+        along="x",
+        interval_width=2,
+        colour="ink" if mark.is_whole else "series-2",
+        symbol=symbol,
+        size=12 if mark.is_whole else 9,
+        opacity=opacity,
+        texts=[mark.text],
+    )
+
 
 FEWEST = 2  # a single session is the whole
 MOST = 60
 
 
 @dataclass(frozen=True)
-class SessionLine:
-    """A session in words; ``address`` is the query that opens it, if it is ours."""
-
-    name: str
-    query: str
-    own: str
-    other: str
-    ratio: str
-    interval: str
-
-
-@dataclass(frozen=True)
 class SessionWords:
     """What is known of a cell's days: lines, a chart, and what was repeated."""
 
-    lines: tuple[SessionLine, ...] = ()
+    lines: tuple[dict[str, Any], ...] = ()
     further: int = 0
     drawing: Drawing | None = None
     design: str = ""
@@ -84,7 +141,7 @@ def _name(sitting: Sitting) -> str:
 
 def _line(
     sitting: Sitting, unit: str, own_study: int, *, is_figure: bool, has_ratio: bool
-) -> SessionLine:
+) -> dict[str, Any]:
     session = sitting.session
     own, other = (
         _figure(side.mean if is_figure else None, unit, side.n) if side else NONE
@@ -93,14 +150,14 @@ def _line(
     ratio = sitting.ratio if has_ratio else None
     # A baseline of another study has its sessions there.
     is_ours = session is not None and session.study_id == own_study
-    return SessionLine(
-        name=_name(sitting),
-        query=f"?session={session.pk}" if session and is_ours else "",
-        own=own,
-        other=other,
-        ratio=shown_ratio(ratio.ratio) if ratio else NONE,
-        interval=_interval(sitting, ratio),
-    )
+    return {
+        "name": _name(sitting),
+        "query": f"?session={session.pk}" if session and is_ours else "",
+        "own": own,
+        "other": other,
+        "ratio": shown_ratio(ratio.ratio) if ratio else NONE,
+        "interval": _interval(sitting, ratio),
+    }
 
 
 def _figure(mean: float | None, unit: str, n: int) -> str:
@@ -121,7 +178,6 @@ def _interval(sitting: Sitting, ratio: SessionRatio | None) -> str:
 def _drawing(
     evidence: CellEvidence, sittings: Sequence[Sitting], judged: Judgement, note: str
 ) -> Drawing | None:
-    """Return the chart of all sessions that have a ratio, the whole below them."""
     drawn = [each for each in sittings if each.ratio is not None][:MOST]
     if len(drawn) < FEWEST or judged.ratio is None:
         return None

@@ -1,20 +1,23 @@
 """The page of one cell, its card, its samples, and what its runs were read from."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from benchmarks.comparing.cell_evidence import sample_lines
+from benchmarks.comparing.cell_evidence import sample_lines, samples_of_cell
 from benchmarks.models import Cell, Study
 from benchmarks.together.comments import Thing
-from benchmarks.viewer import ANYONE
+from benchmarks.uploads.runs import find_run
+from benchmarks.viewer import ANYONE, Viewer
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.records import csv_lines
 from dashboard.kit import figures
@@ -23,14 +26,97 @@ from dashboard.kit.comments import comment_thread
 from dashboard.kit.embedding import badge, embeddable, embedded, snippets
 from dashboard.kit.kept import Content, kept_study_page
 from dashboard.kit.routes import DAYS, DISKS, HIDDEN, XEN, page, route
+from dashboard.kit.upload_text import upload_text
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.cell.card import cell_card
 from dashboard.pages.cell.claims import QUOTED, cell_claim, quoted_in, quoted_of
 from dashboard.pages.cell.page import CellPage, cell_page, evidence_or_404
-from dashboard.pages.cell.reading import reading_of
 from dashboard.wording import system_name
 from dashboard.wording.evidence import percent_text
 from dashboard.wording.states import state_name
+
+SAMPLES_SHOWN: Final = 100
+LINES_SHOWN: Final = 120
+BEFORE: Final = 10
+# What a unit's prefix, binary or decimal, and bits for bytes make of a number.
+FACTORS: Final = [
+    1000.0**power * 1.024**binary * bits
+    for power in range(-3, 4)
+    for binary in range(-3, 4)
+    for bits in (1, 8, 0.125)
+]
+# Fewer digits would be found all over a text in some unit.
+TELLING: Final = 3
+NUMBER: Final = re.compile(r"(?<![\w.])[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True)
+class RawLine:
+    """A line, its number in the output (from 1), and whether a sample stands in it."""
+
+    number: int
+    text: str
+    is_read: bool
+
+
+def reading_of(
+    viewer: Viewer, study: Study, cell_id: int, run_id: int
+) -> dict[str, Any]:
+    """Return the reading of a run for a cell; Http404 if the cell has no such run."""
+    cells = Cell.objects.visible_to(viewer).filter(study=study, pk=cell_id)
+    cell = cells.select_related("case").first()
+    if cell is None:
+        raise Http404("This study has no such cell.")
+    run = find_run(viewer, run_id)
+    samples = samples_of_cell(cell).filter(run=run).order_by("sequence")
+    values = list(samples.values_list("value", flat=True)[: SAMPLES_SHOWN + 1])
+    if not values:
+        raise Http404("This cell has no such run.")
+    upload = upload_text(run.upload.text, run.first_line, run.last_line)
+    lines, is_cut = raw_lines(upload.lines, run.first_line or 1, values)
+    return {
+        "run": run,
+        "cell": cell,
+        "samples": tuple(values[:SAMPLES_SHOWN]),
+        "has_more": len(values) > SAMPLES_SHOWN,
+        "is_raw": upload.is_raw,
+        "lines": lines,
+        "is_cut": is_cut or upload.is_cut,
+    }
+
+
+def raw_lines(
+    text: str, first: int, values: Collection[float]
+) -> tuple[tuple[RawLine, ...], bool]:
+    """Return the lines around the first number that was read, and if there are more."""
+    rows = text.split("\n")
+    if rows and not rows[-1]:
+        rows.pop()
+    wanted = {
+        _spelling(value * factor)
+        for value in values
+        for factor in (FACTORS if _digits(value) >= TELLING else [1.0])
+    }
+    lines = []
+    for number, row in enumerate(rows, start=first):
+        spellings = {_spelling(float(match)) for match in NUMBER.findall(row)}
+        lines.append(RawLine(number, row, is_read=not wanted.isdisjoint(spellings)))
+    read = next((place for place, line in enumerate(lines) if line.is_read), 0)
+    # From the top, as long as what was read is in sight from there.
+    start = 0 if read < LINES_SHOWN else read - BEFORE
+    shown = tuple(lines[start : start + LINES_SHOWN])
+    return shown, len(shown) < len(lines)
+
+
+def _digits(value: float) -> int:
+    return len(f"{value:.15g}".partition("e")[0].replace(".", "").strip("-0"))
+
+
+def _spelling(value: float) -> str:
+    """Return a number so that a text's and a stored one are the same, if they are."""
+    # Fewer digits than a float has: a change of unit spoils the last ones.
+    return f"{value:.9g}"
+
 
 # The columns of a sample in its file, in the order of `sample_lines`.
 SAMPLED = (
@@ -106,7 +192,7 @@ def cell_badge(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Conte
     text, judged = figures.ratio(ratio), row.shown.judgement
     if judged and judged.low is not None and judged.high is not None:
         text = percent_text(judged.low, judged.high)
-    of = _("of native") if row.shown.efficiency is not None else _("of the reference")
+    of = _("of native") if row.shown.kind == "efficiency" else _("of the reference")
     return badge(name, f"{text} {of}")
 
 
@@ -164,10 +250,7 @@ def export_samples(
 
 
 def _sample_records(cell: Cell, stated: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a record a sample, run by run in the order of their start.
-
-    ``value`` is in ``unit``. The mean of a run's values is what its cell counts once.
-    """
+    """Yield a record a sample, run by run in the order of their start."""
     case, system = cell.case, cell.system
     stated = {
         **stated,

@@ -1,18 +1,21 @@
 """What the compare page shows for a choice: the table, its columns' tools, a chart."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from itertools import islice
+from typing import Any, Final
 
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import Reference, comparison_rows
 from benchmarks.comparing.table import (
+    CaseGroup,
     Column,
     ComparisonTable,
-    Fact,
     HeadLevel,
     medians,
 )
@@ -21,53 +24,33 @@ from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_rows
 from dashboard import wording
 from dashboard.charts.chart import Chart
-from dashboard.charts.dots import Dot, Series, dot_plot, short_labels
 from dashboard.kit import figures
 from dashboard.kit.addresses import address
 from dashboard.kit.judged_tables import table_of
-from dashboard.kit.selections import ENERGY, NATIVE, Chooser, pin_toggled, searched
-from dashboard.kit.table_cells import sentence
+from dashboard.kit.selections import (
+    ENERGY,
+    NATIVE,
+    Chooser,
+    is_found,
+    pin_toggled,
+    searched,
+)
+from dashboard.kit.table_cells import (
+    CellView,
+    cell_view,
+    in_legible_units,
+    row_decimals,
+)
+from dashboard.pages.compare.chart import DRAWN_CELLS, comparison_chart
 from dashboard.wording import verdicts
-from dashboard.wording.comparability import LightWords, light_words
+from dashboard.wording.comparability import light_words
 from dashboard.wording.verdicts import (
     OVERHEAD,
     VALUE,
-    written_interval,
-    written_ratio,
 )
 
-DRAWN_CELLS = 2_000
-RELATIVE = {"relative", "reference"}
-"""States of cells whose 1 is a system that was chosen, not the native machine."""
 UNPAIRED = {"missing", "other_parameters", "unit_mismatch"}
 """States of cells that have nothing to be compared with."""
-
-
-@dataclass(frozen=True)
-class ColumnTool:
-    """Something to do with a column, and the address of the page after it."""
-
-    label: str
-    title: str
-    address: str
-    is_done: bool
-
-
-@dataclass(frozen=True)
-class ColumnTools:
-    """What can be done with one column."""
-
-    tools: tuple[ColumnTool, ...]
-    is_edge: bool
-
-
-@dataclass(frozen=True)
-class ColumnMedian:
-    """The median of a column's ratios, and of how many; empty where there is none."""
-
-    text: str
-    n: int
-    is_edge: bool
 
 
 @dataclass(frozen=True)
@@ -83,7 +66,7 @@ class ComparisonPage:
     """Of what the verdicts speak."""
 
     @property
-    def tools(self) -> Iterator[ColumnTools]:
+    def tools(self) -> Iterator[dict[str, Any]]:
         """What can be done with each column; doing a thing again undoes it."""
         query, chosen = self.chooser.query, self.chooser.selection
         label, other_label = _("baseline"), _("compare")
@@ -96,32 +79,31 @@ class ComparisonPage:
             pinned = address(query, pin=pin_toggled(chosen.pins, key))
             title = f"{unuse if is_baseline else use}: {name}"
             other_title = f"{unpin if is_pinned else pin}: {name}"
-            yield ColumnTools(
-                (
-                    ColumnTool(label, title, baseline, is_baseline),
-                    ColumnTool(other_label, other_title, pinned, is_pinned),
+            yield {
+                "tools": (
+                    (label, title, baseline, is_baseline),
+                    (other_label, other_title, pinned, is_pinned),
                 ),
-                is_edge=column.is_edge,
-            )
+                "is_edge": column.is_edge,
+            }
 
     @property
-    def medians(self) -> list[ColumnMedian]:
-        """The median of what is shown of each column; empty where there is no ratio."""
+    def medians(self) -> list[dict[str, Any]]:
+        """The median of the shown ratios of each column, if there are any ratios."""
         show, table = self.chooser.selection.show, self.table
         if not table.ratio_count or show == VALUE:
             return []
         found = medians(searched(table, self.chooser.selection.q).cells)
         write = figures.overhead if show == OVERHEAD else figures.ratio
         return [
-            ColumnMedian(write(it.ratio), it.n, column.is_edge)
+            {"text": write(it.ratio), "n": it.n, "is_edge": column.is_edge}
             if (it := found.get(column.system_id))
-            else ColumnMedian("", 0, column.is_edge)
+            else {"n": 0, "is_edge": column.is_edge}
             for column in table.head.columns
         ]
 
     @property
     def in_common(self) -> list[str]:
-        """What all cells have in common: runs, scenario, properties."""
         table, texts = self.table, []
         if table.runs:
             runs = ngettext("%(n)s run per result", "%(n)s runs per result", table.runs)
@@ -133,76 +115,43 @@ class ComparisonPage:
 
     @property
     def head_levels(self) -> tuple[HeadLevel, ...]:
-        """The headings over the columns, from the uppermost down."""
         return (self.table.head.lead, *self.table.head.levels)
 
     @property
-    def search(self) -> str:
-        """The query of this page's address."""
-        return address(self.chooser.query)
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether nothing has been measured in the study, whatever is chosen."""
-        return not self.chooser.facets.scenarios
-
-    @property
-    def is_relative(self) -> bool:
-        """Whether any ratio is one to a reference system."""
-        return "relative" in self.table.states
+    def has_native(self) -> bool:
+        return any(column.is_native for column in self.table.head.columns)
 
     @property
     def has_no_baseline(self) -> bool:
-        """Whether there is not one ratio because there is nothing to compare with."""
         is_nothing = not self.table.ratio_count and UNPAIRED & self.table.states.keys()
         return bool(is_nothing) and not self.is_energy
 
     @property
-    def has_native(self) -> bool:
-        """Whether a machine without a hypervisor is among what is shown."""
-        return any(column.is_native for column in self.table.head.columns)
-
-    @property
     def is_energy(self) -> bool:
-        """Whether the cells tell energy per work."""
         return self.chooser.selection.show == ENERGY
 
     @property
-    def has_no_power(self) -> bool:
-        """Whether energy was asked for and no power was measured."""
-        return self.is_energy and not self.table.groups
-
-    @property
     def is_only_native(self) -> bool:
-        """Whether nothing but machines without a hypervisor is shown."""
         columns = self.table.head.columns
         is_nothing = not self.table.ratio_count and not self.is_energy
         return is_nothing and all(column.is_native for column in columns)
 
     @property
-    def lights(self) -> tuple[LightWords, ...]:
-        """How far the cells and what they are compared with may be compared."""
-        rows = (row for group in self.table.groups for row in group.rows)
-        return light_words(cell.shown for row in rows for cell in row.cells if cell)
+    def lights(self) -> tuple[dict[str, Any], ...]:
+        return light_words(cell.shown for cell in self.table.cells)
 
-    @property
+    @cached_property
     def _shown_marks(self) -> list[VerdictMark]:
-        """What may be said of the cells that have a ratio."""
-        rows = (row for group in self.table.groups for row in group.rows)
-        cells = (cell for row in rows for cell in row.cells if _has_ratio(cell))
-        return [self.marks[it.id] for it in cells if it and it.id in self.marks]
+        drawn = (cell.id for cell in self.table.cells if cell.shown.is_drawn)
+        return [self.marks[pk] for pk in drawn if pk in self.marks]
 
     @property
     def weak_count(self) -> int:
-        """How many verdicts rest on an assumption about when runs were made."""
-        return sum(
-            mark.is_weak and mark.verdict in verdicts.SIGNS
-            for mark in self._shown_marks
-        )
+        signs = verdicts.SIGNS
+        return sum(it.is_weak and it.verdict in signs for it in self._shown_marks)
 
     @property
     def strengths(self) -> str:
-        """What hollow and faint marks of the chart mean, if it has any."""
         return verdicts.strength_notes({mark.strength for mark in self._shown_marks})
 
     @property
@@ -212,15 +161,12 @@ class ComparisonPage:
             return None
         table = searched(self.table, self.chooser.selection.q)
         return comparison_chart(
-            table, is_energy=self.is_energy, is_told=False, marks=self.marks
+            table, self.chooser.selection.show, is_told=False, marks=self.marks
         )
 
     @property
     def evidence_link(self) -> tuple[str, str]:
-        """Where a cell's runs are shown: what stands before and after its id.
-
-        Seen from the compare page: a whole address would be repeated in every cell.
-        """
+        """The relative address of a cell's page, before and after its id."""
         query = self.chooser.cell_query(self.chooser.selection.baseline)
         return "../cells/", f"/{query}"
 
@@ -239,15 +185,17 @@ def comparison_page(study: Study, choice: Chooser) -> ComparisonPage:
         told=judged.ratios() if judged else None,
     )
     if is_energy:
-        # The signs below the table are those of speeds: these stand in their cards.
         rows = energy_rows(rows, cell_energies(study, system))
     if judged:
         marks = judged.marks()
     else:
-        told = {row.id: it for row in rows if (it := row.shown.judgement)}
-        marks = {pk: _drawn_alone(it) for pk, it in told.items()}
+        # The table's signs are those of speeds: of energies only the chart has marks.
+        marks = {
+            row.id: VerdictMark("", is_flagged=False, strength=it.strength)
+            for row in rows
+            if (it := row.shown.judgement)
+        }
     table = table_of(rows, chosen, marks)
-    # Of the cells that are shown.
     if judged:
         scopes = judged.scopes(cell.id for cell in table.cells)
     else:
@@ -261,112 +209,158 @@ def comparison_page(study: Study, choice: Chooser) -> ComparisonPage:
     )
 
 
-def _drawn_alone(judgement: Judgement) -> VerdictMark:
-    """Return how an energy is drawn: the table's signs are those of speeds."""
-    return VerdictMark("", is_flagged=False, strength=judgement.strength)
+# The widths of columns that the style sheet knows, and how wide texts are, in rem.
+WIDTHS: Final = (5, 6, 7, 8, 9, 10)
+PADDING: Final = 1.0
+LARGE: Final = 0.52
+SMALL: Final = 0.385
+# As many rows as a window shows: those a browser is given at once.
+FIRST_ROWS: Final = 12
+# A larger table is not sent whole before somebody asks for it; of such a one as many
+# cells come as fill a few windows.
+WIDE_CELLS: Final = 5_000
+CELLS_AT_FIRST: Final = 1_200
+# As many columns as are printed on a sheet, at the size that can be read.
+PAPER_COLUMNS: Final = 20
 
 
-def comparison_chart(
-    table: ComparisonTable,
-    *,
-    is_energy: bool,
-    is_told: bool = True,
-    marks: Mapping[int, VerdictMark] | None = None,
-) -> Chart | None:
-    """Return the table's ratios as dots; None if it has none, or too many to read.
+@dataclass(frozen=True)
+class GroupRows:
+    """One group's rows as HTML: those of the first window, and the rest."""
 
-    ``is_told``: each dot has the sentence that hovering tells. ``marks`` say of cells
-    that are not judged in words how they are drawn.
-    """
-    if table.ratio_count > DRAWN_CELLS:
-        return None
-    columns = table.head.columns
-    rows = [
-        (group, row)
-        for group in table.groups
+    group: CaseGroup
+    first: SafeString
+    later: SafeString
+    is_found: bool
+
+
+@dataclass(frozen=True)
+class GridRows:
+    """All rows, and the class of the width in which every cell has room."""
+
+    groups: tuple[GroupRows, ...]
+    width: str
+    is_too_wide_for_paper: bool
+    left_out: int = 0
+    """Rows that a search leaves and that are not sent."""
+
+    @property
+    def is_found(self) -> bool:
+        return any(group.is_found for group in self.groups)
+
+
+def grid_rows(page: ComparisonPage, *, is_whole: bool = True) -> GridRows:
+    """Return the rows of a comparison; of a large one only the first by default."""
+    chosen, table = page.chooser.selection, page.table
+    is_n_told = table.runs is None
+    sent, left_out = list(table.groups), 0
+    if not is_whole and table.cell_count > WIDE_CELLS:
+        sent, left_out = _first_rows(page)
+    sent = [in_legible_units(group) for group in sent]
+    views = {
+        cell.id: cell_view(
+            cell,
+            page.marks.get(cell.id),
+            chosen.show,
+            is_n_told=is_n_told,
+            decimals=decimals,
+        )
+        for group in sent
         for row in group.rows
-        if any(map(_has_ratio, row.cells))
-    ]
-
-    # As many properties, beside the platform, as it takes to see two colours.
-    drawn = [
-        column
-        for place, column in enumerate(columns)
-        if any(_has_ratio(row.cells[place]) for _group, row in rows)
-    ]
-    most = len(drawn[0].facts) if drawn else 0
-    depths = (
-        depth
-        for depth in range(most)
-        if len({_colour_group(column, depth) for column in drawn}) > 1
-    )
-    depth = next(depths, most)
-    series = [
-        Series(
-            ", ".join(_brief(column.facts[depth:])) or _colour_group(column, depth),
-            _colour_group(column, depth),
+        for decimals in [row_decimals(row.cells)]
+        for cell in row.cells
+        if cell
+    }
+    groups, left = [], FIRST_ROWS
+    for group in sent:
+        are_found = [is_found(chosen.q, group, row) for row in group.rows]
+        rows = list(_rows(group, are_found, page, views))
+        ends = (end for end, is_shown in enumerate(are_found, start=1) if is_shown)
+        first = max(islice(ends, max(left, 0)), default=0)
+        left -= sum(are_found)
+        groups.append(
+            GroupRows(
+                group,
+                first=mark_safe("".join(rows[:first])),
+                later=mark_safe("".join(rows[first:])),
+                is_found=any(are_found),
+            )
         )
-        for column in columns
-    ]
-
-    names = [wording.column_name(column) for column in columns]
-    dots = [
-        Dot(
-            line,
-            place,
-            ratio,
-            names[place],
-            sentence(cell) if is_told else "",
-            _strength(cell, marks or {}),
-            written_interval(cell),
-        )
-        for line, (_group, row) in enumerate(rows)
-        for place, cell in enumerate(row.cells)
-        if cell is not None and _has_ratio(cell)
-        if (ratio := written_ratio(cell)) is not None
-    ]
-    labels = short_labels(
-        [
-            [
-                f"{group.tool}: {row.label}" if group.tool else row.label,
-                *map(wording.fact_text, row.facts),
-            ]
-            for group, row in rows
-        ]
+    # The least width for the longest text: all columns are of one width.
+    longest = max(map(_wanted_rem, views.values()), default=0.0) + PADDING
+    width = next((rem for rem in WIDTHS if rem >= longest), WIDTHS[-1])
+    return GridRows(
+        tuple(groups),
+        width=f"cells-{width}",
+        is_too_wide_for_paper=len(table.head.columns) > PAPER_COLUMNS,
+        left_out=left_out,
     )
-    title = _axis_title(bool(RELATIVE & table.states.keys()), is_energy)
-    if "slowdown" in table.states and not is_energy:
-        title = _("Ratio, 1 = one VM alone, of a sum one machine alone (log scale)")
-    return dot_plot(labels, series, dots, axis_title=title)
 
 
-def _axis_title(is_relative: bool, is_energy: bool) -> str:
-    """Return what 1 stands for: a study without native runs has a reference."""
-    if is_energy and is_relative:
-        return _("Energy for the same work, 1 = the reference system (log scale)")
-    if is_energy:
-        return _("Energy for the same work, 1 = the baseline (log scale)")
-    if is_relative:
-        return _("Ratio to the reference system, 1 = as fast (log scale)")
-    return _("Ratio to the baseline, 1 = as fast (log scale)")
+def _first_rows(page: ComparisonPage) -> tuple[list[CaseGroup], int]:
+    q, table = page.chooser.selection.q, page.table
+    most = max(FIRST_ROWS, CELLS_AT_FIRST // len(table.head.columns))
+    groups, left_out = [], 0
+    for group in table.groups:
+        rows = [row for row in group.rows if is_found(q, group, row)]
+        if first := rows[:most]:
+            groups.append(replace(group, rows=tuple(first)))
+        most -= len(first)
+        left_out += len(rows) - len(first)
+    return groups, left_out
 
 
-def _strength(cell: ComparisonRow, marks: Mapping[int, VerdictMark]) -> str:
-    if cell.shown.judgement:
-        return cell.shown.judgement.strength
-    return marks[cell.id].strength if cell.id in marks else ""
+def _wanted_rem(view: CellView) -> float:
+    beside = len(view.n) + 1 + 2 * len(view.sign)
+    # Two speeds or a range may stand in two lines.
+    parts = view.main.split() if view.kind == "plain" else [view.main]
+    large = LARGE * max(map(len, parts), default=0) + SMALL * beside
+    small = max(map(len, (view.interval, view.sub, view.state)))
+    return max(large, SMALL * small)
 
 
-def _has_ratio(cell: ComparisonRow | None) -> bool:
-    # What is not comparable is no mark beside others.
-    if cell is None or cell.shown.light == "red":
-        return False
-    return cell.shown.ratio is not None
+def _rows(
+    group: CaseGroup,
+    are_found: list[bool],
+    page: ComparisonPage,
+    views: Mapping[int, CellView],
+) -> Iterator[str]:
+    before, after = map(escape, page.evidence_link)
+    signs = {"": ""}
+    for sign, words in verdicts.signs_in_words().items():
+        heard = f'<span class="sign" role="img" aria-label="{escape(words)}">'
+        signs[sign] = f"{heard}{sign}</span> "
+    for row, is_shown in zip(group.rows, are_found, strict=True):
+        unit = [unit] if (unit := row.unit or group.unit) else []
+        better = [str(wording.BETTER[row.better])] if row.better else []
+        more = " · ".join([*unit, *map(wording.fact_text, row.facts), *better])
+        case = f'<span class="case-name">{escape(row.label)}</span>'
+        if more:
+            case += f'<span class="case-more">{escape(more)}</span>'
+        cells = "".join(
+            _cell(view, signs[view.sign], place, (before, after))
+            if (view := cell and views[cell.id])
+            else f'<td role="cell" class="cell cell-none{_edge(place)}">·</td>'
+            for place, cell in zip(page.table.head.columns, row.cells, strict=True)
+        )
+        head = f'<th class="case" scope="row" role="rowheader">{case}</th>'
+        yield f'<tr role="row"{"" if is_shown else " hidden"}>{head}{cells}</tr>\n'
 
 
-def _colour_group(column: Column, depth: int) -> str:
-    return ", ".join([column.platform, *_brief(column.facts[:depth])])
+def _cell(view: CellView, sign: str, place: Column, link: tuple[str, str]) -> str:
+    """Return one of thousands: a byte or an element of it counts as many times."""
+    look = f"heat-{view.shade}" if view.shade else f"cell-{view.kind}"
+    held = " withheld" if view.is_withheld else ""
+    n = f' <span class="n">{view.n}</span>' if view.n else ""
+    state = f'<span class="state">{escape(view.state)}</span>' if view.state else ""
+    first = f"<b>{sign}{escape(view.main)}</b>{n}"
+    lines = (first, view.interval, escape(view.sub), state)
+    content = "\n".join(filter(None, lines))
+    return (
+        f'<td role="cell" class="cell {look}{held}{_edge(place)}">'
+        f'<a href="{link[0]}{view.id}{link[1]}">{content}</a></td>'
+    )
 
 
-def _brief(facts: Iterable[Fact]) -> list[str]:
-    return [wording.fact_in_brief(fact) for fact in facts if fact.value]
+def _edge(place: Column) -> str:
+    return " edge" if place.is_edge else ""

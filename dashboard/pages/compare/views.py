@@ -19,10 +19,10 @@ from dashboard.kit.embedding import embeddable, embedded, snippets
 from dashboard.kit.judged_tables import judged_table
 from dashboard.kit.kept import Answer, Content, kept_part, kept_study_page
 from dashboard.kit.routes import HIDDEN, UOC, Tab, page, route
-from dashboard.kit.selections import ALL, ENERGY, chooser
+from dashboard.kit.selections import ALL, chooser
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
-from dashboard.pages.compare.grid import grid_rows
-from dashboard.pages.compare.page import comparison_chart, comparison_page
+from dashboard.pages.compare.chart import comparison_chart
+from dashboard.pages.compare.page import comparison_page, grid_rows
 
 
 @require_safe
@@ -30,10 +30,7 @@ from dashboard.pages.compare.page import comparison_chart, comparison_page
 @vary_on_headers("HX-Request", "HX-Target")
 @kept_study_page
 def show_comparison(request: HttpRequest, lab: str, slug: str) -> Answer:
-    """Show a study's cases against its systems; htmx gets only what changes.
-
-    Two systems that are pinned have a page of their own.
-    """
+    """Show a study's cases against its systems; htmx gets only what changes."""
     study = study_or_404(viewer_of(request), lab, slug)
     choice = chooser(study, query_of(request))
     if choice.is_direct:
@@ -52,6 +49,7 @@ def show_comparison(request: HttpRequest, lab: str, slug: str) -> Answer:
             "rows": grid_rows(page, is_whole=query.get("rows") == ALL),
             "is_part": target == "comparison",
             "all_rows": address(query, rows=ALL),
+            "search": address(query),
             "snippets": _snippets(request, study) if study.is_public else [],
         }
 
@@ -75,13 +73,10 @@ def _snippets(request: HttpRequest, study: Study) -> list[tuple[str, str, str]]:
 
 @require_safe
 def draw_comparison(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Answer with the chart of the same address, once somebody comes near it.
-
-    Each dot is judged in words.
-    """
+    """Answer with the chart of the same address, each dot with its sentence."""
     study = study_or_404(viewer_of(request), lab, slug)
     judged = judged_table(study, query_of(request))
-    chart = comparison_chart(judged.table, is_energy=judged.show == ENERGY)
+    chart = comparison_chart(judged.table, judged.show)
     return JsonResponse(figure(chart) if chart else {})
 
 
@@ -90,9 +85,7 @@ def embed_comparison(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show a comparison's chart in a frame of another site."""
     study = study_or_404(ANYONE, lab, slug)
     judged = judged_table(study, query_of(request))
-    chart = comparison_chart(
-        judged.table, is_energy=judged.show == ENERGY, is_told=False
-    )
+    chart = comparison_chart(judged.table, judged.show, is_told=False)
     return embedded(
         request,
         chart,

@@ -10,7 +10,7 @@ from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import Citation, bibtex, citation_of, csl_json
 from dashboard.exports.latex import latex
 from dashboard.exports.records import ENERGY_FIELDS, FIELDS, records, table_csv
-from dashboard.exports.sources import Source, source_of
+from dashboard.exports.table_texts import Source, source_of
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.judged_tables import JudgedTable, judged_table
 from dashboard.kit.routes import page

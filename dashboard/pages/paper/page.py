@@ -1,6 +1,6 @@
 """What stands on the page "For a paper", all of it chosen by its address."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -9,18 +9,17 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from benchmarks.comparing.cell_evidence import runs_behind
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.runs_behind import runs_behind
 from benchmarks.comparing.table import ComparisonTable
 from benchmarks.models import Study
 from dashboard import wording
 from dashboard.exports.citation import Citation, bibtex
+from dashboard.exports.latex import Tabular, latex
 from dashboard.exports.paper.chart import chart_values, too_much
 from dashboard.exports.paper.methods import methods, methods_tex
-from dashboard.exports.paper.tabular import tabular
 from dashboard.exports.records import ENERGY_FIELDS, FIELDS, table_csv
-from dashboard.exports.sources import Source, source_of
-from dashboard.exports.table_texts import group_text, row_text
+from dashboard.exports.table_texts import Source, group_text, row_text, source_of
 from dashboard.kit.addresses import id_in
 from dashboard.kit.figures import for_files, with_digits
 from dashboard.kit.judged_tables import JudgedTable, judged_table, part_of
@@ -62,54 +61,6 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Tick:
-    """A row or a column that may be chosen."""
-
-    id: int
-    name: str
-    is_chosen: bool
-
-
-@dataclass(frozen=True)
-class TickGroup:
-    """The rows of one tool."""
-
-    name: str
-    ticks: tuple[Tick, ...]
-
-    @property
-    def chosen(self) -> int:
-        return sum(tick.is_chosen for tick in self.ticks)
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row of the table as it will be: a heading, or a name with its cells."""
-
-    name: str
-    cells: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class PaperPage:
-    """What was chosen, what there is to choose, and what comes of it."""
-
-    kept: tuple[tuple[str, str], ...]
-    """Of the address, what the compare page understands."""
-    groups: tuple[TickGroup, ...]
-    systems: tuple[Tick, ...]
-    menus: tuple[Menu, ...]
-    unmet: tuple[str, ...]
-    is_cut: bool
-    """Whether there are more rows than the page offers."""
-    heads: tuple[str, ...]
-    lines: tuple[Line, ...]
-    paragraphs: tuple[str, ...]
-    no_chart: str
-    """What keeps the ratios from being drawn; empty where nothing does."""
-
-
-@dataclass(frozen=True)
 class Paper:
     """The chosen part of a study's comparison, and how it shall be written."""
 
@@ -125,26 +76,23 @@ class Paper:
 
     @cached_property
     def chart(self) -> dict[str, Any] | None:
-        """What its chart shows, as plain values; None where nothing has a ratio."""
         return chart_values(self.table, self.judged.show)
 
     @property
     def no_chart(self) -> str:
-        """Say what keeps its ratios from being drawn; nothing where nothing does."""
         if self.chart is None:
             return _("None of these results has a ratio to draw.")
         return too_much(self.chart)
 
     @cached_property
     def paragraphs(self) -> tuple[str, ...]:
-        """What was done, in words."""
         behind = runs_behind([cell.id for cell in self.table.cells])
         return methods(self.study, self.table, self.source, behind)
 
     def table_tex(self) -> str:
         """Return its table as LaTeX."""
         with with_digits(self.layout.digits):
-            return tabular(self.table, self.source, is_wide=self.layout.is_wide)
+            return latex(self.table, self.source, Tabular(self.layout.is_wide))
 
     def texts(self, citation: Citation) -> dict[str, str]:
         """Return its files that are texts, by their names."""
@@ -176,7 +124,6 @@ def chosen_paper(request: HttpRequest, study: Study) -> Paper:
         digits=int(asked["digits"]) if asked.get("digits") in NUMBERS else None,
         is_wide=asked.get("width") == PAGE,
     )
-    # What is not here is told, and the rest is shown.
     here = {cell.case.id for cell in whole.table.cells}
     columns = {column.system_id for column in whole.table.head.columns}
     judged = part_of(whole, cases & here, systems & columns)
@@ -184,40 +131,46 @@ def chosen_paper(request: HttpRequest, study: Study) -> Paper:
     return Paper(study, whole, judged, layout, source)
 
 
-def paper_page(paper: Paper, query: Mapping[str, str]) -> PaperPage:
-    """Return the page of what was chosen."""
+def paper_page(paper: Paper, query: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the page of a chosen paper shows."""
     with for_files(), with_digits(paper.layout.digits):
-        lines = tuple(_lines(paper))
-    groups, layout = tuple(_groups(paper)), paper.layout
-    systems = tuple(
-        Tick(it.system_id, wording.column_name(it), it.system_id in layout.systems)
-        for it in paper.whole.table.head.columns
-    )
+        lines = list(_lines(paper))
+    groups, layout = list(_groups(paper)), paper.layout
+    columns = paper.whole.table.head.columns
     here = {cell.case.id for cell in paper.whole.table.cells}
     missing = {
         "case": layout.cases - here,
-        "system": layout.systems - {tick.id for tick in systems},
+        "system": layout.systems - {column.system_id for column in columns},
     }
-    return PaperPage(
-        kept=tuple((name, it) for name, it in query.items() if it and name not in OWN),
-        groups=groups,
-        systems=systems,
-        menus=tuple(
-            _menu(name, label, texts, query.get(name, ""))
-            for name, label, texts in (
-                ("digits", _("Significant digits"), DIGITS),
-                ("width", _("As wide as"), TABLE_WIDTHS),
-            )
-        ),
-        unmet=tuple(
-            f"{name}={pk}" for name, ids in missing.items() for pk in sorted(ids)
-        ),
-        is_cut=sum(len(group.ticks) for group in groups) < len(here),
-        heads=tuple(wording.column_name(it) for it in paper.table.head.columns),
-        lines=lines,
-        paragraphs=paper.paragraphs if lines else (),
-        no_chart=paper.no_chart,
+    menus = (
+        ("digits", _("Significant digits"), DIGITS),
+        ("width", _("As wide as"), TABLE_WIDTHS),
     )
+    return {
+        # The parts of the address that the compare page understands.
+        "kept": [(name, it) for name, it in query.items() if it and name not in OWN],
+        "groups": groups,
+        "systems": [
+            _tick(it.system_id, wording.column_name(it), layout.systems)
+            for it in columns
+        ],
+        "menus": [
+            _menu(name, label, texts, query.get(name, ""))
+            for name, label, texts in menus
+        ],
+        "unmet": [
+            f"{name}={pk}" for name, ids in missing.items() for pk in sorted(ids)
+        ],
+        "is_cut": sum(len(group["ticks"]) for group in groups) < len(here),
+        "heads": [wording.column_name(it) for it in paper.table.head.columns],
+        "lines": lines,
+        "paragraphs": paper.paragraphs if lines else (),
+        "no_chart": paper.no_chart,
+    }
+
+
+def _tick(pk: int, name: str, chosen: Collection[int]) -> dict[str, Any]:
+    return {"id": pk, "name": name, "is_chosen": pk in chosen}
 
 
 def _menu(name: str, label: str, texts: Mapping[str, Text], value: str) -> Menu:
@@ -226,7 +179,7 @@ def _menu(name: str, label: str, texts: Mapping[str, Text], value: str) -> Menu:
     return Menu(name, label, tuple(choices), chosen != "")
 
 
-def _groups(paper: Paper) -> Iterator[TickGroup]:
+def _groups(paper: Paper) -> Iterator[dict[str, Any]]:
     """Yield the rows to choose from, a benchmark once however many VMs ran it."""
     told: set[int] = set()
     for group in paper.whole.table.groups:
@@ -235,25 +188,27 @@ def _groups(paper: Paper) -> Iterator[TickGroup]:
             case = next(cell.case.id for cell in row.cells if cell)
             if case not in told and len(told) < MOST_CHOICES:
                 told.add(case)
-                name = row_text(row, ", ")
-                ticks.append(Tick(case, name, case in paper.layout.cases))
+                ticks.append(_tick(case, row_text(row, ", "), paper.layout.cases))
         if ticks:
-            yield TickGroup(group_text(group, ", ") or _("All rows"), tuple(ticks))
+            yield {
+                "name": group_text(group, ", ") or _("All rows"),
+                "ticks": ticks,
+                "chosen": sum(tick["is_chosen"] for tick in ticks),
+            }
 
 
-def _lines(paper: Paper) -> Iterator[Line]:
+def _lines(paper: Paper) -> Iterator[dict[str, Any]]:
     """Yield the table as it will be: what rows share, then each of them."""
     for group in paper.table.groups:
         if title := group_text(group, ", "):
-            yield Line(title)
+            yield {"name": title}
         for row in group.rows:
             decimals = row_decimals(row.cells)
-            cells = (_texts(cell, paper.judged.show, decimals) for cell in row.cells)
-            yield Line(row_text(row, ", "), tuple(cells))
+            cells = [_texts(cell, paper.judged.show, decimals) for cell in row.cells]
+            yield {"name": row_text(row, ", "), "cells": cells}
 
 
 def _texts(row: ComparisonRow | None, show: str, decimals: int) -> tuple[str, str]:
-    """Return a cell and what stands below it."""
     if row is None:
         return wording.NONE, ""
     if show != VALUE:

@@ -6,8 +6,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from dashboard.exports.citation import citation_of
-from dashboard.exports.paper.chart import WIDTHS
-from dashboard.exports.paper.files import CHART_FORMS
+from dashboard.exports.paper.chart import CHART_FORMS, WIDTHS
 from dashboard.exports.pictures import Wanted, attached, picture_answer
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept import Content, kept_study_page

@@ -131,7 +131,7 @@ class SweepPage:
         shown = [it.row.shown for line in self.family.lines for it in line.points]
         # Once chosen it stays a choice, or no chip would lead back to the values.
         if self.is_ratio or any(it.ratio is not None for it in shown):
-            is_relative = any(it.relative is not None for it in shown)
+            is_relative = any(it.kind == "relative" for it in shown)
             responses["efficiency"] = (
                 _("Relative to the reference")
                 if is_relative
@@ -381,7 +381,7 @@ def _ratios(line: SweepLine) -> list[float]:
 
 
 def _is_relative(line: SweepLine) -> bool:
-    return any(point.row.shown.relative is not None for point in line.points)
+    return any(point.row.shown.kind == "relative" for point in line.points)
 
 
 def _axis_name(family: Family) -> str:

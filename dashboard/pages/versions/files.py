@@ -27,7 +27,7 @@ from dashboard.exports.latex import latex
 from dashboard.exports.records import records, table_csv
 from dashboard.exports.report.building import Imprint, report
 from dashboard.exports.report.typesetting import pdf
-from dashboard.exports.sources import Source
+from dashboard.exports.table_texts import Source
 from dashboard.kit.document import Document
 from dashboard.wording import against_text, system_names
 

@@ -23,7 +23,7 @@ def xen_cell(submit, run_document, xen):
 def test_it_names_the_runs_of_the_cell_and_of_its_baseline(study, xen_cell):
     sides = evidence(ANYONE, study, xen_cell.pk, None)
 
-    assert sides.row.shown.efficiency == pytest.approx(11 / 55)
+    assert sides.row.shown.ratio == pytest.approx(11 / 55)
     assert [run.value for run in sides.runs] == [11.0]
     assert sorted(run.value for run in sides.baseline_runs) == [50.0, 60.0]
     assert sides.baseline.system.is_native

@@ -140,7 +140,7 @@ def test_a_guest_beside_another_hosts_native_run_is_refused(two_hosts, rows):
     assert (guest.state, guest.light) == ("other_host", "red")
     assert guest.light_sentence == "Different hosts, beta / alpha: cores: 16 / 2."
     assert "cores: 16 / 2" in guest.reason
-    assert guest.relative == pytest.approx(3.4)
+    assert guest.ratio == pytest.approx(3.4)
 
 
 def test_its_own_machine_is_no_other_host(two_hosts, rows):
@@ -225,7 +225,7 @@ def test_what_a_chosen_system_ran_otherwise_is_named(
 
     guest = rows(System.objects.get(hypervisor="KVM"))["Xen", "alpha"]
 
-    assert (guest.state, guest.light, guest.relative) == (kind, "red", None)
+    assert (guest.state, guest.light, guest.ratio) == (kind, "red", None)
     assert guest.judgement.codes == (kind,)
     assert guest.light_sentence.startswith(said)
 

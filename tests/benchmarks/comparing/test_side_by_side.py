@@ -77,7 +77,7 @@ def test_systems_of_two_machines_have_none_and_the_reason(measured):
     refused = next(pair for pair in found.pairs if pair)
     assert refused.is_refused
     assert "Different hosts" in refused.compared.sentence
-    efficiencies = [cell.row.shown.efficiency for cell in found.rows[0].cells]
+    efficiencies = [cell.row.shown.ratio for cell in found.rows[0].cells]
     assert sorted(efficiencies) == pytest.approx([0.6, 0.8], rel=1e-3)
 
 
@@ -109,7 +109,7 @@ def test_a_pair_of_one_machine_is_judged_across_its_studies(measured):
 
     (row,) = pair.rows
     judged = row.direct.shown.judgement
-    assert row.direct.shown.relative == pytest.approx(0.8 / 0.6, rel=1e-3)
+    assert row.direct.shown.ratio == pytest.approx(0.8 / 0.6, rel=1e-3)
     assert judged.low < 0.8 / 0.6 < judged.high
     assert pair.tested == 2  # the machine of its study, too
 
@@ -203,7 +203,7 @@ def test_a_cell_has_the_interval_that_its_study_says(measured):
         effect = Effect.objects.get(cell=cell.row.id)
         low, high = cell.row.shown.interval
         assert (low, high) == pytest.approx((exp(effect.log_low), exp(effect.log_high)))
-        assert low < cell.row.shown.efficiency < high
+        assert low < cell.row.shown.ratio < high
 
 
 def test_what_is_counted_is_what_the_effects_say(measured):

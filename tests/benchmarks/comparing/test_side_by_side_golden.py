@@ -141,9 +141,9 @@ def test_all_shared_benchmarks_are_those_of_the_printed_tables(db, lmu):
             assert cell.row.shown.value == pytest.approx(value)
             seen.add((case, side.platform))
             native = values.get((study, ("native", "", *system[2:4], "", ""), case))
-            if cell.row.shown.efficiency is not None:
+            if cell.row.shown.ratio is not None:
                 ratio = value / native if faster else native / value
-                assert cell.row.shown.efficiency == pytest.approx(ratio)
+                assert cell.row.shown.ratio == pytest.approx(ratio)
                 ratios += 1
             if cell.direct is not None:
                 other = values[pair.other.study.slug, named(pair.other), case]
@@ -173,7 +173,7 @@ def test_two_systems_of_two_studies_have_a_direct_ratio(db, lmu):
     for case, row in rows.items():
         ratio = one[named(esxi), case] / other[named(xen), case]
         better = row.direct.shown.better
-        assert row.direct.shown.relative == pytest.approx(
+        assert row.direct.shown.ratio == pytest.approx(
             ratio if better == "higher" else 1 / ratio
         )
         assert row.direct.shown.judgement.verdict == "not_assessed"

@@ -25,7 +25,7 @@ def test_its_efficiency_is_the_work_for_a_joule():
 
     assert (row.shown.value, row.shown.unit, row.shown.n) == (3.0, "J/MB", 2)
     assert row.shown.joules.ratio == 1.5
-    assert row.shown.efficiency == pytest.approx(1 / 1.5)
+    assert row.shown.ratio == pytest.approx(1 / 1.5)
     assert (row.shown.state, row.shown.reason) == ("metered", "")
 
 
@@ -56,7 +56,7 @@ def test_two_speeds_have_no_single_energy():
 
     row = energy_row(doubted, ENERGY)
 
-    assert (row.shown.value, row.shown.efficiency, row.shown.joules) == (
+    assert (row.shown.value, row.shown.ratio, row.shown.joules) == (
         None,
         None,
         None,

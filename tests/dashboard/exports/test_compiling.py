@@ -18,9 +18,8 @@ from dashboard.charts.bars import bar_chart
 from dashboard.charts.paper import paper
 from dashboard.exports.citation import bibtex
 from dashboard.exports.evidence import evidence_latex
-from dashboard.exports.latex import latex
+from dashboard.exports.latex import Tabular, latex
 from dashboard.exports.paper.chart import chart_of, chart_values
-from dashboard.exports.paper.tabular import tabular
 from dashboard.kit.selections import SPEED
 from dashboard.wording.verdicts import OVERHEAD, VALUE
 from tests.comparison_rows import MEASURED, NATIVE
@@ -124,7 +123,7 @@ def test_a_papers_tables_and_charts_compile_and_fit(
     table = comparison_table(rows)
     repeated = comparison_table([NATIVE, MEASURED])
     tables = [
-        tabular(each, replace(SOURCE, show=show), is_wide=is_wide)
+        latex(each, replace(SOURCE, show=show), Tabular(is_wide))
         for each in (table, repeated, hostile)
         for show in SHOWN
         for is_wide in (False, True)

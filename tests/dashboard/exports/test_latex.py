@@ -8,7 +8,7 @@ import pytest
 from benchmarks.comparing.table import comparison_table
 from dashboard import wording
 from dashboard.exports.latex import latex
-from dashboard.exports.sources import Source
+from dashboard.exports.table_texts import Source
 from dashboard.wording import states, verdicts
 from tests.comparison_rows import changed
 from tests.dashboard.exports import tex

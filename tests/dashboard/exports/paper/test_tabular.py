@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.comparing.table import comparison_table
-from dashboard.exports.paper.tabular import MOST_LINES, tabular
+from dashboard.exports.latex import Tabular, latex
 from dashboard.kit.figures import with_digits
 from tests.comparison_rows import changed
 from tests.dashboard.exports import tex
@@ -21,7 +21,7 @@ def guests(rows, count):
 
 
 def test_it_is_a_tabular_with_the_numbers_and_notes_of_the_page(rows, measured):
-    text = tabular(comparison_table([rows[0], measured]), SOURCE)
+    text = latex(comparison_table([rows[0], measured]), SOURCE, Tabular())
 
     assert tex.read(text).closed == ["tabular", "table"]
     assert "S[table-format=1.3,table-column-width=" in text
@@ -36,7 +36,7 @@ def test_it_is_a_tabular_with_the_numbers_and_notes_of_the_page(rows, measured):
     ("is_wide", "kind", "count"), [(False, "table", 4), (True, "table*", 3)]
 )
 def test_many_systems_are_parted_by_the_room_there_is(rows, is_wide, kind, count):
-    text = tabular(comparison_table(guests(rows, 11)), SOURCE, is_wide=is_wide)
+    text = latex(comparison_table(guests(rows, 11)), SOURCE, Tabular(is_wide))
 
     assert tex.read(text).closed.count(kind) == count
     assert f"Part {count} of {count}" in text
@@ -48,13 +48,13 @@ def test_many_systems_are_parted_by_the_room_there_is(rows, is_wide, kind, count
 def test_rows_that_one_table_has_no_room_for_stand_in_the_next(rows):
     cases = [
         changed(rows[1], id=at, case_id=at, case=f"Case {at}")
-        for at in range(2, 2 * MOST_LINES)
+        for at in range(2, 2 * Tabular.MOST_LINES)
     ]
-    text = tabular(comparison_table(cases), SOURCE)
+    text = latex(comparison_table(cases), SOURCE, Tabular())
 
     closed = tex.read(text).closed
     assert closed.count("table") > 2
-    assert all(f"Case {at} &" in text for at in range(2, 2 * MOST_LINES))
+    assert all(f"Case {at} &" in text for at in range(2, 2 * Tabular.MOST_LINES))
 
 
 @pytest.mark.parametrize(("digits", "room"), [(3, 0.21), (4, 0.22), (6, 0.26)])
@@ -64,7 +64,7 @@ def test_labels_give_way_to_intervals_of_many_digits(rows, measured, digits, roo
         changed(measured, id=at, system_id=at, guest_os=f"Linux {at}") for at in (2, 3)
     ]
     with with_digits(digits):
-        text = tabular(comparison_table([rows[0], *systems]), SOURCE)
+        text = latex(comparison_table([rows[0], *systems]), SOURCE, Tabular())
 
     columns = re.search(r"\\begin\{tabular\}\{(.*)\}\n", text)[1]
     labels, *shares = map(float, re.findall(r"([\d.]+)\\linewidth", columns))
@@ -75,13 +75,15 @@ def test_labels_give_way_to_intervals_of_many_digits(rows, measured, digits, roo
 @pytest.mark.parametrize(("count", "shown"), [(2, "0.96"), (4, "0.9600")])
 def test_digits_are_those_that_were_chosen(rows, measured, count, shown):
     with with_digits(count):
-        text = tabular(comparison_table([rows[0], measured]), SOURCE)
+        text = latex(comparison_table([rows[0], measured]), SOURCE, Tabular())
 
     assert rf"{shown}{{\rlap{{$<$}}}}" in text
 
 
 def test_no_name_is_a_command(hostile):
-    text = tabular(hostile, replace(SOURCE, title="\\end{table} 5 % & more\n\\x"))
+    text = latex(
+        hostile, replace(SOURCE, title="\\end{table} 5 % & more\n\\x"), Tabular()
+    )
 
     assert set(tex.read(text).closed) == {"tabular", "table"}
     assert r"\textbackslash{}input\textbraceleft{}/" in text

@@ -1,6 +1,6 @@
 """The lines of an output, those with a run's numbers marked."""
 
-from dashboard.pages.cell.reading import LINES_SHOWN, raw_lines
+from dashboard.pages.cell.views import LINES_SHOWN, raw_lines
 
 
 def marked(text, values, first=1):

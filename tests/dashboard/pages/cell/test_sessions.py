@@ -10,7 +10,7 @@ from dashboard.charts.drawings import NONE
 from dashboard.charts.paper import paper
 from dashboard.charts.plotly import figure
 from dashboard.charts.sketch import sketch
-from dashboard.pages.cell.session_chart import RatioMark, session_ratio_chart
+from dashboard.pages.cell.sessions import RatioMark, session_ratio_chart
 from tests.benchmarks.studies.test_sessions import at
 
 
@@ -58,7 +58,7 @@ def test_shared_sessions_have_a_ratio_each(measure, seen):
 
     sessions, page = seen(cell)
 
-    assert [line.ratio for line in sessions.lines] == ["0.903", "0.904", "0.906"]
+    assert [line["ratio"] for line in sessions.lines] == ["0.903", "0.904", "0.906"]
     assert symbols(sessions.drawing) == ["circle"] * 3 + ["square"]
     assert "Both sides ran in the same sessions" in page
     assert "Sessions differ by 0.1" in sessions.spread
@@ -79,7 +79,7 @@ def test_sessions_of_one_side_alone_are_hollow(measure, seen):
 
     assert symbols(sessions.drawing) == ["circle-open"] * 2 + ["square-open"]
     native = sessions.lines[0]
-    assert (native.own, native.ratio) == (NONE, NONE)
+    assert (native["own"], native["ratio"]) == (NONE, NONE)
     assert "No session has both sides" in sessions.note
 
 
@@ -94,7 +94,7 @@ def test_unknown_times_are_weak_evidence(measure, seen):
     sessions, page = seen(measure([0], [0]))
 
     (line,) = sessions.lines
-    assert (line.name, line.query) == ("time unknown", "")
+    assert (line["name"], line["query"]) == ("time unknown", "")
     assert "weak evidence" in page
 
 

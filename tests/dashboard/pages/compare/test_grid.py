@@ -8,9 +8,8 @@ from html.parser import HTMLParser
 import pytest
 
 from dashboard.kit.selections import chooser
-from dashboard.pages.compare import grid
-from dashboard.pages.compare.grid import FIRST_ROWS, grid_rows
-from dashboard.pages.compare.page import comparison_page
+from dashboard.pages.compare import page as grid
+from dashboard.pages.compare.page import FIRST_ROWS, comparison_page, grid_rows
 
 SYSTEMS = 40
 # One cell weighs the same in every row, but many rows take long to fill.

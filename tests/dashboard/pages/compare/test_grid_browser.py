@@ -9,7 +9,7 @@ from benchmarks.models import Agent, Lab
 from benchmarks.studies import saving
 from benchmarks.studies import saving as systems
 from benchmarks.uploads import intake, processing
-from dashboard.pages.compare import grid
+from dashboard.pages.compare import page as grid
 from tests.dashboard import browsing, serving
 
 # The mark of the database lets this file run alone: it is made for tests that have it.

@@ -234,11 +234,11 @@ def test_its_legend_says_how_far_cells_may_be_compared(
     page = client.get(PAGE)
 
     red, amber, green = page.context["page"].lights
-    assert [it.light for it in (red, amber, green)] == ["red", "amber", "green"]
-    assert [it.count for it in (red, amber, green)] == [1, 1, 1]
-    assert "target=iSCSI, this guest with target=NFS" in red.sentences[0][1]
-    assert "guest Debian 12" in amber.sentences[0][1]
-    assert green.sentences == ()
-    for _count, sentence in (*red.sentences, *amber.sentences):
+    assert [it["light"] for it in (red, amber, green)] == ["red", "amber", "green"]
+    assert [it["count"] for it in (red, amber, green)] == [1, 1, 1]
+    assert "target=iSCSI, this guest with target=NFS" in red["sentences"][0][1]
+    assert "guest Debian 12" in amber["sentences"][0][1]
+    assert green["sentences"] == ()
+    for _count, sentence in (*red["sentences"], *amber["sentences"]):
         assert sentence in page.text
     assert page.text.count("light-amber") == 1

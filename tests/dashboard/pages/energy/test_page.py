@@ -52,23 +52,23 @@ def test_work_of_unknown_length_is_said(text, uoc):
 
 
 def test_what_is_known_stands_before_what_is_only_printed(client, uoc):
-    works = client.get(UOC).context["page"].workloads
+    works = client.get(UOC).context["page"]["workloads"]
 
-    assert [work.name.split()[0] for work in works] == [
+    assert [work["name"].split()[0] for work in works] == [
         "sysbench",
         "httperf",
         "b_eff_io",
     ]
-    titles = [work.drawings[0].title for work in works]
+    titles = [work["drawings"][0].title for work in works]
     assert titles[0] == "Printed total and energy of the work"
     assert titles[-1] == "Printed total"
-    assert "the work's own is not known" in works[-1].drawings[0].note
+    assert "the work's own is not known" in works[-1]["drawings"][0].note
 
 
 def test_the_wait_is_taken_off_at_the_power_in_the_address(client, uoc):
     page = client.get(UOC, {"waiting": "110"})
 
-    sysbench = page.context["page"].workloads[0].drawings[0]
+    sysbench = page.context["page"]["workloads"][0]["drawings"][0]
     ssd = sysbench.rows[1]
     assert ssd[0] == "Storage HDD, Swap SSD"
     assert ssd[6:] == ("44,020\xa0J", "1.153", "0.842", "0.934", "reversed")
@@ -82,11 +82,11 @@ def test_nonsense_in_the_address_takes_nothing_off(client, uoc, waiting):
     page = client.get(UOC, {"waiting": waiting})
 
     assert page.status_code == 200
-    assert page.context["page"].waiting_w is None
+    assert page.context["page"]["waiting_w"] is None
 
 
 def test_power_stands_against_performance(client, uoc):
-    drawing = client.get(UOC).context["page"].workloads[0].drawings[1]
+    drawing = client.get(UOC).context["page"]["workloads"][0]["drawings"][1]
 
     assert drawing.slug == "performance"
     assert drawing.rows[0][1:4] == ("1,000", "3.791/s", "46.77\xa0J")
@@ -95,9 +95,9 @@ def test_power_stands_against_performance(client, uoc):
 def test_a_log_is_drawn_with_the_window_of_its_work(client, metered):
     page = client.get(PAGE).context["page"]
 
-    (band,) = plotly.figure(page.power.figure)["layout"]["shapes"]
+    (band,) = plotly.figure(page["power"].figure)["layout"]["shapes"]
     assert (band["x0"], band["x1"]) == (10, 40)
-    row = page.power.rows[0]
+    row = page["power"].rows[0]
     assert row[1:3] == ("10 s to 40 s", "3,580\xa0J")
     assert row[5] == "80\xa0W"
 
@@ -137,7 +137,7 @@ def test_a_reading_without_energy_is_not_assessed_with_its_reason(
     submit(run_document(tool="watts-up", samples=power))
 
     page = client.get(PAGE)
-    (entry,) = page.context["page"].not_assessed
+    (entry,) = page.context["page"]["not_assessed"]
     part = page.text.partition('id="not-assessed"')[2]
     assert f"/runs/{entry.reading.run.pk}/" in part
     assert "no energy" in part

@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from benchmarks.comparing.runs_behind import runs_behind
+from benchmarks.comparing.cell_evidence import runs_behind
 from benchmarks.models import Case, Cell, Picture, Study, System
 from benchmarks.studies.saving import update_study
 from dashboard.exports.pictures import draw_picture
