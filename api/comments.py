@@ -14,7 +14,7 @@ from api.kit.schema import ErrorSerializer
 from api.kit.shapes import StrictSerializer
 from api.kit.views import AddressedRow, ApiView, Fields, operation
 from benchmarks.models import Comment, EarlierText, Token
-from benchmarks.studies.lists import find_study
+from benchmarks.studies.lookup import find_study
 from benchmarks.together.comments import (
     MOST_LETTERS,
     Author,

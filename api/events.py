@@ -20,7 +20,7 @@ from api.kit.shapes import ListOf, StrictSerializer
 from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
 from benchmarks import sight
 from benchmarks.models import Delivery, Event, Membership, Study, Token, Webhook
-from benchmarks.studies.lists import find_study
+from benchmarks.studies.lookup import find_study
 from benchmarks.together.events import visible_events
 from benchmarks.together.webhooks import (
     change_webhook,

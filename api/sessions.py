@@ -11,7 +11,7 @@ from api.kit.queries import ListQuery, study_parameter
 from api.kit.shapes import ListOf, StrictSerializer
 from api.kit.views import Fields, ListView, operation
 from benchmarks.models import Session
-from benchmarks.studies.lists import find_study
+from benchmarks.studies.lookup import find_study
 from benchmarks.studies.session_corrections import MOST_LETTERS, correct_sessions
 from benchmarks.studies.sessions import visible_sessions
 

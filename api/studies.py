@@ -30,7 +30,7 @@ from benchmarks.evidence.replication import (
     study_replications,
 )
 from benchmarks.models import Study
-from benchmarks.studies import lists
+from benchmarks.studies import lists, lookup
 from benchmarks.studies.saving import save_study, update_study
 
 MAX_DAYS = 36_500
@@ -264,7 +264,7 @@ class StudiesView(ListView):
     serializer_class = StudySerializer
 
     def get_queryset(self) -> QuerySet[Any]:
-        return lists.visible(self.viewer).prefetch_related("shared_with")
+        return lookup.visible(self.viewer).prefetch_related("shared_with")
 
     def get_serializer_context(self) -> dict[str, Any]:
         return {**super().get_serializer_context(), "own": self.viewer.lab_ids}
@@ -285,7 +285,7 @@ class StudyView(ApiView):
     serializer_class = StudyDetailSerializer
 
     def get(self, request: Request, slug: str) -> Response:
-        study = lists.find_study(self.viewer, slug)
+        study = lookup.find_study(self.viewer, slug)
         card = lists.card_of(study)
         own = self.viewer.lab_ids
         context = {
@@ -302,7 +302,7 @@ class StudyView(ApiView):
         answers=StudySerializer,
     )
     def patch(self, changes: Fields, slug: str) -> Response:
-        study = lists.find_study(self.lab_viewer, slug)
+        study = lookup.find_study(self.lab_viewer, slug)
         self.require_own(study, "study", slug)
         study = update_study(study=study, who=self.agent.name, **changes)
         own = self.lab_viewer.lab_ids

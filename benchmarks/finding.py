@@ -17,7 +17,7 @@ from django.db.models import Func, OuterRef, QuerySet, Subquery, TextField, Valu
 
 from benchmarks.labs.pages import labs_with_counts
 from benchmarks.models import Case, Cell, Host, Study, System
-from benchmarks.studies.lists import visible
+from benchmarks.studies.lookup import visible
 from benchmarks.viewer import Viewer
 
 MOST_ROWS: Final = 20

@@ -54,7 +54,7 @@ from benchmarks.models import (
     Webhook,
 )
 from benchmarks.studies.data_versions import VERSION
-from benchmarks.studies.lists import PAGES
+from benchmarks.studies.lookup import PAGES
 
 _FIRST = "asked before anybody is known"
 _ALL = "says what all may know"

@@ -24,7 +24,7 @@ from api.kit.shapes import StrictSerializer, checked
 from benchmarks import sight
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Agent, Lab, Membership, Study, Token
-from benchmarks.studies.lists import find_study
+from benchmarks.studies.lookup import find_study
 from benchmarks.viewer import ANYONE, Viewer
 
 AnySerializer = BaseSerializer[Any]

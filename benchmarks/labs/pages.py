@@ -30,7 +30,7 @@ from benchmarks.models import (
     Token,
 )
 from benchmarks.sentences import Sentence
-from benchmarks.studies.lists import visible
+from benchmarks.studies.lookup import visible
 from benchmarks.viewer import Viewer
 
 ENTRIES_AT_MOST = 200

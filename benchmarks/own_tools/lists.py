@@ -5,7 +5,7 @@ from django.db.models import Exists, OuterRef, Prefetch, QuerySet
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Cell, Lab, OwnTool, OwnToolVersion, Study
 from benchmarks.sentences import Sentence
-from benchmarks.studies.lists import visible
+from benchmarks.studies.lookup import visible
 from benchmarks.viewer import Viewer
 
 

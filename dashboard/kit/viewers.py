@@ -13,7 +13,7 @@ from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
 from benchmarks.models import Lab, Membership, Study
-from benchmarks.studies.lists import find_study, has_pages
+from benchmarks.studies.lookup import find_study, has_pages
 from benchmarks.viewer import ANYONE, Viewer
 
 Given = ParamSpec("Given")

@@ -147,7 +147,7 @@ def test_so_does_what_fails_before_a_view(db, monkeypatch):
     ("trouble", "code"), [(Slow, "took_too_long"), (gone, "database_unavailable")]
 )
 def test_the_api_says_503_as_well(db, monkeypatch, trouble, code):
-    monkeypatch.setattr("api.studies.lists.visible", trouble)
+    monkeypatch.setattr("api.studies.lookup.visible", trouble)
 
     answer = Client().get("/api/v1/studies/")
 

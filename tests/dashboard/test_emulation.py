@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.models import Cell, Run
-from benchmarks.studies.lists import has_pages
+from benchmarks.studies.lookup import has_pages
 from dashboard.wording import emulation_words
 from tests.dashboard.routes import TABS
 

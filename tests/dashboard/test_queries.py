@@ -4,7 +4,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from benchmarks.models import Cell, Plan, Run, System
-from benchmarks.studies.lists import find_study, has_pages
+from benchmarks.studies.lookup import find_study, has_pages
 from benchmarks.viewer import ANYONE
 from tests.dashboard.routes import counted
 

@@ -17,7 +17,7 @@ from benchmarks.datasets.selecting import Wanted, count_of
 from benchmarks.datasets.tables import TABLES
 from benchmarks.errors import BenchmarksError
 from benchmarks.platforms import canonical_hypervisor
-from benchmarks.studies.lists import visible
+from benchmarks.studies.lookup import visible
 from benchmarks.viewer import Viewer
 from dashboard.kit import figures
 from dashboard.kit.routes import page

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.labs.sign_ins import verified_address
 from benchmarks.models import Digest, Event, Follow, Lab
-from benchmarks.studies.lists import find_study
+from benchmarks.studies.lookup import find_study
 from benchmarks.together.digests import (
     ask_for_digest,
     end_digest,

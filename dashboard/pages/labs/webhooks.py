@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
 from benchmarks.models import Delivery, Event, Webhook
-from benchmarks.studies.lists import find_study
+from benchmarks.studies.lookup import find_study
 from benchmarks.together.webhooks import (
     delete_webhook,
     find_webhook,

@@ -4,7 +4,8 @@ import pytest
 
 from benchmarks.errors import MalformedError, NotFoundError
 from benchmarks.models import Lab, Study
-from benchmarks.studies.lists import find_study, overview
+from benchmarks.studies.lists import overview
+from benchmarks.studies.lookup import find_study
 from benchmarks.viewer import ANYONE, Viewer
 
 
