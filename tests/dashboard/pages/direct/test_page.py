@@ -117,8 +117,8 @@ def test_two_systems_on_different_hosts_are_red_and_get_no_verdict(
         (difference["name"], difference["one"], difference["other"])
         for difference in comparability.differences
     ]
-    (row,) = page.context["page"]["rows"]
-    assert row.judgement.verdict == "not_assessed"
+    (row,) = page.context["page"]["groups"][0]["rows"]
+    assert row["judgement"].verdict == "not_assessed"
     assert "light-red" in page.text
     assert 'class="ratio"' in page.text
     assert wording.said(comparability.sentence) in page.text
