@@ -266,10 +266,6 @@ lab-short: venv ## the same with one guest, one container and a clock that lies
 	@$(IN) -m lab --short $(if $(REPETITIONS),--repetitions $(REPETITIONS)) \
 		$(if $(ONLY),--only "$(ONLY)")
 
-.PHONY: sizes
-sizes: ## print the longest functions, modules and templates
-	@$(PYTHON) running/sizes.py
-
 .PHONY: lock
 lock: dev ## pin the newest packages in requirements*.txt
 	$(IN) -m pip install --quiet uv

@@ -1,4 +1,4 @@
-"""The small tools behind `make`: sizes, browser, the Makefile itself."""
+"""The small tools behind `make`: browser, the Makefile itself."""
 
 import json
 import os
@@ -9,31 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from running import browser, sizes
+from running import browser
 from running.processes import ROOT
 
 MAKEFILE = (ROOT / "Makefile").read_text()
-
-
-def test_sizes_are_printed_longest_first(tmp_path):
-    package = tmp_path / "api"
-    package.mkdir()
-    (package / "long.py").write_text("def one():\n    pass\n\n\ndef two(): ...\n")
-    (package / "page.html").write_text("<p>\n</p>\n")
-
-    report = sizes.report(tmp_path)
-
-    assert report.splitlines() == [
-        "longest functions",
-        "    2 api/long.py:1 one",
-        "    1 api/long.py:5 two",
-        "",
-        "longest modules",
-        "    5 api/long.py",
-        "",
-        "longest templates",
-        "    2 api/page.html",
-    ]
 
 
 def test_the_browser_can_be_named(monkeypatch):
