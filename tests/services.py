@@ -26,7 +26,7 @@ def _start() -> None:
     with running.postgres.connect(SUPERUSER) as connection:
         # For the tests' own databases.
         connection.execute(f"alter role {OWNER} createdb")
-        # Test data need not survive a power failure, and each flush of the disk is slow.
+        # Test data need not survive a power failure; flushing the disk is slow.
         for setting in ("fsync", "full_page_writes"):
             connection.execute(f"alter system set {setting} = off")
         connection.execute("select pg_reload_conf()")
