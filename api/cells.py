@@ -34,8 +34,6 @@ class CaseSerializer(AddressedRow):
 
     address = "api:case"
 
-    id = serializers.IntegerField()
-    url = serializers.SerializerMethodField()
     tool = serializers.CharField()
     metric = serializers.CharField()
     parameters = serializers.DictField(child=serializers.CharField())

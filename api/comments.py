@@ -81,8 +81,6 @@ class CommentSerializer(AddressedRow):
 
     address = "api:comment"
 
-    id = serializers.IntegerField()
-    url = serializers.SerializerMethodField()
     study = serializers.CharField(source="study.slug")
     lab = serializers.CharField(source="study.lab.slug")
     cell = serializers.IntegerField(source="cell_id", allow_null=True)

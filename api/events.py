@@ -99,8 +99,6 @@ class WebhookSerializer(AddressedRow):
 
     address = "api:webhook"
 
-    id = serializers.IntegerField()
-    url = serializers.SerializerMethodField()
     target = serializers.CharField(source="url", help_text="Where it is told.")
     kinds = serializers.ListField(
         child=serializers.ChoiceField(choices=Event.Kind.values)

@@ -44,8 +44,6 @@ class FlagSerializer(AddressedRow):
 
     address = "api:flag"
 
-    id = serializers.IntegerField()
-    url = serializers.SerializerMethodField()
     study = serializers.CharField(source="study.slug")
     rule = serializers.CharField()
     title = serializers.SerializerMethodField()

@@ -143,8 +143,6 @@ class OwnToolSerializer(AddressedRow):
 
     address = "api:own-tool"
 
-    id = serializers.IntegerField()
-    url = serializers.SerializerMethodField()
     lab = serializers.CharField(source="lab.slug")
     slug = serializers.CharField()
     name = serializers.CharField()

@@ -138,8 +138,6 @@ class PlanSerializer(AddressedRow):
 
     address = "api:plan"
 
-    id = serializers.IntegerField()
-    url = serializers.SerializerMethodField()
     study = serializers.CharField(source="study.slug")
     title = serializers.CharField()
     design = serializers.DictField()

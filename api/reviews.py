@@ -121,8 +121,6 @@ class ReviewSerializer(AddressedRow):
 
     address = "api:review"
 
-    id = serializers.IntegerField()
-    url = serializers.SerializerMethodField()
     page = serializers.SerializerMethodField()
     lab = serializers.CharField(source="lab.slug")
     title = serializers.CharField()

@@ -168,8 +168,6 @@ class RunSerializer(AddressedRow):
 
     address = "api:run"
 
-    id = serializers.IntegerField()
-    url = serializers.SerializerMethodField()
     key = serializers.UUIDField()
     part = serializers.IntegerField(help_text="Its place among the runs of the upload.")
     lab = serializers.CharField(source="study.lab.slug")

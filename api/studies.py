@@ -121,8 +121,6 @@ class StudyChanges(StudyFields):
 class StudySerializer(AddressedRow):
     address = "api:study"
 
-    id = serializers.IntegerField()
-    url = serializers.SerializerMethodField()
     lab = serializers.CharField(source="lab.slug")
     slug = serializers.CharField()
     title = serializers.CharField()

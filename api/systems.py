@@ -59,8 +59,6 @@ class HostChanges(StrictSerializer):
 class HostSerializer(AddressedRow):
     address = "api:host"
 
-    id = serializers.IntegerField()
-    url = serializers.SerializerMethodField()
     lab = serializers.CharField(source="lab.slug")
     slug = serializers.CharField()
     title = serializers.CharField()
@@ -209,8 +207,6 @@ class SystemField(serializers.Field[Any, Any, Any, Any]):
 class SystemSerializer(AddressedRow):
     address = "api:system"
 
-    id = serializers.IntegerField()
-    url = serializers.SerializerMethodField()
     lab = serializers.CharField(source="lab.slug")
     label = serializers.CharField()  # type: ignore[assignment]  # a field has one too
     host = serializers.CharField(source="host.slug")

@@ -119,8 +119,6 @@ class VersionSerializer(AddressedRow):
 
     address = "api:version"
 
-    id = serializers.IntegerField()
-    url = serializers.SerializerMethodField()
     page = serializers.SerializerMethodField()
     study = serializers.CharField(source="study.slug")
     lab = serializers.CharField(source="lab.slug")

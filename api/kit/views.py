@@ -36,6 +36,9 @@ class AddressedRow(serializers.Serializer[Any]):
 
     address = ""
 
+    id = serializers.IntegerField()
+    url = serializers.SerializerMethodField()
+
     def place(self, row: Any) -> dict[str, Any]:
         """What stands for the row in its address."""
         return {"pk": row.pk}
