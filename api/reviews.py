@@ -20,14 +20,14 @@ from benchmarks.evidence.reading import Question
 from benchmarks.models import Review, ReviewFile
 from benchmarks.publishing.reviews import (
     MOST_QUESTIONS,
-    REVIEW_TASK,
     find_review,
     find_review_file,
     publish_review,
     visible_reviews,
     withdraw_review,
 )
-from benchmarks.tasks import send_by_name
+from benchmarks.tasks import send
+from benchmarks.unattended.queue import Kind
 from benchmarks.work_classes import WORK_CLASSES
 
 EXAMPLE = (
@@ -187,7 +187,7 @@ class ReviewsView(ListView):
             },
         )
         if is_new:
-            send_by_name(REVIEW_TASK, review.pk)
+            send(Kind.REVIEW, review.pk)
         return self.created_or_known(WholeReviewSerializer, review, is_new)
 
 

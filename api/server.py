@@ -26,7 +26,9 @@ from api.kit.refusals import ApiError
 from api.kit.schema import openapi_document
 from api.kit.views import ApiView
 from benchmarks.health import DUE, health, readiness
-from benchmarks.unattended.attempts import Kind
+from benchmarks.models import Job
+
+STUCK = [kind for kind in Job.Kind.values if kind != Job.Kind.UPLOAD]
 
 
 class OutboxSerializer(serializers.Serializer[Any]):
@@ -40,7 +42,7 @@ class OutboxSerializer(serializers.Serializer[Any]):
 class StuckSerializer(serializers.Serializer[Any]):
     """Background work of one kind that failed: tried again by itself, or set aside."""
 
-    kind = serializers.ChoiceField(choices=[*Kind, "publishing", "review"])
+    kind = serializers.ChoiceField(choices=STUCK)
     failing = serializers.IntegerField()
     quarantined = serializers.IntegerField()
     since_s = serializers.FloatField()
@@ -49,7 +51,7 @@ class StuckSerializer(serializers.Serializer[Any]):
 class DueSerializer(serializers.Serializer[Any]):
     """Background work of one kind that waits for its turn; late: for too long."""
 
-    kind = serializers.ChoiceField(choices=[kind for kind, *_ in DUE])
+    kind = serializers.ChoiceField(choices=DUE)
     waiting = serializers.IntegerField()
     oldest_s = serializers.FloatField()
     is_late = serializers.BooleanField()

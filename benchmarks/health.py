@@ -3,30 +3,18 @@
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import redis
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
-from django.db.models import Count, Min, Model, Q
+from django.db.models import Count, Min, Q
 from django.utils import timezone
 
 from benchmarks import broker, replica, sight
-from benchmarks.models import (
-    DueCheck,
-    DueEnergy,
-    Job,
-    Letter,
-    OutboxItem,
-    PublishingJob,
-    Report,
-    Reread,
-    Review,
-    StudyNews,
-)
-from benchmarks.publishing.reviews import stuck_reviews
+from benchmarks.models import Job, Reread
 from benchmarks.unattended.lists import stuck_work
 
 
@@ -95,27 +83,22 @@ class Health:
 
 # What waits so long is done by nobody: a worker or the sweeper is away, or hangs.
 LATE_S: Final = 600.0
-UNFINISHED: Final = {"stage__in": Job.UNFINISHED}
-DUE: Final[tuple[tuple[str, type[Model], str, dict[str, Any]], ...]] = (
-    ("check", DueCheck, "noted_at", {}),
-    ("energy", DueEnergy, "noted_at", {}),
-    ("reread", Reread, "created_at", {"finished_at": None}),
-    ("news", StudyNews, "due_since", {"due_since__isnull": False}),
-    ("letter", Letter, "created_at", {"state": Letter.State.WAITING}),
-    ("report", Report, "requested_at", UNFINISHED),
-    ("publishing", PublishingJob, "requested_at", UNFINISHED),
-    ("review", Review, "requested_at", UNFINISHED),
+DUE: Final = (
+    *("check", "energy", "reread", "news", "letter", "report", "publishing", "review"),
 )
 
 
 @sight.everything()
 def due_work() -> tuple[DueWork, ...]:
     """Return how much work of each kind waits, whatever it is."""
+    waits = Job.objects.filter(quarantined_at=None).order_by().values("kind")
+    rows = waits.annotate(waiting=Count("pk"), oldest=Min("created_at"))
+    found = {row["kind"]: row for row in rows}
+    reread = Reread.objects.filter(finished_at=None)
+    found["reread"] = reread.aggregate(waiting=Count("pk"), oldest=Min("created_at"))
     due = []
-    for kind, model, since, wanted in DUE:
-        row = model._default_manager.filter(**wanted).aggregate(
-            waiting=Count("pk"), oldest=Min(since)
-        )
+    for kind in DUE:
+        row = found.get(kind, {"waiting": 0, "oldest": None})
         oldest_s = _age_s(row["oldest"]) if row["oldest"] else 0.0
         due.append(DueWork(kind, row["waiting"], oldest_s, oldest_s > LATE_S))
     return tuple(due)
@@ -130,12 +113,12 @@ def health() -> Health:
     standby: Standby | None = None
     waiting = Q(quarantined_at=None)
     try:
-        row = OutboxItem.objects.aggregate(
+        row = Job.objects.filter(kind=Job.Kind.UPLOAD).aggregate(
             waiting=Count("pk", filter=waiting),
             oldest=Min("created_at", filter=waiting),
             quarantined=Count("pk", filter=~waiting),
         )
-        failed = (*stuck_work(), *stuck_reviews())
+        failed = stuck_work()
         due = due_work()
         if replica.is_configured():
             lag = replica.lag()

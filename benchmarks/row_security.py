@@ -24,8 +24,6 @@ from benchmarks.models import (
     Cell,
     Comment,
     Digest,
-    DueCheck,
-    DueEnergy,
     EarlierText,
     Event,
     FeedToken,
@@ -58,7 +56,6 @@ from benchmarks.studies.lookup import PAGES
 
 _FIRST = "asked before anybody is known"
 _ALL = "says what all may know"
-_NOTE = "a note with an id, left for whomever a change concerns"
 _LINK = "ties two rows together, and says no more than their ids"
 OPEN: Final[Mapping[type[models.Model], str]] = {
     Membership: _FIRST,
@@ -71,8 +68,6 @@ OPEN: Final[Mapping[type[models.Model], str]] = {
     Lab: _ALL,
     Case: _ALL,
     PublicEvidence: _ALL,
-    DueCheck: _NOTE,
-    DueEnergy: _NOTE,
     # Who may not see what a row quotes is told so by these.
     ReviewedStudy: _LINK,
     Flag.cells.through: _LINK,

@@ -2,25 +2,18 @@
 
 import logging
 import time
-from functools import partial
 from socket import gethostname
 
-from celery import current_app, shared_task
+from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 from kombu.exceptions import OperationalError
-from redis import RedisError
 
 from benchmarks import broker
-from benchmarks.publishing import jobs, reviews
-from benchmarks.together import digests, letters
-from benchmarks.together.webhooks import (
-    HINT_IS_LOST_AFTER,
-    deliver_due,
-    due_webhooks,
-)
-from benchmarks.unattended.attempts import Kind, Unit, attempt
+from benchmarks.together import letters
+from benchmarks.unattended import queue
 from benchmarks.unattended.holding import held
+from benchmarks.unattended.queue import Kind
 from benchmarks.uploads import processing
 from benchmarks.wake import HINT_SENT, LINGER_S
 
@@ -30,6 +23,8 @@ logger = logging.getLogger(__name__)
 # same for one run and for a hundred: a worker waits until nothing came for a moment,
 # but no longer than this where it comes all the time.
 LINGER_AT_MOST_S = 2.0
+# Somebody waits for these.
+AWAITED = (Kind.REPORT, Kind.PICTURE, Kind.LETTER)
 
 
 @shared_task
@@ -73,68 +68,31 @@ def _linger() -> None:
         time.sleep(LINGER_S)
 
 
-def send_forgotten_publishing_jobs() -> None:
-    """Send versions and reviews whose hint or maker was lost to a worker once more.
-
-    A message nobody took until the next is sent is dropped: they do not pile up.
-    """
-    for pk in jobs.requeue_publishing_jobs():
-        send_by_name(jobs.PUBLISH_TASK, pk)
-    for pk in reviews.requeue_reviews():
-        send_by_name(reviews.REVIEW_TASK, pk)
-
-
 @shared_task
-def tell_webhook(pk: int, lab_id: int) -> bool:
-    """Tell one address what waits for it; its failures are its own."""
-    return attempt(Unit(Kind.WEBHOOK, lab_id, pk), partial(deliver_due, pk))
+def run_jobs(kind: str, partition: int) -> int:
+    """Do what waits of a kind of work that the sweeper leaves to workers."""
+    return queue.run(kind, partition)
 
 
-def send_to_webhooks() -> None:
-    """Send workers to the addresses for which something waits.
-
-    Not the sweeper itself: an address may take ten seconds to say nothing.
-    """
-    for pk, lab_id in due_webhooks():
-        expires_s = HINT_IS_LOST_AFTER.total_seconds()
-        try:
-            tell_webhook.apply_async((pk, lab_id), expires=expires_s, retry=False)
-        except (OperationalError, OSError) as error:
-            logger.warning("Redis took no webhook (%s).", error)
-
-
-LETTERS_SENT = "virtlab:letters-sent"
-
-
-@shared_task
-def send_letters() -> int:
-    """Send the letters that wait."""
-    broker.connection().delete(LETTERS_SENT)
-    return letters.send_due()
-
-
-def send_to_letters() -> None:
-    """Send a worker to the letters that wait, or to digests that are due.
-
-    Not the sweeper itself: a server for mail may take long to say nothing.
-    """
-    if settings.EMAIL is None or not (letters.are_due() or digests.are_due()):
-        return
+def send(kind: str, partition: int) -> None:
+    """Send a worker to jobs; without Redis the sweeper does it again a while later."""
+    expires_s = queue.HINT_IS_LOST_AFTER.total_seconds()
     try:
-        # A message may get lost, or wait behind others.
-        if broker.connection().set(LETTERS_SENT, 1, nx=True, ex=60):
-            send_letters.apply_async(expires=60, retry=False)
-    except (OperationalError, RedisError, OSError) as error:
-        logger.warning("Redis took no letters (%s).", error)
-
-
-def send_by_name(task: str, pk: int) -> None:
-    """Send a task that is the dashboard's, which the domain does not know.
-
-    Without Redis the sweeper sends it again.
-    """
-    expires_s = jobs.UNTAKEN.total_seconds()
-    try:
-        current_app.send_task(task, (pk,), expires=expires_s, retry=False)
+        run_jobs.apply_async(
+            (kind, partition),
+            queue="interactive" if kind in AWAITED else "bulk",
+            expires=expires_s,
+            retry=False,
+        )
     except (OperationalError, OSError) as error:
-        logger.warning("Redis took no %s (%s).", task, error)
+        logger.warning("Redis took no %s (%s).", kind, error)
+
+
+def send_workers() -> None:
+    """Send workers to jobs whose hint or worker was lost, and that are to be retried.
+
+    The sweeper does none of these itself: they may take long.
+    """
+    letters.note_digests()
+    for kind, partition in queue.to_be_sent():
+        send(kind, partition)

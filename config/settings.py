@@ -134,15 +134,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 # A worker without -Q takes both. What nobody waits for, or may take long, is bulk.
 CELERY_TASK_QUEUES = [Queue("interactive"), Queue("bulk")]
 CELERY_TASK_DEFAULT_QUEUE = "interactive"
-CELERY_TASK_ROUTES = {
-    task: {"queue": "bulk"}
-    for task in (
-        "benchmarks.tasks.drain_bulk",
-        "benchmarks.tasks.tell_webhook",
-        "virtlab.publish_version",
-        "virtlab.write_review",
-    )
-}
+CELERY_TASK_ROUTES = {"benchmarks.tasks.drain_bulk": {"queue": "bulk"}}
 # How many processes of a machine's workers take uploads in bulk at once: fewer than
 # there are, so that one is free for those that come alone.
 BULK_PROCESSES = env.whole_number("BULK_PROCESSES", 1)

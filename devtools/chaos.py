@@ -155,7 +155,7 @@ def _lock_outbox(world: World, chance: random.Random) -> None:
     """Let nobody touch the outbox for two seconds."""
     with database(world.product.var) as connection, connection.transaction():
         connection.execute("SET LOCAL lock_timeout = '5s'")
-        connection.execute("LOCK TABLE benchmarks_outboxitem IN ACCESS EXCLUSIVE MODE")
+        connection.execute("LOCK TABLE benchmarks_job IN ACCESS EXCLUSIVE MODE")
         time.sleep(FROZEN_S)
 
 
@@ -417,7 +417,10 @@ def _wait_for_health(client: Client) -> None:
 
 def _settle(world: World) -> str:
     """Wait until all that was acknowledged is processed; return what is left."""
-    waiting = "SELECT count(*) FROM benchmarks_outboxitem WHERE quarantined_at IS NULL"
+    waiting = (
+        "SELECT count(*) FROM benchmarks_job"
+        " WHERE kind = 'upload' AND quarantined_at IS NULL"
+    )
     end = time.monotonic() + SETTLED_S
     with database(world.product.var) as connection:
         while time.monotonic() < end:

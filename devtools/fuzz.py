@@ -374,8 +374,7 @@ def _stored(running: Product) -> tuple[int, int]:
     """Return how much background work failed, and how many runs there are."""
     with database(running.var) as connection:
         stuck, taken = connection.execute(
-            "SELECT (SELECT count(*) FROM benchmarks_unfinishedwork WHERE error > '')"
-            " + (SELECT count(*) FROM benchmarks_outboxitem WHERE failures > 0),"
+            "SELECT (SELECT count(*) FROM benchmarks_job WHERE error > ''),"
             " (SELECT count(*) FROM benchmarks_run)"
         ).fetchone() or (0, 0)
         return int(str(stuck)), int(str(taken))

@@ -111,11 +111,11 @@ class Bench:
 
     def finish(self) -> float:
         """Wait until nothing waits in the outbox; return how long that took, in s."""
-        return self._wait("SELECT count(*) FROM benchmarks_outboxitem")
+        return self._wait("SELECT count(*) FROM benchmarks_job WHERE kind = 'upload'")
 
     def checked(self) -> float:
         """Wait until no study waits for its check; return how long that took, in s."""
-        return self._wait("SELECT count(*) FROM benchmarks_duecheck")
+        return self._wait("SELECT count(*) FROM benchmarks_job WHERE kind = 'check'")
 
     def _wait(self, query: str) -> float:
         begun = time.perf_counter()

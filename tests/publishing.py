@@ -3,16 +3,16 @@
 from typing import Any
 
 from benchmarks.models import Lab, PublishingJob, Review, Study, Version
-from benchmarks.publishing.jobs import request_version, take_publishing_job
+from benchmarks.publishing.jobs import request_version
 from benchmarks.publishing.reviews import (
     publish_review,
     reviewable_questions,
     store_review_files,
-    take_review,
 )
 from benchmarks.publishing.versions import Write, publish_version
 from benchmarks.viewer import ANYONE
 from dashboard.exports.review import review_texts
+from tests.jobs import taken
 
 
 def requested(study: Study, person: Any, **changes: str) -> PublishingJob:
@@ -30,27 +30,32 @@ def published(
     study: Study, person: Any, write: Write = two_forms, **changes: str
 ) -> Version:
     """Publish a study at once."""
-    taken = take_publishing_job(requested(study, person, **changes).pk)
-    assert taken is not None
-    return publish_version(job=taken, write=write)
+    wanted = requested(study, person, **changes)
+    return publish_version(job=taken(wanted), write=write)
 
 
-def reviewed(lab: Lab, **changes: Any) -> Review:
-    """Publish a review of all that is public, with files of a few letters."""
+def asked_for_review(lab: Lab, **changes: Any) -> Review:
+    """Publish a review of all that is public; its files are still to be written."""
     given: dict[str, Any] = {
         "title": "A review",
         "authors": "Doe, Jane",
         "questions": reviewable_questions(ANYONE),
         "viewer": ANYONE,
     }
-    review, _is_new = publish_review(
+    return publish_review(
         lab=lab,
         who="keeper",
         person=None,
         site="http://testserver",
         **{**given, **changes},
-    )
-    if taken := take_review(review.pk):
-        store_review_files(review=taken, files=review_texts(taken))
+    )[0]
+
+
+def reviewed(lab: Lab, **changes: Any) -> Review:
+    """Publish a review of all that is public, with files of a few letters."""
+    review = asked_for_review(lab, **changes)
+    if review.is_unfinished:
+        begun = taken(review)
+        store_review_files(review=begun, files=review_texts(begun))
     review.refresh_from_db()
     return review

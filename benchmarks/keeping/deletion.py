@@ -25,6 +25,7 @@ from benchmarks.models import (
     CoRun,
     Event,
     Flag,
+    Job,
     Lab,
     Plan,
     PublishingJob,
@@ -121,7 +122,18 @@ def delete_study(*, study: Study, who: str, reason: str) -> Loss:
         withdraw_review(
             review=review, who=who, reason=f"{study.title} was deleted: {reason}"
         )
-    for model in (Comment, Event, StudyNews, Flag, Report, Plan, CoRun, Session, Cell):
+    for model in (
+        Comment,
+        Event,
+        StudyNews,
+        Flag,
+        Report,
+        Plan,
+        Job,
+        CoRun,
+        Session,
+        Cell,
+    ):
         model._default_manager.filter(study=locked).delete()
     PublishingJob.objects.filter(study=locked, version=None).delete()
     locked.deleted_at, locked.note = timezone.now(), reason
@@ -180,6 +192,7 @@ def _remove(runs: QuerySet[Run]) -> Loss:
     lock_cases({(key.lab_id, key.case_id) for key in keys})
     # What was written of them goes with them; else it would fall to the study.
     Comment.objects.filter(run__in=ids).delete()
+    Job.objects.filter(kind=Job.Kind.UPLOAD, subject_id__in=ids).delete()
     Run.objects.filter(pk__in=ids).delete()
     touched = summarise_cells(keys)
     normalise(touched)

@@ -224,7 +224,7 @@ def _work() -> Iterator[Finding]:
     outbox = state.outbox
     yield Finding(
         "quarantined runs",
-        f"{outbox.quarantined} are set aside. manage.py retry_quarantined --list"
+        f"{outbox.quarantined} are set aside. manage.py jobs"
         if outbox and outbox.quarantined
         else "",
     )
@@ -241,9 +241,7 @@ def _work() -> Iterator[Finding]:
     )
     stuck = [each for each in state.stuck if each.failing or each.quarantined]
     told = ", ".join(f"{it.failing + it.quarantined} of {it.kind}" for it in stuck)
-    yield Finding(
-        "work that failed", f"{told}. manage.py retry_stuck --list" if stuck else ""
-    )
+    yield Finding("work that failed", f"{told}. manage.py jobs" if stuck else "")
 
 
 def _backups() -> Iterator[Finding]:

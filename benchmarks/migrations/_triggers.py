@@ -45,9 +45,12 @@ CREATE TRIGGER reviewed_studies_never_change
 # of a changed row. All other tables are counted as a whole.
 OF_STUDY = {
     "study_id FROM {rows} AS row": (
-        *("cell", "comment", "corun", "duecheck", "effect", "effectsummary"),
-        *("flag", "plan", "run", "session", "unfinishedwork"),
+        *("cell", "comment", "corun", "effect", "effectsummary"),
+        *("flag", "plan", "run", "session"),
     ),
+    # Pages show of a machine's energy and of a plan only that it failed.
+    "study_id FROM {rows} AS row WHERE CASE WHEN kind IN ('energy', 'plan')"
+    " THEN failures > 0 ELSE study_id IS NOT NULL END": ("job",),
     "cell.study_id FROM {rows} AS row LEFT JOIN {schema}.benchmarks_cell AS cell"
     " ON cell.id = row.cell_id": ("cellsession", "efficiency"),
     "run.study_id FROM {rows} AS row LEFT JOIN {schema}.benchmarks_run AS run"

@@ -4,20 +4,20 @@ from benchmarks.models.cell import Case, Cell, CellSession, Efficiency
 from benchmarks.models.comment import Comment, EarlierText
 from benchmarks.models.effect import Effect, EffectSummary, PublicEvidence, StudyRollup
 from benchmarks.models.event import Event, FeedToken, StudyNews
-from benchmarks.models.flag import Decision, DueCheck, Flag
+from benchmarks.models.flag import Decision, Flag
+from benchmarks.models.job import Job
 from benchmarks.models.lab import Agent, AuditEntry, Invitation, Lab, Membership, Token
 from benchmarks.models.letter import Digest, Follow, Letter
 from benchmarks.models.own_tool import OwnTool, OwnToolVersion
 from benchmarks.models.picture import Picture
 from benchmarks.models.plan import Plan, PlanPart, PlanSlot, PlanStep
-from benchmarks.models.power import DueEnergy, Meter, PowerChunk, RunEnergy, RunWindow
+from benchmarks.models.power import Meter, PowerChunk, RunEnergy, RunWindow
 from benchmarks.models.review import Review, ReviewedStudy, ReviewFile
-from benchmarks.models.run import OutboxItem, Reread, Run, RunMean, RunOutput, Sample
+from benchmarks.models.run import Reread, Run, RunMean, RunOutput, Sample
 from benchmarks.models.saved_view import SavedView
 from benchmarks.models.study import CoRun, Host, Session, Study, System
-from benchmarks.models.unfinished import UnfinishedWork
 from benchmarks.models.version import (
-    Job,
+    Making,
     PublishingJob,
     Report,
     Signature,
@@ -37,8 +37,6 @@ __all__ = [
     "Decision",
     "Delivery",
     "Digest",
-    "DueCheck",
-    "DueEnergy",
     "EarlierText",
     "Effect",
     "EffectSummary",
@@ -52,9 +50,9 @@ __all__ = [
     "Job",
     "Lab",
     "Letter",
+    "Making",
     "Membership",
     "Meter",
-    "OutboxItem",
     "OwnTool",
     "OwnToolVersion",
     "Picture",
@@ -84,7 +82,6 @@ __all__ = [
     "StudyRollup",
     "System",
     "Token",
-    "UnfinishedWork",
     "Version",
     "VersionFile",
     "Webhook",

@@ -48,14 +48,13 @@ class Event(models.Model):
 
 
 class StudyNews(models.Model):
-    """What was last told of a study, to find what is new; ``due_since``: look again."""
+    """What was last told of a study, to find what is new."""
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
     study = models.OneToOneField(Study, models.CASCADE, related_name="+")
     runs = models.PositiveIntegerField(default=0)
     flags = models.JSONField(default=list)
     verdicts = models.JSONField(default=dict)
-    due_since = models.DateTimeField(null=True, db_index=True)
 
     def __str__(self) -> str:
         return f"news of {self.study_id}"

@@ -1,4 +1,4 @@
-"""Plausibility flags, what people decided about them, and which checks are due."""
+"""Plausibility flags, and what people decided about them."""
 
 from django.conf import settings
 from django.db import models
@@ -89,20 +89,3 @@ class Decision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.who}: {self.status}"
-
-
-class DueCheck(models.Model):
-    """A note that a study changed and is to be checked.
-
-    Only inserted and deleted, never updated: writers do not wait for each other. The
-    check deletes the notes it saw; those of transactions that were not yet committed
-    stay for the next one.
-    """
-
-    study = models.ForeignKey(Study, models.CASCADE, related_name="+")
-    noted_at = models.DateTimeField(default=timezone.now)
-    is_beside = models.BooleanField(default=False, db_default=False)
-    """Whether the study is what it was: cells changed that it may be set beside."""
-
-    def __str__(self) -> str:
-        return f"check of {self.study_id}"

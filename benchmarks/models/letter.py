@@ -37,18 +37,7 @@ class Letter(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     attempts = models.PositiveSmallIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now)
-    next_at = models.DateTimeField(default=timezone.now)
-    tried_at = models.DateTimeField(null=True)
     problem = models.CharField(max_length=300, blank=True)
-
-    class Meta:
-        indexes = [
-            models.Index(
-                fields=["next_at"],
-                condition=models.Q(state="waiting"),
-                name="letters_that_wait",
-            )
-        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"

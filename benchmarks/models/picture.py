@@ -2,10 +2,10 @@
 
 from django.db import models
 
-from benchmarks.models.version import Job
+from benchmarks.models.version import Making
 
 
-class Picture(Job):
+class Picture(Making):
     """A forest plot as a file.
 
     ``drawn`` is all that is drawn, ``stamp`` a digest of it and of the form: the same

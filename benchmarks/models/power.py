@@ -189,18 +189,3 @@ class RunEnergy(models.Model):
         if not self.energy_j:
             return None
         return per_work(self.energy_j, self.duration_s, self.operations)
-
-
-class DueEnergy(models.Model):
-    """A note that power or runs of a machine changed, and in which span.
-
-    Only inserted and deleted, like DueCheck. Null: from or to whenever.
-    """
-
-    host = models.ForeignKey(Host, models.CASCADE, related_name="+")
-    begin_at = models.DateTimeField(null=True)
-    end_at = models.DateTimeField(null=True)
-    noted_at = models.DateTimeField(default=timezone.now)
-
-    def __str__(self) -> str:
-        return f"energy of {self.host_id}"

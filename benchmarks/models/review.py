@@ -6,7 +6,7 @@ from django.db.models import Exists, Q
 
 from benchmarks.models.lab import Lab
 from benchmarks.models.study import Study, hidden_quotes
-from benchmarks.models.version import Job, Version
+from benchmarks.models.version import Making, Version
 from benchmarks.viewer import Viewer
 
 
@@ -17,7 +17,7 @@ class ReviewQuerySet(models.QuerySet["Review"]):
         return self.exclude(Exists(hidden_quotes(ReviewedStudy, "review_id", viewer)))
 
 
-class Review(Job):
+class Review(Making):
     """What studies of several labs said together: numbers and files never change.
 
     ``content`` holds the numbers, taken when somebody asked for it: ``questions`` and
@@ -41,7 +41,6 @@ class Review(Job):
     content = models.JSONField()
     stamp = models.CharField(max_length=64)
     digest = models.CharField(max_length=64, blank=True)
-    attempts = models.PositiveSmallIntegerField(default=0)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     withdrawn_by = models.CharField(max_length=150, blank=True)
     withdrawn_reason = models.TextField(blank=True)

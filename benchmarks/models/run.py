@@ -1,4 +1,4 @@
-"""Runs as they came in, their raw uploads, their samples, and the work left to do."""
+"""Runs as they came in, their raw uploads and their samples."""
 
 from django.conf import settings
 from django.contrib.postgres.aggregates.mixins import OrderableAggMixin
@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 
 from benchmarks.models.cell import Case, Cell
+from benchmarks.models.job import Job
 from benchmarks.models.lab import Agent, Lab
 from benchmarks.models.sentence import SentenceField
 from benchmarks.models.study import CoRun, Session, Study, System, visible_studies
@@ -143,6 +144,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.pk} of {self.tool or 'an unknown tool'}"
+
+    @cached_property
+    def job(self) -> Job | None:
+        """What is still to be done with it."""
+        return Job.objects.filter(kind=Job.Kind.UPLOAD, subject_id=self.pk).first()
 
     @cached_property
     def upload(self) -> "RunOutput":
@@ -362,46 +368,6 @@ SAMPLES_OF_CELLS = f"""
      AND {OF_PLACED.format("sample")}
 """
 CELL_OF_SAMPLE = CELL_OF_PLACED.format("sample")
-
-
-class OutboxItem(models.Model):
-    """A run whose samples, cells and efficiencies are still to be made.
-
-    Written in the transaction that stores the run, deleted in the one that stores
-    its results: no work can be lost between the two, whatever Redis forgets.
-    """
-
-    # Both are written by the statement that writes the run.
-    run = models.OneToOneField(
-        Run,
-        models.CASCADE,
-        primary_key=True,
-        related_name="outbox_item",
-        db_constraint=False,
-    )
-    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", db_constraint=False)
-    is_read = models.BooleanField(default=False, db_default=False)
-    """Its samples were stored with it: nobody need read its text."""
-    is_bulk = models.BooleanField(default=False, db_default=False)
-    """It came with many others: one that came alone does not wait behind them."""
-    created_at = models.DateTimeField(default=timezone.now)
-    due_at = models.DateTimeField(default=timezone.now, db_index=True)
-    batch = models.UUIDField(null=True, blank=True)
-    """Those that a worker has in hand together; left behind, its worker died."""
-    batch_size = models.PositiveIntegerField(default=0)
-    server_started_at = models.DateTimeField(null=True, blank=True)
-    """When the PostgreSQL was started that answered as it was taken in hand."""
-    failures = models.PositiveSmallIntegerField(default=0)
-    """How often it failed, or its worker died, while it was alone in hand."""
-    error = models.TextField(blank=True)
-    quarantined_at = models.DateTimeField(null=True, blank=True)
-    quarantined_by = models.CharField(max_length=50, blank=True)
-    """The version of this program that set it aside; another one tries again."""
-    request_id = models.CharField(max_length=64, blank=True)
-    """The request that brought it: a worker's log line leads back to its sender's."""
-
-    def __str__(self) -> str:
-        return f"work for {self.run}"
 
 
 class Reread(models.Model):

@@ -4,11 +4,14 @@ A version is what a study said on a day, published to be cited for ever. A
 report is kept as long as it would say the same. Both are long in the making.
 """
 
+from collections.abc import Sequence
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Exists, Q
 from django.utils import timezone
 
+from benchmarks.models.job import Job
 from benchmarks.models.lab import Lab
 from benchmarks.models.sentence import SentenceField
 from benchmarks.models.study import Study, hidden_quotes, visible_studies
@@ -133,11 +136,10 @@ class Signature(models.Model):
         return f"{self.who} for {self.version}"
 
 
-class Job(models.Model):
-    """Something long in the making: the row is the work, a message only a hint.
+class Making(models.Model):
+    """Something long in the making, by a `Job` of its own.
 
-    ``site`` is the address under which it was asked for; ``stage`` says how far it is,
-    ``seen_at`` when a maker last gave a sign of life.
+    ``site`` is the address under which it was asked for; ``stage`` says how far it is.
     """
 
     class Stage(models.TextChoices):
@@ -147,12 +149,13 @@ class Job(models.Model):
         DONE = "done"
         FAILED = "failed"
 
+    jobs: Sequence[Job] = ()
+    """With which a worker has it in hand."""
     UNFINISHED = (Stage.WAITING, Stage.COLLECTING, Stage.TYPESETTING)
 
     site = models.CharField(max_length=300)
     stage = models.CharField(max_length=20, choices=Stage, default=Stage.WAITING)
     requested_at = models.DateTimeField(default=timezone.now)
-    seen_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         abstract = True
@@ -162,7 +165,7 @@ class Job(models.Model):
         return self.stage in self.UNFINISHED
 
 
-class Report(Job):
+class Report(Making):
     """A study's report as a file, for one reader.
 
     ``stamp`` is a digest of all that it says and of whom it says it to: a study that
@@ -191,12 +194,11 @@ class Report(Job):
         return f"report {self.pk}"
 
 
-class PublishingJob(Job):
+class PublishingJob(Making):
     """A version that somebody asked for, of the study as it was then.
 
     ``data_version`` is what the study was then: what changed since is not
-    published unseen. ``attempts`` counts who began: a maker sees by it that another
-    one has taken over. ``problem`` is why it failed.
+    published unseen. ``problem`` is why it failed.
     """
 
     # Without a constraint in the database, as reports: to ask must not wait for the
@@ -210,7 +212,6 @@ class PublishingJob(Job):
     licence = models.CharField(max_length=10, choices=Version.Licence)
     licence_note = models.TextField(blank=True)
     data_version = models.TextField()
-    attempts = models.PositiveSmallIntegerField(default=0)
     problem = SentenceField(blank=True)
     version = models.OneToOneField(
         Version, models.CASCADE, null=True, blank=True, related_name="publishing"

@@ -28,8 +28,6 @@ class Webhook(models.Model):
     )
     made_by = models.CharField(max_length=150)
     created_at = models.DateTimeField(default=timezone.now)
-    hinted_at = models.DateTimeField(null=True)
-    """When a worker was last sent to it."""
 
     def __str__(self) -> str:
         return f"webhook {self.pk}"
@@ -61,13 +59,6 @@ class Delivery(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["webhook", "event"], name="event_is_delivered_once"
-            )
-        ]
-        indexes = [
-            models.Index(
-                fields=["next_at"],
-                condition=models.Q(state="waiting"),
-                name="deliveries_that_wait",
             )
         ]
 

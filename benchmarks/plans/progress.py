@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 
 from django.db import connection, transaction
 from django.db.models import F, Max, Q
@@ -26,25 +25,18 @@ from benchmarks.analysis.widths import runs_for_mean, runs_for_width, width_sent
 from benchmarks.comparing.verdicts import rollups_of
 from benchmarks.models import (
     Cell,
+    Job,
     Plan,
     PlanPart,
     PlanSlot,
     PlanStep,
     Run,
-    UnfinishedWork,
 )
 from benchmarks.models.run import CELLS_OF_RUNS, cells_of
 from benchmarks.plans.planning import add_steps, leave_undone, read_design
 from benchmarks.sentences import Sentence, joined, stored
-from benchmarks.unattended.attempts import (
-    Kind,
-    Unit,
-    attempt,
-    is_due,
-    is_nobodys_fault,
-    note_error,
-    put_off,
-)
+from benchmarks.unattended import queue
+from benchmarks.unattended.queue import Jobs, Kind
 
 # From the last arrival to the start: every agent asks several times in it.
 LEAD_S = 3.0
@@ -309,26 +301,32 @@ def _wanted_runs(cell: Cell, baseline: Cell | None, half_width: float) -> int:
 
 def proceed_plans() -> int:
     """Bring every open plan up to date that nobody has in hand; return how many."""
-    open_plans = Plan.objects.filter(status=Plan.Status.OPEN).order_by("pk")
-    failed = put_off(Kind.PLAN)
-    return sum(
-        attempt(Unit(Kind.PLAN, lab_id, pk), partial(_proceed, pk))
-        for pk, lab_id in open_plans.values_list("pk", "lab_id")
-        if is_due(failed.get(pk))
+    known = Job.objects.filter(kind=Kind.PLAN).values("subject_id")
+    opened = Plan.objects.filter(status=Plan.Status.OPEN).order_by("pk")
+    queue.put(_job_of(plan) for plan in opened.exclude(pk__in=known))
+    due = queue.units(Kind.PLAN)
+    return sum(queue.run(Kind.PLAN, unit.subject_id) for unit in due)
+
+
+def _job_of(plan: Plan) -> Job:
+    return Job(
+        kind=Kind.PLAN, subject_id=plan.pk, study_id=plan.study_id, lab_id=plan.lab_id
     )
 
 
+@queue.job(Kind.PLAN)
 @transaction.atomic
-def _proceed(pk: int) -> bool:
+def _proceed(jobs: Jobs) -> bool:
     """Bring one plan up to date unless somebody has it in hand."""
     # One transaction a plan: agents that ask wait for its lock.
     locked = Plan.objects.filter(status=Plan.Status.OPEN).select_for_update(
         skip_locked=True
     )
-    plan = locked.filter(pk=pk).first()
+    plan = locked.filter(pk=jobs[0].subject_id).first()
     if plan is None:
         return False
     advance(plan, timezone.now())
+    queue.finish(jobs)
     return True
 
 
@@ -338,17 +336,18 @@ def try_to_advance(plan: Plan, now: datetime) -> bool:
     What fails is noted against the plan and returns False; the agent is answered from
     what there is. A plan that was put off is left to the sweeper, and to a person.
     """
-    unit = Unit(Kind.PLAN, plan.lab_id, plan.pk)
-    if not is_due(UnfinishedWork.objects.filter(**unit.keys).first()):
+    jobs = Job.objects.filter(kind=Kind.PLAN, subject_id=plan.pk)
+    if jobs.filter(failures__gt=0).exists() and not queue.units(
+        Kind.PLAN, subject_id=plan.pk
+    ):
         return False
     try:
         with transaction.atomic():
             advance(plan, now)
     except Exception as error:
-        if is_nobodys_fault(error):
+        if queue.is_nobodys_fault(error):
             raise
-        UnfinishedWork.objects.get_or_create(**unit.keys)
-        note_error(unit, error)
+        queue.note_error(Kind.PLAN, list(jobs) or queue.put([_job_of(plan)]), error)
         # What was changed of it in memory was not stored.
         plan.refresh_from_db()
         return False

@@ -6,12 +6,11 @@ sweeper; doing it twice changes nothing.
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from functools import partial
 from operator import attrgetter
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max, Min, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from benchmarks.analysis.power_trace import (
@@ -22,10 +21,11 @@ from benchmarks.analysis.power_trace import (
     moment,
     quietest_w,
 )
-from benchmarks.models import DueEnergy, Host, Meter, Run, RunEnergy, RunWindow
+from benchmarks.models import Host, Meter, Run, RunEnergy, RunWindow
 from benchmarks.power.logs import operations_done, power_of, window_of
 from benchmarks.power.meters import METER_TOOLS
-from benchmarks.unattended.attempts import Kind, Unit, attempt, is_due, put_off
+from benchmarks.unattended import queue
+from benchmarks.unattended.queue import Jobs, Kind
 
 QUIET = timedelta(seconds=1)
 # How far around the work its idle power is looked for.
@@ -41,45 +41,27 @@ KEPT = (
 
 def integrate_due(quiet: timedelta = QUIET) -> int:
     """Integrate what was noted a moment ago or earlier; return for how many hosts."""
-    old = DueEnergy.objects.filter(noted_at__lte=timezone.now() - quiet)
-    noted = old.values("host", "host__lab").annotate(
-        first=Min("noted_at"), last=Max("noted_at")
-    )
-    failed = put_off(Kind.ENERGY)
-    # Before they are counted: those that wait must not take the place of others.
-    due = [
-        row
-        for row in noted.order_by("first")
-        if is_due(failed.get(row["host"]), row["last"])
-    ]
-    return sum(
-        attempt(
-            Unit(Kind.ENERGY, row["host__lab"], row["host"]),
-            partial(_integrate_noted, row["host"]),
-            row["last"],
-        )
-        for row in due[:HOSTS_A_CALL]
-    )
+    old = timezone.now() - quiet
+    due = queue.units(Kind.ENERGY, created_at__lte=old)[:HOSTS_A_CALL]
+    return sum(queue.run(Kind.ENERGY, unit.subject_id) for unit in due)
 
 
+@queue.job(Kind.ENERGY)
 @transaction.atomic
-def _integrate_noted(host_id: int) -> bool:
-    """Integrate a host's notes unless another process has them in hand."""
+def _integrate(jobs: Jobs) -> None:
+    """Integrate power on a host over the spans in which something changed."""
     # Held against other integrations only: systems that are stored refer to the host.
+    host_id = jobs[0].subject_id
     Host.objects.select_for_update(no_key=True).get(pk=host_id)
-    notes = list(DueEnergy.objects.filter(host=host_id).select_for_update())
-    if not notes:
-        return False
-    # Only these: notes that come meanwhile are for the next time.
-    DueEnergy.objects.filter(pk__in=[note.pk for note in notes]).delete()
     fresh = _store_windows(host_id)
     # Of these an energy may be stored from when it was still known when they ran.
     RunEnergy.objects.filter(run__in=fresh, run__window__begin_at=None).delete()
     touched = Q(run__in=fresh)
-    for note in notes:
-        if note.begin_at is not None and note.end_at is not None:
+    for job in jobs:
+        if job.detail:
             # A span changes idle power as far around it as that is looked for.
-            first, last = note.begin_at - AROUND, note.end_at + AROUND
+            begin, end = map(moment, job.detail)
+            first, last = begin - AROUND, end + AROUND
             touched |= Q(begin_at__lt=last, end_at__gt=first)
     # What was uploaded twice ran once: it shares no energy with itself.
     again = RunEnergy.objects.filter(run__system__host=host_id)
@@ -95,7 +77,7 @@ def _integrate_noted(host_id: int) -> bool:
         for meter in meters:
             energies += _energies(meter, members, span)
     _store([row.run_id for row in rows], energies)
-    return True
+    queue.finish(jobs)
 
 
 def _store_windows(host_id: int) -> list[int]:

@@ -28,7 +28,7 @@ from benchmarks.analysis.power_trace import (
 )
 from benchmarks.errors import UnknownNameError, exists_otherwise, key_reused
 from benchmarks.labs.quotas import admit_uploads
-from benchmarks.models import Agent, DueEnergy, Host, Meter, PowerChunk, Run
+from benchmarks.models import Agent, Host, Meter, PowerChunk, Run
 from benchmarks.power.meters import (
     OPERATIONS,
     operations_of,
@@ -38,6 +38,7 @@ from benchmarks.power.meters import (
 )
 from benchmarks.sentences import Sentence
 from benchmarks.simultaneous import despite_others
+from benchmarks.unattended.queue import put_energies
 from benchmarks.viewer import Viewer
 
 _MICROSECONDS = 1e6
@@ -125,10 +126,9 @@ def _keep(agent: Agent, document: dict[str, Any]) -> Kept:
     corrected = PowerChunk.objects.filter(
         log=chunk.log, number=chunk.number, lab=chunk.lab
     )
-    for old in corrected.exclude(pk=chunk.pk).exclude(first_at=None):
-        DueEnergy.objects.create(
-            host_id=chunk.meter.host_id, begin_at=old.first_at, end_at=old.last_at
-        )
+    host_id = chunk.meter.host_id
+    gone = corrected.exclude(pk=chunk.pk).exclude(first_at=None)
+    put_energies((host_id, old.first_at, old.last_at) for old in gone)
     return Kept(chunk, repeated=False)
 
 
@@ -177,10 +177,9 @@ def _set_on_the_clock(chunk: PowerChunk, document: dict[str, Any]) -> None:
         samples = orjson.loads(piece.text)["samples"]
         ends = way.seconds([samples[0][0], samples[-1][0]])
         piece.first_at, piece.last_at = (moment(end) for end in ends)
-        DueEnergy.objects.create(
-            host_id=chunk.meter.host_id, begin_at=piece.first_at, end_at=piece.last_at
-        )
     PowerChunk.objects.bulk_update(waiting, ["first_at", "last_at"])
+    host_id = chunk.meter.host_id
+    put_energies((host_id, piece.first_at, piece.last_at) for piece in waiting)
     # `waiting` held this row as another object.
     chunk.refresh_from_db(fields=["first_at", "last_at"])
 

@@ -3,13 +3,12 @@
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from datetime import timedelta
 from typing import Any, Final
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Count, Exists, F, Min, OuterRef, Prefetch, Q, QuerySet
+from django.db.models import Exists, OuterRef, Prefetch, QuerySet
 from django.utils import timezone
 
 from benchmarks.analysis.verdicts import RULE_SET
@@ -34,24 +33,20 @@ from benchmarks.models import (
     Study,
     Version,
 )
-from benchmarks.publishing.jobs import MOST_ATTEMPTS, UNHELD, UNTAKEN, begin, is_lost
+from benchmarks.publishing.jobs import Stage, note, order
 from benchmarks.publishing.versions import digest_of, latest_versions
 from benchmarks.sentences import Sentence
 from benchmarks.studies.data_versions import study_version
 from benchmarks.text import clean_text
-from benchmarks.unattended.lists import Stuck
+from benchmarks.unattended import queue
+from benchmarks.unattended.queue import Jobs, Kind
 from benchmarks.viewer import ANYONE, Viewer
 from benchmarks.work_classes import WORK_CLASSES
 
 MOST_TITLE: Final = 300
 MOST_AUTHORS: Final = 500
 MOST_QUESTIONS: Final = 300
-REVIEW_TASK: Final = "virtlab.write_review"
-"""Under this name a worker takes them: it knows who writes the files of a review."""
-LEFT: Final = timedelta(minutes=10)
-"""Who is not heard of for so long in its last attempt does not write it any more."""
 WORKS: Final = list(WORK_CLASSES)
-Stage = Review.Stage
 
 
 def reviewable_studies(viewer: Viewer) -> set[int]:
@@ -150,6 +145,7 @@ def publish_review(
         ReviewedStudy(review=review, study_id=pk, version=versions.get(pk))
         for pk in sorted(ids)
     )
+    order(Kind.REVIEW, review)
     log_action(
         lab=lab,
         person=person,
@@ -184,20 +180,14 @@ def _check(stated: Mapping[str, str], questions: Collection[Question]) -> None:
         )
 
 
-def take_review(pk: int) -> Review | None:
-    """Begin with one whose files are to be written; None where somebody has."""
-    return begin(Review, pk, related=("lab",), attempts=F("attempts") + 1)
-
-
 @transaction.atomic
 def store_review_files(*, review: Review, files: Mapping[str, bytes]) -> None:
-    """Store all files of a review with their digests, unless another maker has."""
-    locked = Review.objects.select_for_update().get(pk=review.pk)
-    if locked.attempts != review.attempts or not locked.is_unfinished:
+    """Store all files of a review with their digests, unless another worker has."""
+    if not queue.are_mine(review.jobs):
         return
     kept = [
         ReviewFile(
-            review=locked,
+            review=review,
             name=name,
             content=content,
             size=len(content),
@@ -206,67 +196,15 @@ def store_review_files(*, review: Review, files: Mapping[str, bytes]) -> None:
         for name, content in files.items()
     ]
     ReviewFile.objects.bulk_create(kept)
-    locked.digest = digest_of({file.name: file.digest for file in kept})
-    locked.stage, locked.seen_at = Stage.DONE, timezone.now()
-    locked.save(update_fields=["digest", "stage", "seen_at"])
+    digest = digest_of({file.name: file.digest for file in kept})
+    note(review, Stage.DONE, digest=digest)
+    queue.finish(review.jobs)
 
 
-def note_review_failed(*, review: Review) -> None:
-    """Note that the files could not be written; the sweeper has it tried again."""
-    mine = Review.objects.filter(pk=review.pk, attempts=review.attempts)
-    mine.filter(stage__in=Review.UNFINISHED).update(stage=Stage.FAILED)
-
-
-def requeue_reviews() -> list[int]:
-    """Return those whose files no worker has in hand, to be sent once more.
-
-    One that was begun too often is left alone until somebody asks for it again.
-    """
-    silent = Review.objects.filter(
-        stage__in=(*Review.UNFINISHED, Stage.FAILED),
-        attempts__lt=MOST_ATTEMPTS,
-        seen_at__lt=timezone.now() - UNHELD,
-    ).defer("content")
-    requeued = []
-    for review in silent:
-        is_failed = review.stage == Stage.FAILED
-        if is_failed and timezone.now() - review.seen_at < UNTAKEN:
-            continue
-        if not is_failed and not is_lost(review, UNTAKEN):
-            continue
-        review.stage, review.seen_at = Stage.WAITING, timezone.now()
-        review.save(update_fields=["stage", "seen_at"])
-        requeued.append(review.pk)
-    return requeued
-
-
-def failed_reviews() -> QuerySet[Review]:
-    """Return those whose files could not be written, or were begun too often."""
-    is_left = Q(
-        stage__in=Review.UNFINISHED,
-        attempts__gte=MOST_ATTEMPTS,
-        seen_at__lt=timezone.now() - LEFT,
-    )
-    failed = Review.objects.filter(Q(stage=Stage.FAILED) | is_left)
-    return failed.order_by("seen_at", "pk").defer("content")
-
-
-def stuck_reviews() -> tuple[Stuck, ...]:
-    """Return how many of them are tried again, and how many are set aside."""
-    is_aside = Q(attempts__gte=MOST_ATTEMPTS)
-    numbers = failed_reviews().aggregate(
-        failing=Count("pk", filter=~is_aside),
-        quarantined=Count("pk", filter=is_aside),
-        oldest=Min("seen_at"),
-    )
-    return (Stuck(kind="review", **numbers),) if numbers["oldest"] else ()
-
-
-def retry_reviews() -> int:
-    """Have them written again, however often that was tried; return how many."""
-    return failed_reviews().update(
-        stage=Stage.WAITING, attempts=0, seen_at=timezone.now() - UNTAKEN
-    )
+def note_review_failed(jobs: Jobs, error: str, is_final: bool) -> None:
+    """Say on its page that the files of a review could not be written."""
+    rows = Review.objects.filter(pk=jobs[0].subject_id, stage__in=Review.UNFINISHED)
+    rows.update(stage=Stage.FAILED)
 
 
 @transaction.atomic

@@ -24,13 +24,14 @@ from benchmarks.models import (
     VersionFile,
 )
 from benchmarks.own_tools.lookup import declarations_of
-from benchmarks.publishing.jobs import check_settled
+from benchmarks.publishing.jobs import Stage, check_settled, note
 from benchmarks.publishing.readiness import study_assessment
 from benchmarks.sentences import Sentence
 from benchmarks.studies.data_versions import study_version
 from benchmarks.studies.flags import studies_quoted
 from benchmarks.text import clean_text
 from benchmarks.together.events import tell_published, tell_withdrawn
+from benchmarks.unattended import queue
 from benchmarks.viewer import Viewer
 
 Write = Callable[[Version], Mapping[str, bytes]]
@@ -71,8 +72,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
     files = write(version)
     with transaction.atomic():
         # Until the transaction ends: no other maker stores this version.
-        locked = PublishingJob.objects.select_for_update().get(pk=job.pk)
-        if not locked.is_unfinished or locked.attempts != job.attempts:
+        if not queue.are_mine(job.jobs):
             raise InvalidError("version", "Another worker has taken it over.")
         # A run that is stored refers to this row and waits for the commit.
         Study.objects.select_for_update().get(pk=job.study_id)
@@ -92,8 +92,8 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
         version.save(force_insert=True)
         VersionFile.objects.bulk_create(kept)
         version.quotes.set(studies_quoted(study))
-        news = {"stage": PublishingJob.Stage.DONE, "version": version}
-        PublishingJob.objects.filter(pk=job.pk).update(**news, seen_at=timezone.now())
+        note(job, Stage.DONE, version=version)
+        queue.finish(job.jobs)
         log_action(
             lab=version.lab,
             person=person,

@@ -8,17 +8,15 @@ a whole study. Doing it twice changes nothing.
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from datetime import timedelta
-from functools import partial
 
 from django.db import transaction
-from django.db.models import Max, Min, Model, QuerySet
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from benchmarks.evidence.effects import store_effects
 from benchmarks.models import (
-    DueCheck,
     Flag,
-    OutboxItem,
+    Job,
     Run,
     RunMean,
     Study,
@@ -31,14 +29,8 @@ from benchmarks.studies.facts import PLACE, study_facts
 from benchmarks.studies.sessions import derive_study_sessions
 from benchmarks.studies.shaping import shape_cells
 from benchmarks.together.events import note_news
-from benchmarks.unattended.attempts import (
-    Kind,
-    Unit,
-    attempt,
-    is_due,
-    put_off,
-    retry_plans_of,
-)
+from benchmarks.unattended import queue
+from benchmarks.unattended.queue import Jobs, Kind
 from benchmarks.uploads.efficiencies import cells_misjudged, normalise
 from benchmarks.uploads.summaries import lock_cases
 
@@ -54,63 +46,54 @@ def check_due_studies(quiet: timedelta = QUIET) -> int:
 
     One in which something always happens is checked every half minute, and so is one
     of which uploads wait to be processed: what is found now would be of half of them.
-    One whose check fails keeps its notes and is tried again later (`unattended`); the
-    others go on.
+    One whose check fails is tried again later (`unattended.queue`); the others go on.
     """
     now = timezone.now()
-    noted = DueCheck.objects.values("study", "study__lab").annotate(
-        first=Min("noted_at"), last=Max("noted_at")
+    waiting = Job.objects.filter(
+        kind=Kind.UPLOAD, quarantined_at=None, due_at__lte=now + quiet
     )
-    waiting = OutboxItem.objects.filter(quarantined_at=None, due_at__lte=now + quiet)
-    still_coming = set(waiting.values_list("run__study", flat=True).distinct())
-    failed = put_off(Kind.CHECK)
+    still_coming = set(waiting.values_list("study", flat=True).distinct())
     checked = 0
-    for row in noted.order_by("first"):
-        pk, last = row["study"], row["last"]
-        is_quiet = last <= now - quiet and pk not in still_coming
-        is_quiet |= row["first"] <= now - LONGEST_WAIT
-        if is_quiet and is_due(failed.get(pk), last):
-            unit = Unit(Kind.CHECK, row["study__lab"], pk)
-            checked += attempt(unit, partial(_check_noted, pk), last)
+    for unit in queue.units(Kind.CHECK):
+        is_quiet = unit.last <= now - quiet and unit.subject_id not in still_coming
+        if is_quiet or unit.first <= now - LONGEST_WAIT:
+            checked += queue.run(Kind.CHECK, unit.subject_id)
     return checked
 
 
 def is_soon_due() -> bool:
-    """Return whether something was noted that lately: a check of it is due soon."""
-    return DueCheck.objects.filter(noted_at__gt=timezone.now() - LATELY).exists()
+    """Return whether a study changed that lately: a check of it is due soon."""
+    lately = timezone.now() - LATELY
+    return Job.objects.filter(kind=Kind.CHECK, created_at__gt=lately).exists()
 
 
-def _check_noted(study_id: int) -> bool:
-    """Check a study unless another process has its notes in hand, or had."""
+@queue.job(Kind.CHECK)
+def _check(jobs: Jobs) -> None:
+    """Check a study that changed."""
     with transaction.atomic():
-        notes = DueCheck.objects.filter(study=study_id)
-        free = notes.select_for_update(skip_locked=True)
-        mine = list(free.values_list("pk", "noted_at", "is_beside"))
-        if not mine:
-            return False
-        DueCheck.objects.filter(pk__in=[pk for pk, *_ in mine]).delete()
         # Held against other checks only: a run that is stored refers to the study, and
         # would wait here for cells which it has itself in hand.
-        study = Study.objects.select_for_update(no_key=True).get(pk=study_id)
-        if all(is_beside for *_, is_beside in mine):
+        studies = Study.objects.select_for_update(no_key=True)
+        study = studies.get(pk=jobs[0].subject_id)
+        if all(job.detail == {"beside": True} for job in jobs):
             check_beside(study)
         else:
             check_study(study)
-        retry_plans_of([study_id])
+        queue.retry_plans_of([study.pk])
         note_news(study)
+        queue.finish(jobs)
         if not cells_misjudged(study):
-            return True
+            return
         # Killed before the next transaction ends, the study is checked again. Dated as
         # what was checked: nothing has changed since.
-        last = max(noted_at for _, noted_at, _ in mine)
-        again = DueCheck.objects.create(study=study, noted_at=last)
+        last = max(job.created_at for job in jobs)
+        [again] = queue.put_checks([study.pk], created_at=last)
     with transaction.atomic():
         # As whoever processes runs does, and before a cell is in hand.
         cells = cells_misjudged(study)
         lock_cases({(cell.lab_id, cell.case_id) for cell in cells})
         normalise(cells)
         again.delete()
-    return True
 
 
 @transaction.atomic

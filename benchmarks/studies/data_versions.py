@@ -158,10 +158,9 @@ _RELATIONS = """
 OF_STUDY: Final = frozenset(
     f"benchmarks_{name}"
     for name in (
-        *("cell", "cellsession", "comment", "corun", "decision", "duecheck"),
+        *("cell", "cellsession", "comment", "corun", "decision", "job"),
         *("efficiency", "flag", "flag_cells", "flag_quotes", "flag_runs", "plan"),
         *("run", "runenergy", "runmean", "runwindow", "sample", "session"),
-        "unfinishedwork",
     )
 )
 OF_LAB: Final = frozenset(

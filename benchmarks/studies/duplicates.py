@@ -6,8 +6,6 @@ from django.db import transaction
 
 from benchmarks.models import (
     Cell,
-    DueCheck,
-    DueEnergy,
     Flag,
     Run,
     RunWindow,
@@ -16,6 +14,7 @@ from benchmarks.models import (
 from benchmarks.plausibility.facts import StudyFacts
 from benchmarks.plausibility.rules import RULES
 from benchmarks.plausibility.rules.uploads import pairs_of
+from benchmarks.unattended.queue import put_checks, put_energies
 from benchmarks.uploads.efficiencies import normalise
 from benchmarks.uploads.summaries import lock_cases, summarise_cells, touched_cells
 
@@ -66,10 +65,7 @@ def _note_energies(run_ids: Iterable[int]) -> None:
     """Power is integrated once more over the windows of these runs."""
     windows = RunWindow.objects.filter(run__in=run_ids, begin_at__isnull=False)
     spans = windows.values_list("host_id", "begin_at", "end_at").order_by().distinct()
-    DueEnergy.objects.bulk_create(
-        DueEnergy(host_id=host, begin_at=begin, end_at=end)
-        for host, begin, end in spans
-    )
+    put_energies(spans)
 
 
 def _note_others(study: Study, cells: Iterable[Cell]) -> None:
@@ -77,6 +73,4 @@ def _note_others(study: Study, cells: Iterable[Cell]) -> None:
     cases = {cell.case_id for cell in cells}
     near = Cell.objects.filter(lab=study.lab_id, case__in=cases).exclude(study=study)
     others = near.order_by().values_list("study_id", flat=True).distinct()
-    DueCheck.objects.bulk_create(
-        DueCheck(study_id=pk, is_beside=True) for pk in sorted(others)
-    )
+    put_checks(others, is_beside=True)

@@ -9,9 +9,10 @@ from django.db import connection, transaction
 from django.db.models import Model, Q, QuerySet
 
 from benchmarks.errors import InvalidError, NotFoundError
-from benchmarks.models import Decision, DueCheck, Efficiency, Flag, Study
+from benchmarks.models import Decision, Efficiency, Flag, Study
 from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text
+from benchmarks.unattended.queue import put_checks
 from benchmarks.viewer import Viewer
 
 
@@ -120,5 +121,5 @@ def decide_flag(
     locked.save(update_fields=["status"])
     # What it doubted goes into pools or out of them; runs that were uploaded twice
     # count again, or count no more.
-    DueCheck.objects.create(study_id=locked.study_id)
+    put_checks([locked.study_id])
     return locked

@@ -7,11 +7,8 @@ from typing import Any
 
 from django.db.models import (
     Count,
-    Exists,
-    OuterRef,
     Q,
     QuerySet,
-    prefetch_related_objects,
 )
 from django.utils import timezone
 
@@ -23,13 +20,11 @@ from benchmarks.comparing.table import (
 )
 from benchmarks.models import (
     Cell,
-    DueCheck,
     Host,
-    OutboxItem,
+    Job,
     Run,
     Study,
     System,
-    UnfinishedWork,
 )
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.studies.lookup import visible
@@ -132,7 +127,8 @@ def processing_of(study: Study) -> Tally:
 def is_left_waiting(study: Study) -> bool:
     """Return whether nobody has begun with a run of the study for a good while."""
     ripe = timezone.now() - LEFT_WAITING
-    left = OutboxItem.objects.filter(run__study=study, batch=None, failures=0)
+    uploads = Job.objects.filter(kind=Job.Kind.UPLOAD, study=study)
+    left = uploads.filter(batch=None, failures=0)
     return left.filter(due_at__lt=ripe).exists()
 
 
@@ -159,19 +155,14 @@ def tally_of(study: Study) -> Tally:
 
 
 def _check_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
-    checks = UnfinishedWork.objects.filter(
-        kind=UnfinishedWork.Kind.CHECK, study=OuterRef("study")
-    )
-    # What was set aside keeps its notes, and nobody waits for it.
-    rows = DueCheck.objects.filter(study__in=ids).order_by().values("study")
-    noted = rows.annotate(
-        notes=Count("pk"), is_stuck=Exists(checks.exclude(quarantined_at=None))
+    # What was set aside keeps its jobs, and nobody waits for it.
+    checks = Job.objects.filter(kind=Job.Kind.CHECK, study__in=ids).order_by()
+    noted = checks.values("study").annotate(
+        notes=Count("pk"), aside=Count("quarantined_at")
     )
     tallies = {pk: {"unchecked": 0, "stuck": 0} for pk in ids}
     for row in noted:
-        tallies[row["study"]]["stuck" if row["is_stuck"] else "unchecked"] = row[
-            "notes"
-        ]
+        tallies[row["study"]]["stuck" if row["aside"] else "unchecked"] = row["notes"]
     return tallies
 
 
@@ -192,8 +183,11 @@ def study_detail(study: Study) -> StudyDetail:
     # The latest runs that were not taken, or not yet.
     troubled = runs.exclude(status=Run.Status.PARSED).order_by("-pk")
     trouble = list(troubled.select_related("system__host")[:TROUBLE_SHOWN])
-    # Read where it is shown, for the outbox changes with every upload of anybody.
-    prefetch_related_objects([run for run in trouble if not run.reason], "outbox_item")
+    ids = [run.pk for run in trouble]
+    uploads = Job.objects.filter(kind=Job.Kind.UPLOAD, study=study, subject_id__in=ids)
+    jobs = {job.subject_id: job for job in uploads}
+    for run in trouble:
+        run.job = jobs.get(run.pk)
     return StudyDetail(
         tally=tally_of(study),
         systems=tuple(in_order),

@@ -24,7 +24,6 @@ from benchmarks.labs.audit import log_action
 from benchmarks.models import (
     AuditEntry,
     Cell,
-    DueCheck,
     Host,
     Lab,
     Report,
@@ -35,6 +34,7 @@ from benchmarks.platforms import canonical_platform, is_emulation
 from benchmarks.sentences import Sentence
 from benchmarks.studies.checking import check_study
 from benchmarks.text import collapse
+from benchmarks.unattended.queue import put_checks
 from benchmarks.uploads.efficiencies import (
     cells_misjudged,
     normalise,
@@ -113,7 +113,7 @@ def update_study(*, study: Study, who: str = "", **changes: Any) -> Study:
         study.cells.filter(pk__in=ids).update(shaped_at=None)
     if set(changed) & {"equivalence_margin_percent", "factors"}:
         # A rule asks what was varied on purpose.
-        DueCheck.objects.create(study=study)
+        put_checks([study.pk])
     if "visibility" in changed:
         _show_anew(study)
     if set(changed) & MEASURED_BY:
@@ -143,7 +143,7 @@ def _show_anew(study: Study) -> None:
     cases = study.cells.order_by().values("case")
     near = Cell.objects.filter(lab=study.lab_id, case__in=cases).exclude(study=study)
     others = near.order_by().values_list("study_id", flat=True).distinct()
-    DueCheck.objects.bulk_create(DueCheck(study_id=pk) for pk in sorted(others))
+    put_checks(others)
     try:
         with transaction.atomic():
             check_study(study)
@@ -159,7 +159,7 @@ def _show_anew(study: Study) -> None:
                 slug=study.slug,
             ) from error
         # What must not be seen is hidden whatever its rules say of it.
-        DueCheck.objects.create(study=study)
+        put_checks([study.pk])
 
 
 @sight.everything()
@@ -223,8 +223,8 @@ def update_host(*, host: Host, **changes: Any) -> Host:
         setattr(host, name, changes[name])
     host.save(update_fields=changed)
     if "facts" in changed:
-        measured = Study.objects.filter(cells__system__host=host).distinct()
-        DueCheck.objects.bulk_create([DueCheck(study=study) for study in measured])
+        measured = Study.objects.filter(cells__system__host=host)
+        put_checks(measured.values_list("pk", flat=True))
     return host
 
 

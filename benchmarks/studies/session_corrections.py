@@ -9,10 +9,11 @@ from django.db.models import Exists, OuterRef
 from benchmarks.analysis.sessions import is_named
 from benchmarks.errors import InvalidError, shorten
 from benchmarks.labs.audit import log_action
-from benchmarks.models import AuditEntry, DueCheck, Run, Session, Study
+from benchmarks.models import AuditEntry, Run, Session, Study
 from benchmarks.sentences import Sentence
 from benchmarks.studies.sessions import Origin, derive_study_sessions, look_again
 from benchmarks.text import clean_text
+from benchmarks.unattended.queue import put_checks
 
 MOST_LETTERS = 200
 IDS_TOLD = 20
@@ -55,7 +56,7 @@ def correct_sessions(
         _give_back(wanted)
     derive_study_sessions(study)
     _forget_empty(study, losing)
-    DueCheck.objects.create(study=study)
+    put_checks([study.pk])
     ids = ", ".join(map(str, sorted(wanted)[:IDS_TOLD]))
     more = ", ..." if len(wanted) > IDS_TOLD else ""
     about = f"{study.slug}, {name or '-'}: {ids}{more}" + (f" ({note})" if note else "")

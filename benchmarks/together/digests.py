@@ -3,7 +3,7 @@
 What it tells is looked for when it is written, and only what its reader may see then.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import Final
 
@@ -85,9 +85,8 @@ def are_due() -> bool:
     return Digest.objects.filter(due_at__lte=timezone.now()).exists()
 
 
-def note_due() -> int:
-    """Store a letter for each digest that is due; return how many."""
-    noted = 0
+def due_letters() -> Iterator[Letter]:
+    """Yield a letter for each digest that is due, to be stored at once."""
     now = timezone.now()
     for pk in list(Digest.objects.filter(due_at__lte=now).values_list("pk", flat=True)):
         with transaction.atomic():
@@ -99,17 +98,10 @@ def note_due() -> int:
             asked.due_at = now + PERIODS[Digest.Every(asked.every)]
             asked.save(update_fields=["due_at"])
             address = verified_address(asked.person)
-            waits = Letter.objects.filter(
-                person=asked.person,
-                kind=Letter.Kind.DIGEST,
-                state=Letter.State.WAITING,
-            )
-            if address and asked.person.is_active and not waits.exists():
-                Letter.objects.create(
-                    kind=Letter.Kind.DIGEST, address=address, person=asked.person
-                )
-                noted += 1
-    return noted
+            kind, state = Letter.Kind.DIGEST, Letter.State.WAITING
+            letters = Letter.objects.filter(person=asked.person, kind=kind, state=state)
+            if address and asked.person.is_active and not letters.exists():
+                yield Letter(kind=kind, address=address, person=asked.person)
 
 
 def _news(person: User, asked: Digest) -> QuerySet[Event]:

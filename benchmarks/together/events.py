@@ -8,7 +8,6 @@ many uploads they came from. A study of which this fails stops no other (`unatte
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import timedelta
-from functools import partial
 from typing import Any, Final
 
 from django.db import transaction
@@ -16,10 +15,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from benchmarks.comparing.verdicts import study_verdicts
-from benchmarks.models import DueCheck, Event, Flag, Run, Study, StudyNews
+from benchmarks.models import Event, Flag, Job, Run, Study, StudyNews
 from benchmarks.sentences import Sentence, counted
 from benchmarks.together.webhooks import note_deliveries
-from benchmarks.unattended.attempts import Kind, Unit, attempt, is_due, put_off
+from benchmarks.unattended import queue
+from benchmarks.unattended.queue import Jobs, Kind
 from benchmarks.viewer import Viewer
 
 MOST_NAMED: Final = 20
@@ -37,33 +37,33 @@ def visible_events(viewer: Viewer, **filters: Any) -> QuerySet[Event]:
 
 def note_news(study: Study) -> None:
     """Note that there may be something to tell of a study."""
-    news, is_new = StudyNews.objects.get_or_create(
-        study=study, defaults={"lab_id": study.lab_id, "due_since": timezone.now()}
-    )
-    if not is_new and news.due_since is None:
-        StudyNews.objects.filter(pk=news.pk).update(due_since=timezone.now())
+    untried = Job.objects.filter(kind=Kind.NEWS, subject_id=study.pk, tried_at=None)
+    if not untried.exists():
+        news = Job(
+            kind=Kind.NEWS, subject_id=study.pk, study=study, lab_id=study.lab_id
+        )
+        queue.put([news])
 
 
 def tell_due_news() -> int:
     """Tell what is new in studies that were checked; return of how many."""
-    due = StudyNews.objects.exclude(due_since=None).order_by("due_since")
-    checked_soon = set(DueCheck.objects.values_list("study", flat=True))
-    failed, told = put_off(Kind.NEWS), 0
-    for pk, lab_id, since in due.values_list("study_id", "lab_id", "due_since"):
-        assert since is not None  # by the query
-        is_late = since <= timezone.now() - LONGEST_WAIT
-        if (pk not in checked_soon or is_late) and is_due(failed.get(pk), since):
-            told += attempt(Unit(Kind.NEWS, lab_id, pk), partial(_tell, pk), since)
+    checks = Job.objects.filter(kind=Kind.CHECK)
+    checked_soon = set(checks.values_list("subject_id", flat=True))
+    told = 0
+    for unit in queue.units(Kind.NEWS):
+        is_late = unit.first <= timezone.now() - LONGEST_WAIT
+        if unit.subject_id not in checked_soon or is_late:
+            told += queue.run(Kind.NEWS, unit.subject_id)
     return told
 
 
+@queue.job(Kind.NEWS)
 @transaction.atomic
-def _tell(study_id: int) -> bool:
+def _tell(jobs: Jobs) -> None:
     """Write what is new in a study, and keep what was told."""
-    news = StudyNews.objects.select_for_update().get(study=study_id)
-    if news.due_since is None:
-        return False
-    study = Study.objects.get(pk=study_id)
+    study = Study.objects.get(pk=jobs[0].subject_id)
+    StudyNews.objects.get_or_create(study=study, defaults={"lab_id": study.lab_id})
+    news = StudyNews.objects.select_for_update().get(study=study)
     runs = Run.objects.filter(study=study, status=Run.Status.PARSED).count()
     if runs > news.runs:
         n = runs - news.runs
@@ -72,9 +72,8 @@ def _tell(study_id: int) -> bool:
     news.runs = runs
     news.flags = _tell_flags(study, set(news.flags))
     news.verdicts = _tell_verdicts(study, news.verdicts)
-    news.due_since = None
     news.save()
-    return True
+    queue.finish(jobs)
 
 
 def _tell_flags(study: Study, known: set[int]) -> list[int]:

@@ -18,27 +18,24 @@ from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.core import signing
 from django.core.exceptions import ValidationError
-from django.core.mail import EmailMessage, get_connection
-from django.core.mail.backends.base import BaseEmailBackend
+from django.core.mail import EmailMessage
 from django.core.validators import validate_email
-from django.db.models import F, QuerySet
+from django.db import transaction
 from django.utils import timezone
 
 from benchmarks.labs.sign_ins import person_of_address, verified_address
-from benchmarks.models import Invitation, Letter
+from benchmarks.models import Invitation, Job, Letter
 from benchmarks.sealing import seal, unseal
 from benchmarks.sentences import Sentence, template
 from benchmarks.text import collapse
 from benchmarks.together import digests
-from benchmarks.unattended.attempts import delay
+from benchmarks.unattended import queue
+from benchmarks.unattended.queue import Jobs, Kind, Later, delay
 
 logger = logging.getLogger(__name__)
 
 MOST_ATTEMPTS: Final = 24
 """About twenty hours: a server that is away for a night gets its letters."""
-AT_ONCE: Final = 50
-CLAIMED_FOR: Final = timedelta(minutes=2)
-"""A worker that dies with a letter in hand leaves it for so long."""
 ASKED_EVERY: Final = timedelta(minutes=5)
 CONFIRM_WITHIN_S: Final = 24 * 3600
 ADDRESS_SALT: Final = "virtlab.address"
@@ -52,13 +49,23 @@ def mail_invitation(invitation: Invitation, code: str) -> bool:
     """Have an invitation sent, if it is to an address and mail is sent at all."""
     if settings.EMAIL is None or not is_address(invitation.name):
         return False
-    Letter.objects.create(
-        kind=Letter.Kind.INVITATION,
-        address=invitation.name,
-        invitation=invitation,
-        sealed=seal(code),
+    post(
+        Letter(
+            kind=Letter.Kind.INVITATION,
+            address=invitation.name,
+            invitation=invitation,
+            sealed=seal(code),
+        )
     )
     return True
+
+
+@transaction.atomic
+def post(letter: Letter) -> None:
+    """Store a letter that is to be sent."""
+    letter.save(force_insert=True)
+    # One after the other: a server that is away is away for all.
+    queue.put([Job(kind=Kind.LETTER, subject_id=letter.pk, partition=0)])
 
 
 def mail_new_password(name_or_address: str) -> None:
@@ -86,7 +93,7 @@ def _once_in_a_while(kind: Letter.Kind, address: str, person: User) -> None:
         kind=kind, person=person, created_at__gt=timezone.now() - ASKED_EVERY
     )
     if not recent.exists():
-        Letter.objects.create(kind=kind, address=address, person=person)
+        post(Letter(kind=kind, address=address, person=person))
 
 
 def is_address(text: str) -> bool:
@@ -98,60 +105,41 @@ def is_address(text: str) -> bool:
     return text.isascii() and len(text) <= 254
 
 
-def are_due() -> bool:
-    """Return whether there is a letter to send now."""
-    return _due().exists()
+def note_digests() -> None:
+    """Store a letter for each digest that is due, if mail is sent at all."""
+    if settings.EMAIL is not None and digests.are_due():
+        for letter in digests.due_letters():
+            post(letter)
 
 
-def _due() -> QuerySet[Letter]:
+@queue.job(Kind.LETTER)
+def _deliver(jobs: Jobs) -> bool:
+    """Send one letter, or raise Later; return whether there was something to say."""
     waiting = Letter.objects.filter(state=Letter.State.WAITING)
-    return waiting.filter(next_at__lte=timezone.now()).order_by("next_at", "pk")
-
-
-def send_due() -> int:
-    """Send what waits, each letter alone; return how many were sent.
-
-    A server that does not answer ends it: the others would wait as long for the same.
-    """
+    letters = waiting.select_related("person", "invitation__lab")
+    letter = letters.filter(pk=jobs[0].subject_id).first()
+    if letter is None:
+        return False
     if settings.EMAIL is None:
-        return 0
-    digests.note_due()
-    sent = 0
-    with_server = get_connection()
-    for pk in list(_due().values_list("pk", flat=True)[:AT_ONCE]):
-        letter = _claim(pk)
-        if letter is None:
-            continue
-        try:
-            is_sent = _send(letter, with_server)
-        except smtplib.SMTPRecipientsRefused as error:
-            codes = [code for code, _ in error.recipients.values()]
-            is_final = all(500 <= code < 600 for code in codes)
-            _note_problem(letter, error, is_final=is_final)
-        except (OSError, smtplib.SMTPException) as error:
-            _note_problem(letter, error)
-            logger.warning("The server for mail does not do its part: %s", error)
-            break
-        except Exception as error:  # whatever it is, the other letters go out
-            logger.exception("Letter %s was not written", letter)
-            _note_problem(letter, error)
-        else:
-            sent += is_sent
-    with_server.close()
-    return sent
+        raise Later(timezone.now() + delay(99), ends_round=True)
+    # Noted first: it may kill its worker.
+    letter.attempts += 1
+    letter.save(update_fields=["attempts"])
+    try:
+        return _send(letter)
+    except smtplib.SMTPRecipientsRefused as error:
+        codes = [code for code, _ in error.recipients.values()]
+        is_final = all(500 <= code < 600 for code in codes)
+        return _note_problem(letter, error, is_final=is_final)
+    except (OSError, smtplib.SMTPException) as error:
+        logger.warning("The server for mail does not do its part: %s", error)
+        return _note_problem(letter, error, ends_round=True)
+    except Exception as error:  # whatever it is, the other letters go out
+        logger.exception("Letter %s was not written", letter)
+        return _note_problem(letter, error)
 
 
-def _claim(pk: int) -> Letter | None:
-    """Take a letter in hand: noted first, so that one that kills its worker waits."""
-    now = timezone.now()
-    mine = Letter.objects.filter(
-        pk=pk, state=Letter.State.WAITING, next_at__lte=now
-    ).update(attempts=F("attempts") + 1, tried_at=now, next_at=now + CLAIMED_FOR)
-    letters = Letter.objects.select_related("person", "invitation__lab")
-    return letters.get(pk=pk) if mine else None
-
-
-def _send(letter: Letter, server: BaseEmailBackend) -> bool:
+def _send(letter: Letter) -> bool:
     """Write a letter and hand it to the server; False where there is nothing to say."""
     # Before it is looked at: what happens meanwhile is told in the next one.
     until = digests.newest()
@@ -171,7 +159,6 @@ def _send(letter: Letter, server: BaseEmailBackend) -> bool:
             body=body,
             to=[letter.address],
             headers=headers,
-            connection=server,
         )
         message.send()
     Letter.objects.filter(pk=letter.pk).update(
@@ -182,14 +169,23 @@ def _send(letter: Letter, server: BaseEmailBackend) -> bool:
     return text is not None
 
 
-def _note_problem(letter: Letter, error: Exception, is_final: bool = False) -> None:
+def _note_problem(
+    letter: Letter,
+    error: Exception,
+    *,
+    is_final: bool = False,
+    ends_round: bool = False,
+) -> bool:
+    """Note why a letter was not sent; raise Later unless it is given up."""
     is_over = is_final or letter.attempts >= MOST_ATTEMPTS
     Letter.objects.filter(pk=letter.pk).update(
         state=Letter.State.FAILED if is_over else Letter.State.WAITING,
-        next_at=timezone.now() + delay(letter.attempts),
         problem=f"{type(error).__name__}: {error}".replace("\0", "")[:300],
         sealed="" if is_over else letter.sealed,
     )
+    if is_over:
+        return False
+    raise Later(timezone.now() + delay(letter.attempts), ends_round=ends_round)
 
 
 INVITED = template("""Hello,

@@ -10,7 +10,6 @@ import json
 import secrets
 import time
 from collections.abc import Collection
-from datetime import timedelta
 from hashlib import sha256
 from typing import Any, Final
 from urllib.parse import SplitResult
@@ -24,17 +23,16 @@ from django.utils.crypto import salted_hmac
 
 from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.labs.audit import log_action
-from benchmarks.models import AuditEntry, Delivery, Event, Lab, Study, Webhook
+from benchmarks.models import AuditEntry, Delivery, Event, Job, Lab, Study, Webhook
 from benchmarks.sentences import Sentence
 from benchmarks.together.posting import checked_url, post
-from benchmarks.unattended.attempts import delay
+from benchmarks.unattended import queue
+from benchmarks.unattended.queue import Jobs, Kind, Later, delay
 from benchmarks.viewer import Viewer
 
 MOST: Final = 20
 """How many webhooks a lab has."""
 MOST_ATTEMPTS: Final = 8
-AT_ONCE: Final = 10
-HINT_IS_LOST_AFTER: Final = timedelta(seconds=60)
 
 
 def make_webhook(
@@ -152,58 +150,44 @@ def delete_webhook(
 
 def send_test(webhook: Webhook) -> Delivery:
     """Have an address told that this is a test."""
-    return Delivery.objects.create(lab_id=webhook.lab_id, webhook=webhook)
+    delivery = Delivery.objects.create(lab_id=webhook.lab_id, webhook=webhook)
+    queue.put([_job_of(delivery)])
+    return delivery
 
 
 def note_deliveries(event: Event) -> None:
     """Note who is to be told of an event, in the transaction that writes it."""
     of_it = Q(study=event.study_id) | Q(study=None, lab=event.lab_id)
-    Delivery.objects.bulk_create(
+    noted = Delivery.objects.bulk_create(
         Delivery(lab_id=webhook.lab_id, webhook=webhook, event=event)
         for webhook in Webhook.objects.filter(of_it)
         if event.kind in webhook.kinds
     )
+    queue.put(map(_job_of, noted))
 
 
-def due_webhooks() -> list[tuple[int, int]]:
-    """Return the webhooks to which a worker is to be sent, as id and lab."""
-    now = timezone.now()
-    due = Delivery.objects.filter(state=Delivery.State.WAITING, next_at__lte=now)
-    unsent = Q(hinted_at=None) | Q(hinted_at__lt=now - HINT_IS_LOST_AFTER)
-    webhooks = Webhook.objects.filter(unsent, pk__in=due.values("webhook"))
-    found = list(webhooks.order_by("pk").values_list("pk", "lab_id"))
-    Webhook.objects.filter(pk__in=[pk for pk, _ in found]).update(hinted_at=now)
-    return found
-
-
-def deliver_due(webhook_id: int) -> bool:
-    """Tell an address what waits for it, in order, until it fails."""
-    webhook = Webhook.objects.filter(pk=webhook_id).first()
-    if webhook is None:
-        return False
-    told = 0
-    for delivery in _due(webhook)[:AT_ONCE]:
-        if not _deliver(webhook, delivery):
-            break
-        told += 1
-    # The sweeper may send somebody for what is left, or came meanwhile.
-    Webhook.objects.filter(pk=webhook_id).update(hinted_at=None)
-    return told > 0
-
-
-def _due(webhook: Webhook) -> QuerySet[Delivery]:
-    waiting = webhook.deliveries.filter(
-        state=Delivery.State.WAITING, next_at__lte=timezone.now()
+def _job_of(delivery: Delivery) -> Job:
+    # Those of one webhook are told one after the other.
+    return Job(
+        kind=Kind.WEBHOOK,
+        subject_id=delivery.pk,
+        partition=delivery.webhook_id,
+        lab_id=delivery.lab_id,
     )
-    return waiting.select_related("event__study__lab").order_by("pk")
 
 
-def _deliver(webhook: Webhook, delivery: Delivery) -> bool:
-    """Tell one event; return whether it is done with."""
+@queue.job(Kind.WEBHOOK)
+def _deliver(jobs: Jobs) -> None:
+    """Tell one event, or raise Later."""
+    related = "webhook__lab", "event__study__lab"
+    rows = Delivery.objects.select_related(*related).filter(pk=jobs[0].subject_id)
+    if (delivery := rows.first()) is None:
+        return
+    webhook = delivery.webhook
     if delivery.event and not _may_be_told(webhook, delivery.event):
         # It was hidden since: nothing is told, not even that.
         delivery.delete()
-        return True
+        return
     body = json.dumps(message_of(webhook, delivery)).encode()
     stamp = str(int(time.time()))
     reply = post(
@@ -229,16 +213,12 @@ def _deliver(webhook: Webhook, delivery: Delivery) -> bool:
     else:
         delivery.next_at = timezone.now() + delay(delivery.attempts)
     # It may have been deleted with its webhook: then there is nothing to keep.
+    names = ("attempts", "tried_at", "status", "problem", "took_ms", "state", "next_at")
     Delivery.objects.filter(pk=delivery.pk).update(
-        attempts=delivery.attempts,
-        tried_at=delivery.tried_at,
-        status=delivery.status,
-        problem=delivery.problem,
-        took_ms=delivery.took_ms,
-        state=delivery.state,
-        next_at=delivery.next_at,
+        **{name: getattr(delivery, name) for name in names}
     )
-    return reply.is_taken
+    if delivery.state == Delivery.State.WAITING:
+        raise Later(delivery.next_at, ends_round=True)
 
 
 def _may_be_told(webhook: Webhook, event: Event) -> bool:

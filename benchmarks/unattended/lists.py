@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Count, Min, Q, QuerySet
+from django.db.models.functions import Coalesce
 
-from benchmarks.models import Study, System, UnfinishedWork
+from benchmarks.models import Host, Job, Plan, Study, System
 from benchmarks.sentences import Sentence, counted
 
-Kind = UnfinishedWork.Kind
+Kind = Job.Kind
 
 
 @dataclass(frozen=True)
@@ -34,49 +35,56 @@ class Stuck:
     oldest: datetime
 
 
-def failed_work() -> QuerySet[UnfinishedWork]:
-    """Return what failed, longest ago first."""
-    return UnfinishedWork.objects.filter(failures__gt=0).order_by("tried_at", "pk")
+def failed_work() -> QuerySet[Job]:
+    """Return the jobs that failed. What asked to be done later did not."""
+    return Job.objects.exclude(failures=0, quarantined_at=None).exclude(error="")
+
+
+def by_subject(rows: QuerySet[Job]) -> list[Job]:
+    """Return one job of each subject, those first that failed longest ago."""
+    worst = rows.order_by("kind", "subject_id", "-failures")
+    found = worst.distinct("kind", "subject_id").select_related("study", "lab")
+    return sorted(found, key=lambda row: (row.tried_at or row.created_at, row.pk))
 
 
 def stuck_work() -> tuple[Stuck, ...]:
     """Return how much of each kind failed, in one query."""
-    rows = failed_work().order_by("kind").values("kind")
+    failed = failed_work().exclude(kind=Kind.UPLOAD)
+    rows = failed.order_by("kind").values("kind")
     waits = Q(quarantined_at=None)
     numbers = rows.annotate(
-        failing=Count("pk", filter=waits),
-        quarantined=Count("pk", filter=~waits),
-        oldest=Min("tried_at"),
+        failing=Count("subject_id", filter=waits, distinct=True),
+        quarantined=Count("subject_id", filter=~waits, distinct=True),
+        oldest=Min(Coalesce("tried_at", "created_at")),
     )
     return tuple(Stuck(**row) for row in numbers)
 
 
-def work_of(study: Study) -> QuerySet[UnfinishedWork]:
-    """Return what failed of a study: also the energy of its lab's machines there."""
+def work_of(study: Study) -> QuerySet[Job]:
+    """Return what failed of a study: also the energy of its lab's machines there.
+
+    But for uploads: their runs say it themselves.
+    """
     hosts = System.objects.filter(cells__study=study, host__lab=study.lab_id)
-    return failed_work().filter(
-        Q(study=study)
-        | Q(plan__study=study)
-        | Q(job__study=study)
-        | Q(host__in=hosts.values("host"))
-    )
+    of_host = Q(kind=Kind.ENERGY, subject_id__in=hosts.values("host"))
+    failed = failed_work().exclude(kind=Kind.UPLOAD)
+    return failed.filter(Q(study=study) | of_host)
 
 
 def trouble_of(study: Study) -> tuple[Trouble, ...]:
     """Return what failed of a study, for the members of its lab."""
-    rows = work_of(study).select_related("host", "plan")
     return tuple(
         Trouble(
             sentence=told(row),
             meaning=_meaning(row),
-            next_at=row.next_at,
+            next_at=row.due_at,
             quarantined_at=row.quarantined_at,
         )
-        for row in rows
+        for row in by_subject(work_of(study))
     )
 
 
-def told(row: UnfinishedWork) -> str:
+def told(row: Job) -> str:
     """Say what failed, how often, and of what."""
     n, error = row.failures, row.error
     if row.kind == Kind.CHECK:
@@ -91,7 +99,7 @@ def told(row: UnfinishedWork) -> str:
             "The energy of the runs on {name} was not worked out: {error}",
             "The energy of the runs on {name} was not worked out, {n} times: {error}",
             n=n,
-            name=str(row.host),
+            name=str(Host.objects.get(pk=row.subject_id)),
             error=error,
         )
     if row.kind == Kind.PLAN:
@@ -99,7 +107,7 @@ def told(row: UnfinishedWork) -> str:
             "The plan {name} could not go on by itself: {error}",
             "The plan {name} could not go on by itself, {n} times: {error}",
             n=n,
-            name=str(row.plan),
+            name=str(Plan.objects.get(pk=row.subject_id)),
             error=error,
         )
     if row.kind == Kind.NEWS:
@@ -109,7 +117,7 @@ def told(row: UnfinishedWork) -> str:
     return Sentence("A version could not be published: {error}", error=error)
 
 
-def _meaning(row: UnfinishedWork) -> str:
+def _meaning(row: Job) -> str:
     if row.kind == Kind.CHECK:
         return Sentence("Its sessions, flags and verdicts are out of date.")
     if row.kind == Kind.ENERGY:

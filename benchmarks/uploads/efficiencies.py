@@ -21,9 +21,8 @@ from benchmarks.database import any_of
 from benchmarks.models import (
     Cell,
     CellSession,
-    DueCheck,
     Efficiency,
-    OutboxItem,
+    Job,
     Run,
     Study,
 )
@@ -36,6 +35,7 @@ from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence, counted, joined, stored
 from benchmarks.studies.writing import insert_or_replace
 from benchmarks.tools import TOOLS
+from benchmarks.unattended.queue import put_checks
 from benchmarks.uploads.neighbourhoods import (
     PlacedCell,
     cells_of_others,
@@ -137,7 +137,7 @@ def renew_efficiencies() -> int:
             normalise_study(study)
             study.efficiency_rules = EFFICIENCY_RULES
             study.save(update_fields=["efficiency_rules"])
-            DueCheck.objects.create(study=study)
+            put_checks([study.pk])
             _read_again(study)
     return len(ids)
 
@@ -159,9 +159,11 @@ def _read_again(study: Study) -> None:
     uploads = Run.objects.filter(
         study=study, tool__in=with_costs, source=None, status=Run.Status.PARSED
     )
-    OutboxItem.objects.bulk_create(
-        (OutboxItem(run=run, lab_id=study.lab_id) for run in uploads.only("pk")),
-        ignore_conflicts=True,
+    # Imported here: processing makes efficiencies.
+    from benchmarks.uploads.processing import jobs_of
+
+    Job.objects.bulk_create(
+        jobs_of(uploads.only("pk", "lab", "study", "tool")), ignore_conflicts=True
     )
 
 
@@ -227,7 +229,7 @@ def normalise(touched: Sequence[Cell]) -> None:
     # Of the cells' own studies a check is due anyway.
     leaning = {each.cell.study_id for each in changed}
     leaning -= {cell.study_id for cell in touched}
-    DueCheck.objects.bulk_create(DueCheck(study_id=pk) for pk in sorted(leaning))
+    put_checks(leaning)
 
 
 def _by_case(

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 from django.db import InterfaceError, OperationalError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from benchmarks.models import Case, OutboxItem, Reread, Run, Sample, Study
+from benchmarks.models import Case, Job, Reread, Run, Sample, Study
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.uploads.processing import process_runs
 
@@ -98,9 +98,10 @@ def step(reread_id: int, *, wait: bool = False) -> bool:
 def _uploads(reread: Reread) -> QuerySet[Run]:
     """Return the uploads meant: those nobody recognised may be of any tool."""
     # What still waits in the outbox will be read by today's parsers anyway.
-    uploads = Run.objects.filter(source=None).filter(
-        Q(outbox_item=None) | Q(outbox_item__quarantined_at__isnull=False)
+    waits = Job.objects.filter(
+        kind=Job.Kind.UPLOAD, subject_id=OuterRef("pk"), quarantined_at=None
     )
+    uploads = Run.objects.filter(~Exists(waits), source=None)
     if reread.study_id:
         uploads = uploads.filter(study=reread.study_id)
     if reread.tool:
@@ -138,7 +139,8 @@ def _read_again(uploads: Sequence[Run]) -> list[dict[str, Any]]:
         with transaction.atomic():
             process_runs(uploads)
             # A quarantined upload that can be read has no work left to be done.
-            OutboxItem.objects.filter(run__in=uploads).delete()
+            ids = [upload.pk for upload in uploads]
+            Job.objects.filter(kind=Job.Kind.UPLOAD, subject_id__in=ids).delete()
             return []
     except (OperationalError, InterfaceError):
         raise  # the database went away: the step is done again

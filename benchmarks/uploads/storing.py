@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from benchmarks import sight
 from benchmarks.database import is_distributed
-from benchmarks.models import OutboxItem, Run, RunOutput, Sample
+from benchmarks.models import Job, Run, RunOutput, Sample
 from benchmarks.monitoring.tracing import current_id
 from benchmarks.wake import is_bulk
 
@@ -26,7 +26,7 @@ ONLY_IF_ASKED: Final = 1_000_000_000
 """So often is a statement executed that nobody asked to prepare, before it is."""
 
 RUN, TEXT, WORK, SAMPLE = (
-    model._meta.db_table for model in (Run, RunOutput, OutboxItem, Sample)
+    model._meta.db_table for model in (Run, RunOutput, Job, Sample)
 )
 # Given a run: the column and its type.
 GIVEN: Final[Mapping[str, str]] = {
@@ -65,6 +65,8 @@ NAMES = ", ".join(f'"{name}"' for name in GIVEN)
 ARRAYS = ", ".join(f"%({name})b::text[]::{kind}[]" for name, kind in GIVEN.items())
 VALUES = ", ".join(f"%({name})s::{kind}" for name, kind in GIVEN.items())
 SAMPLE_COLUMNS = "lab_id, run_id, sequence, case_id, repetition, value"
+# What a lab measured with one tool: one worker at a time processes it.
+SHARE: Final = "hashtextextended(concat_ws(' ', 'share', {lab}::text, {tool}), 0)"
 STORE = f"""
     WITH given AS (
         SELECT * FROM {{given}}
@@ -76,10 +78,12 @@ STORE = f"""
         FROM given ORDER BY place
         RETURNING id, key
     ), work AS (
-        INSERT INTO {WORK} (run_id, lab_id, is_read, is_bulk, created_at, due_at,
-                            batch_size, failures, error, quarantined_by, request_id)
-        SELECT run.id, %(lab)s::bigint, given.is_read, %(is_bulk)s::boolean,
-               %(now)s::timestamptz, %(now)s::timestamptz, 0, 0, '', '', %(request)s
+        INSERT INTO {WORK} (kind, subject_id, partition, lab_id, study_id, is_read,
+                            is_bulk, samples, created_at, due_at, request_id)
+        SELECT 'upload', run.id, {SHARE.format(lab="%(lab)s", tool="given.tool")},
+               %(lab)s::bigint, given.study_id, given.is_read, %(is_bulk)s::boolean,
+               given.sample_count, %(now)s::timestamptz, %(now)s::timestamptz,
+               %(request)s
         FROM run JOIN given USING (key)
     ){{more}}
     SELECT key, id FROM run

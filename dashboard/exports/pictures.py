@@ -1,11 +1,11 @@
 """Charts as files, and archives with them, made by a worker."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Final, Literal, cast
 
-from celery import Task
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -14,19 +14,20 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from benchmarks.evidence.records import Record
 from benchmarks.models import Picture
-from benchmarks.publishing.jobs import held
-from benchmarks.publishing.pictures import (
-    note_picture,
-    request_picture,
-    take_picture,
-)
+from benchmarks.publishing.jobs import begin, note
+from benchmarks.publishing.reports import note_report_failed, request_picture
 from benchmarks.replica import from_primary
+from benchmarks.tasks import send
+from benchmarks.unattended import queue
+from benchmarks.unattended.queue import Jobs, Kind
 from dashboard.charts.forest import ForestMark, forest_chart, forest_marks
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import site_of
 from dashboard.exports.paper.chart import ChartForm, archive, drawn_chart
 from dashboard.kit.figures import for_files
-from dashboard.kit.waiting import progress_of, send, wait_a_moment
+from dashboard.kit.waiting import progress_of, wait_a_moment
+
+logger = logging.getLogger(__name__)
 
 Form = Literal["svg", "pdf", "png"]
 PICTURE_FORMS: Final[tuple[Form, ...]] = ("svg", "pdf", "png")
@@ -53,15 +54,13 @@ class Wanted:
 
 
 @from_primary()
-def picture_answer(
-    request: HttpRequest, task: Task[Any, Any], wanted: Wanted
-) -> HttpResponse:
-    """Return a picture, or a page that waits while ``task`` draws it."""
+def picture_answer(request: HttpRequest, wanted: Wanted) -> HttpResponse:
+    """Return a picture, or a page that waits while a worker draws it."""
     picture, is_to_draw = request_picture(
         drawn=wanted.drawn, form=wanted.form, site=site_of(request)
     )
     if is_to_draw:
-        transaction.on_commit(partial(send, task, picture.pk))
+        transaction.on_commit(partial(send, Kind.PICTURE, picture.pk))
     is_part = "HX-Request" in request.headers
     if not is_part:
         wait_a_moment(picture, "content")
@@ -100,14 +99,16 @@ def picture_of(drawn: Mapping[str, Any], form: str) -> bytes:
     return paper(chart, cast(Form, form))
 
 
-def draw_picture(picture_id: int) -> None:
-    with held(Picture, picture_id) as is_mine:
-        picture = take_picture(picture_id) if is_mine else None
-        if picture is None:
-            return
-        try:
-            content = picture_of(picture.drawn, picture.form)
-        except Exception:
-            note_picture(picture=picture, stage=Picture.Stage.FAILED)
-            raise
-        note_picture(picture=picture, stage=Picture.Stage.DONE, content=content)
+@queue.job(Kind.PICTURE, failed=note_report_failed)
+def draw_picture(jobs: Jobs) -> None:
+    """Draw what somebody waits for."""
+    picture = begin(Picture, jobs, ())
+    if picture is None:
+        return
+    try:
+        content = picture_of(picture.drawn, picture.form)
+    except Exception:  # whatever it is: the reader is told, the log has the rest
+        logger.exception("Picture %s was not drawn", picture.pk)
+        note(picture, Picture.Stage.FAILED)
+    else:
+        note(picture, Picture.Stage.DONE, content=content)

@@ -5,30 +5,25 @@ from django.urls import reverse
 from benchmarks.evidence.reading import Question
 from benchmarks.evidence.records import Record
 from benchmarks.models import Review
-from benchmarks.publishing.jobs import held
+from benchmarks.publishing.jobs import begin
 from benchmarks.publishing.reviews import (
     note_review_failed,
     questions_of,
     store_review_files,
-    take_review,
 )
+from benchmarks.unattended import queue
+from benchmarks.unattended.queue import Jobs, Kind
 from dashboard.exports.citation import Citation, bibtex
 from dashboard.exports.evidence import EVIDENCE_FORMS, EvidenceSource, file_name
 from dashboard.exports.pictures import PICTURE_FORMS, drawn_of, picture_of
 
 
-def write_review(review_id: int) -> None:
-    """Write the files of a review, unless another worker does."""
-    with held(Review, review_id) as is_mine:
-        review = take_review(review_id) if is_mine else None
-        if review is None:
-            return
-        try:
-            files = {**review_texts(review), **_plots(review)}
-            store_review_files(review=review, files=files)
-        except Exception:
-            note_review_failed(review=review)
-            raise
+@queue.job(Kind.REVIEW, failed=note_review_failed)
+def write_review(jobs: Jobs) -> None:
+    """Write the files of a review."""
+    if review := begin(Review, jobs, ("lab",)):
+        files = {**review_texts(review), **_plots(review)}
+        store_review_files(review=review, files=files)
 
 
 def review_texts(review: Review) -> dict[str, bytes]:

@@ -1,34 +1,21 @@
-"""What a task makes while somebody waits: send it, wait a moment, say how far it is."""
+"""What a task makes while somebody waits: wait a moment, say how far it is."""
 
-import logging
 import time
 from datetime import timedelta
 from typing import Any
 
-from celery import Task
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
-from benchmarks.models import Job
+from benchmarks.models import Making
 
-logger = logging.getLogger(__name__)
 PATIENCE_S = 1.5
 """Most jobs take less: their readers never see the page of the wait."""
 LOOK_EVERY_S = 0.05
 OVERDUE = timedelta(seconds=5)
-STEPS = (*Job.UNFINISHED, Job.Stage.DONE)
+STEPS = (*Making.UNFINISHED, Making.Stage.DONE)
 
 
-def send(task: Task[Any, Any], pk: int) -> None:
-    """Hand a job to a worker; without Redis it is sent again a while later."""
-    try:
-        # Without Redis Celery would try for a while, with the reader waiting.
-        task.apply_async((pk,), retry=False)
-    except (OperationalError, OSError) as error:
-        logger.warning("Redis took no %s (%s).", task.name, error)
-
-
-def wait_a_moment(job: Job, *fields: str) -> None:
+def wait_a_moment(job: Making, *fields: str) -> None:
     """Wait until the job is finished, but not for long."""
     deadline = time.monotonic() + PATIENCE_S
     while job.is_unfinished and time.monotonic() < deadline:
@@ -36,7 +23,7 @@ def wait_a_moment(job: Job, *fields: str) -> None:
         job.refresh_from_db(fields=["stage", *fields])
 
 
-def progress_of(job: Job) -> dict[str, Any]:
+def progress_of(job: Making) -> dict[str, Any]:
     """Return what the page of the making says, for its template."""
     is_late = timezone.now() > job.requested_at + OVERDUE
     return {

@@ -3,7 +3,8 @@
 import orjson
 import pytest
 
-from benchmarks.models import OutboxItem, Run, RunOutput, System
+from benchmarks.models import Run, RunOutput, System
+from tests import jobs
 
 
 def test_it_takes_a_thousand_lines(api, run_document):
@@ -17,7 +18,7 @@ def test_it_takes_a_thousand_lines(api, run_document):
     assert [each["key"] for each in body["runs"]] == [each["key"] for each in documents]
     assert [each["line"] for each in body["runs"]] == list(range(1, 1001))
     assert {each["status"] for each in body["runs"]} == {"received"}
-    assert Run.objects.count() == OutboxItem.objects.count() == 1000
+    assert Run.objects.count() == jobs.waiting("upload").count() == 1000
     assert System.objects.count() == 1
 
 
@@ -75,7 +76,7 @@ def test_one_bad_line_of_a_thousand_stores_nothing(
     assert body["fields"]["line 17"]["code"] == code
     assert body["detail"].startswith("Nothing was stored: 1 line is wrong. Line 17: ")
     assert not Run.objects.exists()
-    assert not OutboxItem.objects.exists()
+    assert not jobs.waiting("upload").exists()
     assert not System.objects.exists()
 
 

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.models import Cell, Flag, Meter, UnfinishedWork
+from benchmarks.models import Cell, Flag, Meter
 from benchmarks.power.integration import integrate_due
 from benchmarks.studies.checking import check_due_studies
 from benchmarks.uploads import processing
+from tests import jobs
 from tests.power_logs import WALL, clock_of, piece, power
 
 STUDY = "/studies/alpha-lab/study/"
@@ -36,7 +37,7 @@ def sweep():
     processing.drain()
     check_due_studies(timedelta(0))
     integrate_due(timedelta(0))
-    return list(UnfinishedWork.objects.values_list("kind", "error"))
+    return list(jobs.failed().values_list("kind", "error"))
 
 
 def refused(api, client):

@@ -11,7 +11,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from benchmarks import broker
-from benchmarks.models import DueCheck, UnfinishedWork
+from benchmarks.models import Job
+from benchmarks.unattended.queue import put_checks
 
 GONE = redis.Redis(port=1, retry=Retry(NoBackoff(), 0))
 
@@ -55,14 +56,8 @@ def test_it_asks_for_no_token_and_looks_at_none(anyone, db):
 
 
 def test_it_counts_what_is_stuck_and_names_nobody(anyone, study):
-    UnfinishedWork.objects.create(
-        kind="check",
-        lab=study.lab,
-        study=study,
-        failures=5,
-        error="secret",
-        quarantined_at=timezone.now(),
-    )
+    put_checks([study.pk])
+    Job.objects.update(failures=5, error="secret", quarantined_at=timezone.now())
 
     answer = anyone.get("health/")
 
@@ -79,7 +74,7 @@ def test_it_counts_what_is_stuck_and_names_nobody(anyone, study):
 
 def test_it_is_degraded_by_work_that_nobody_does(anyone, study):
     long_ago = timezone.now() - timedelta(hours=1)
-    DueCheck.objects.create(study=study, noted_at=long_ago)
+    put_checks([study.pk], created_at=long_ago)
 
     body = anyone.get("health/").json()
 
@@ -90,7 +85,7 @@ def test_it_is_degraded_by_work_that_nobody_does(anyone, study):
 
 
 def test_work_that_just_came_is_not_late(anyone, study):
-    DueCheck.objects.create(study=study)
+    put_checks([study.pk])
 
     body = anyone.get("health/").json()
 

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.broker import connection
-from benchmarks.models import DueCheck, Host
+from benchmarks.models import Host, Job
 
 UNAME = "Linux name 6.1.0 #1 SMP Debian x86_64 GNU/Linux"
 MACHINE = {
@@ -85,14 +85,14 @@ def test_a_missing_host_is_404(anyone, db, pk):
 
 
 def test_its_facts_can_be_corrected_by_its_lab_alone(api, stranger, host, measured):
-    DueCheck.objects.all().delete()
+    Job.objects.all().delete()
 
     refused = stranger.patch(f"hosts/{host.pk}/", {"facts": {"cores": 1}})
     answer = api.patch(f"hosts/{host.pk}/", {"facts": {"cores": 4}})
 
     assert (refused.status_code, answer.status_code) == (404, 200)
     assert answer.json()["facts"] == {"cores": 4}
-    assert DueCheck.objects.count() == 1  # flags rest on facts of hosts
+    assert Job.objects.count() == 1  # flags rest on facts of hosts
 
 
 def test_it_reads_the_facts_that_a_machine_prints(anyone, db):

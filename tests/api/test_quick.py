@@ -16,8 +16,9 @@ from api.kit.shapes import checked
 from api.quick import read_quickly
 from api.runs import RunInput, RunsView
 from benchmarks.labs import tokens
-from benchmarks.models import OutboxItem, Run, RunOutput, Sample, Study, Token
+from benchmarks.models import Run, RunOutput, Sample, Study, Token
 from benchmarks.uploads import direct
+from tests import jobs
 
 KEY = "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"
 PLAIN: dict[str, Any] = {
@@ -210,7 +211,7 @@ def test_both_ways_store_and_answer_the_same(
         for run in (ours, theirs)
     ]
     assert samples[0] == samples[1] != []
-    assert OutboxItem.objects.filter(is_read=True).count() == 3
+    assert jobs.waiting("upload").filter(is_read=True).count() == 3
 
 
 def test_an_answer_before_all_other_middleware_is_as_after_it(

@@ -5,9 +5,10 @@ import gzip
 import orjson
 import pytest
 
-from benchmarks.models import OutboxItem, Run, RunOutput
+from benchmarks.models import Run, RunOutput
 from benchmarks.studies.checking import check_study
 from benchmarks.uploads import processing
+from tests import jobs
 
 KEY = "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"
 
@@ -24,7 +25,7 @@ def test_it_takes_a_run(api, run_document):
         "url": f"http://testserver/api/v1/runs/{run.pk}/",
     }
     assert answer.headers["Location"] == answer.json()["url"]
-    assert OutboxItem.objects.get().run == run
+    assert jobs.waiting("upload").get().subject_id == run.pk
 
 
 def test_it_takes_everything_that_can_be_said(api, run_document, reader):

@@ -30,13 +30,13 @@ from benchmarks.models import (
 )
 from benchmarks.plans.planning import create_plan
 from benchmarks.power.logs import keep_power
-from benchmarks.publishing.reviews import store_review_files, take_review
+from benchmarks.publishing.reviews import store_review_files
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
 from benchmarks.together.comments import Thing, author_of, write_comment
 from benchmarks.together.saved_views import save_view
 from benchmarks.uploads import intake, processing
-from tests import publishing
+from tests import jobs, publishing
 from tests.api.conftest import Api
 from tests.documents import network_run
 from tests.own_tools import declare
@@ -203,7 +203,7 @@ def review_once_public(study):
         content={"with_flagged": False, "questions": [], "studies": []},
     )
     review.reviewed.create(study=study)
-    taken = take_review(review.pk)
+    taken = jobs.taken(review)
     store_review_files(review=taken, files={"review.csv": b"secret"})
 
 

@@ -4,7 +4,8 @@ import redis
 from django.utils import timezone
 
 from benchmarks.health import health
-from benchmarks.models import UnfinishedWork
+from benchmarks.models import Job
+from benchmarks.unattended.queue import put_checks
 from benchmarks.uploads.intake import submit_runs
 
 
@@ -34,15 +35,13 @@ def test_without_redis_it_is_degraded_not_down(db, monkeypatch):
 
 
 def test_it_is_degraded_while_work_is_set_aside_and_says_what(study):
-    work = UnfinishedWork.objects.create(
-        kind="check", lab=study.lab, study=study, failures=1, error="secret"
-    )
+    put_checks([study.pk])
+    Job.objects.update(failures=1, error="secret", tried_at=timezone.now())
     [waiting] = health().stuck
     assert (waiting.kind, waiting.failing, waiting.quarantined) == ("check", 1, 0)
     assert health().status == "ok"
 
-    work.quarantined_at = timezone.now()
-    work.save()
+    Job.objects.update(quarantined_at=timezone.now())
 
     [stuck] = health().stuck
     assert (stuck.failing, stuck.quarantined) == (0, 1)
@@ -52,6 +51,6 @@ def test_it_is_degraded_while_work_is_set_aside_and_says_what(study):
 
 
 def test_work_in_hand_is_not_stuck(study):
-    UnfinishedWork.objects.create(kind="check", lab=study.lab, study=study)
+    put_checks([study.pk])
 
     assert health().stuck == ()

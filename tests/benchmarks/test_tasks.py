@@ -8,8 +8,7 @@ from django.core.management import call_command
 from kombu.exceptions import OperationalError
 
 from benchmarks import broker, tasks, wake
-from benchmarks.models import PublishingJob, Run
-from benchmarks.publishing.jobs import UNTAKEN
+from benchmarks.models import Job, PublishingJob, Run
 from benchmarks.studies import checking
 from benchmarks.uploads import intake
 from benchmarks.uploads.intake import submit_runs
@@ -110,18 +109,18 @@ def forgotten(study, submit, run_document, person):
     submit(run_document())
     checking.check_due_studies(timedelta(0))
     requested = publishing.requested(study, person)
-    PublishingJob.objects.update(seen_at=requested.seen_at - 2 * UNTAKEN)
+    Job.objects.update(hinted_at=None)
     return requested
 
 
 def test_the_sweeper_sends_a_forgotten_version_to_a_worker(forgotten, monkeypatch):
     sent = []
     monkeypatch.setattr(
-        tasks.current_app, "send_task", lambda *args, **how: sent.append(args)
+        tasks.run_jobs, "apply_async", lambda args, **how: sent.append(args)
     )
     call_command("sweep", once=True)
 
-    assert sent == [("virtlab.publish_version", (forgotten.pk,))]
+    assert sent == [("publishing", forgotten.pk)]
 
 
 def test_without_redis_a_forgotten_version_is_sent_later(
@@ -130,11 +129,11 @@ def test_without_redis_a_forgotten_version_is_sent_later(
     def refuse(*_, **__):
         raise OperationalError("no broker")
 
-    monkeypatch.setattr(tasks.current_app, "send_task", refuse)
+    monkeypatch.setattr(tasks.run_jobs, "apply_async", refuse)
 
-    tasks.send_forgotten_publishing_jobs()
+    tasks.send_workers()
 
-    assert "Redis took no virtlab.publish_version" in caplog.text
+    assert "Redis took no publishing" in caplog.text
     assert PublishingJob.objects.get().stage == "waiting"
 
 

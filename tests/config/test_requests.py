@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
-from benchmarks.models import OutboxItem
 from benchmarks.monitoring.tracing import JsonLines, Traced
 from benchmarks.uploads import processing
+from tests import jobs
 
 TOKEN = "a-token-for-the-tests"
 
@@ -80,7 +80,7 @@ def test_an_answer_carries_the_id_that_was_sent_or_a_new_one(client, db):
 
 def test_the_id_of_an_upload_comes_back_in_the_workers_log(upload, run_document, log):
     upload(run_document(), "upload-of-today")
-    run_id = OutboxItem.objects.get().pk
+    run_id = jobs.waiting("upload").get().subject_id
 
     processing.drain()
 

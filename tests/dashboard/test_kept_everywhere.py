@@ -21,13 +21,11 @@ from benchmarks.keeping.deletion import delete_account, delete_study, delete_upl
 from benchmarks.models import (
     Agent,
     Cell,
-    DueCheck,
     Flag,
     Host,
     Lab,
     Membership,
     Meter,
-    OutboxItem,
     Run,
     Session,
     Study,
@@ -56,9 +54,10 @@ from benchmarks.together.comments import (
     write_comment,
 )
 from benchmarks.together.saved_views import save_view
+from benchmarks.unattended.queue import put_checks
 from benchmarks.uploads import intake, processing
 from dashboard.kit import kept
-from tests import publishing
+from tests import jobs, publishing
 from tests.dashboard import growing
 from tests.dashboard.routes import counted
 from tests.documents import network_run
@@ -260,7 +259,7 @@ CHANGES = {
         | {"output": "nonsense"},
     ),
     "a run read again": lambda it: (
-        OutboxItem.objects.create(run=it.study.runs.first(), lab=it.alpha),
+        jobs.put_upload(it.study.runs.first()),
         processing.drain(),
     ),
     "a run with trouble": lambda it: it.study.runs.filter(
@@ -386,7 +385,7 @@ CHANGES = {
     ),
     "no plans": lambda it: it.study.plans.all().delete(),
     "a version published": lambda it: publishing.published(it.study, it.keeper),
-    "a check due": lambda it: DueCheck.objects.create(study=it.study),
+    "a check due": lambda it: put_checks([it.study.pk]),
     "a view saved": lambda it: save_view(
         name="Mine", address="/compare/", person=it.member, lab=None
     ),

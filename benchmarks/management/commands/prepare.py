@@ -14,10 +14,10 @@ from django.db.migrations.executor import MigrationExecutor
 
 from benchmarks.labs.making import FirstSecrets, install
 from benchmarks.row_security import as_owner, secure
-from benchmarks.unattended import attempts
+from benchmarks.unattended import queue
 from benchmarks.unattended.holding import held
+from benchmarks.uploads import processing  # noqa: F401  # registers uploads
 from benchmarks.uploads.efficiencies import renew_efficiencies
-from benchmarks.uploads.processing import retry_after_upgrade
 
 
 class Command(BaseCommand):
@@ -44,8 +44,7 @@ class Command(BaseCommand):
                 self._write_secrets(secrets)
         renew_efficiencies()
         # What another version could not process this one perhaps can.
-        retry_after_upgrade()
-        attempts.retry_after_upgrade()
+        queue.retry_after_upgrade()
 
     def _migrate(self) -> None:
         executor = MigrationExecutor(connection)

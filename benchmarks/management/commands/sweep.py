@@ -110,10 +110,8 @@ class Command(BaseCommand):
                 is_soon_due = checking.is_soon_due()
             with _logged("Telling"):
                 events.tell_due_news()
-            with _logged("Webhooks"):
-                tasks.send_to_webhooks()
-            with _logged("Letters"):
-                tasks.send_to_letters()
+            with _logged("Sending workers"):
+                tasks.send_workers()
             with _logged("Integrating power"):
                 integration.integrate_due()
             with _logged("Proceeding with plans"):
@@ -125,8 +123,6 @@ class Command(BaseCommand):
                 data_versions.gather_notes()
             with _logged("Counting"):
                 self.renew_rollups()
-            with _logged("Publishing"):
-                tasks.send_forgotten_publishing_jobs()
         except (OperationalError, InterfaceError) as error:
             logger.warning("The database does not answer: %s", error)
             # A broken connection would fail every later look.

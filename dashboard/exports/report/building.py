@@ -1,5 +1,6 @@
 """A study as a report, put together from what the pages show, and its PDF."""
 
+import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,11 +17,13 @@ from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.evidence.replication import reproduced_by
 from benchmarks.models import Report, Study
-from benchmarks.publishing.jobs import held
+from benchmarks.publishing.jobs import begin, note
 from benchmarks.publishing.readiness import study_assessment
-from benchmarks.publishing.reports import note_stage, take_report
+from benchmarks.publishing.reports import note_report_failed
 from benchmarks.studies.flags import visible_flags
 from benchmarks.studies.lists import StudyDetail, study_detail, tool_versions
+from benchmarks.unattended import queue
+from benchmarks.unattended.queue import Jobs, Kind
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, bibtex, citation_at
 from dashboard.exports.report.charts import profile_chart
@@ -46,6 +49,8 @@ from dashboard.kit.figures import for_files
 from dashboard.kit.profile import profile_section
 from dashboard.kit.viewers import viewer_named
 from dashboard.wording import emulation_words, short_names
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -175,24 +180,25 @@ def edition() -> str:
     return f"{timezone.now().date()} {settings.VERSION} {get_language()}"
 
 
-def make_report(report_id: int) -> None:
-    """Make the PDF of a requested report, unless another worker does."""
-    # Held before it is taken: what is begun and not held counts as lost.
-    with held(Report, report_id) as is_mine:
-        job = take_report(report_id) if is_mine else None
-        if job is None:
-            return
-        try:
-            imprint = Imprint(
-                created_at=timezone.now(),
-                version=settings.VERSION,
-                who=job.person.get_username() if job.person else "",
-            )
-            citation = citation_at(job.site, job.study)
-            document = report(viewer_named(job.person), job.study, citation, imprint)
-            note_stage(report=job, stage=Report.Stage.TYPESETTING)
-            file = pdf(document, imprint.created_at)
-        except Exception:  # whatever it is: the reader is told, the log has the rest
-            note_stage(report=job, stage=Report.Stage.FAILED)
-            raise
-        note_stage(report=job, stage=Report.Stage.DONE, content=file)
+@queue.job(Kind.REPORT, failed=note_report_failed)
+def make_report(jobs: Jobs) -> None:
+    """Make the PDF of a requested report."""
+    wanted = begin(Report, jobs)
+    if wanted is None:
+        return
+    try:
+        imprint = Imprint(
+            created_at=timezone.now(),
+            version=settings.VERSION,
+            who=wanted.person.get_username() if wanted.person else "",
+        )
+        citation = citation_at(wanted.site, wanted.study)
+        viewer = viewer_named(wanted.person)
+        document = report(viewer, wanted.study, citation, imprint)
+        note(wanted, Report.Stage.TYPESETTING)
+        file = pdf(document, imprint.created_at)
+    except Exception:  # whatever it is: the reader is told, the log has the rest
+        logger.exception("Report %s was not made", wanted.pk)
+        note(wanted, Report.Stage.FAILED)
+    else:
+        note(wanted, Report.Stage.DONE, content=file)

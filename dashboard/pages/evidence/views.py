@@ -43,7 +43,6 @@ from dashboard.kit.kept import Content, kept_page
 from dashboard.kit.routes import page, route
 from dashboard.kit.viewers import person_of, query_of, viewer_of
 from dashboard.pages.evidence.forest import forest_page
-from dashboard.tasks import draw_picture
 from dashboard.wording.evidence import badge_text, work_name
 
 NAMES: Final = {
@@ -159,7 +158,7 @@ def export_forest(request: HttpRequest, form: str) -> HttpResponse:
         about=f"{question.hypervisor}, {work_name(question.work)}",
         back=f"{reverse('dashboard:forest')}?{request.GET.urlencode()}",
     )
-    return picture_answer(request, draw_picture, wanted)
+    return picture_answer(request, wanted)
 
 
 def _question(query: Mapping[str, str]) -> Question:

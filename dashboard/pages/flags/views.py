@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from benchmarks.comparing.table import Fact
-from benchmarks.models import Cell, Decision, DueCheck, Flag, Study
+from benchmarks.models import Cell, Decision, Flag, Job, Study
 from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.plausibility.rules import RULES
 from benchmarks.studies.flags import (
@@ -121,7 +121,7 @@ def flag_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[st
             (EVERYTHING, counts.total()),
         ],
         "groups": groups,
-        "is_unchecked": DueCheck.objects.filter(study=study).exists(),
+        "is_unchecked": Job.objects.filter(kind=Job.Kind.CHECK, study=study).exists(),
         "unmet": unmet(query, {"status": status, "rule": only}),
     }
 

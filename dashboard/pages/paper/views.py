@@ -13,7 +13,6 @@ from dashboard.kit.kept import Content, kept_study_page
 from dashboard.kit.routes import BARE, page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.paper.page import chosen_paper, paper_page
-from dashboard.tasks import draw_picture
 
 TEXTS = ("table.tex", "methods.tex", "methods.txt", "study.bib", "numbers.csv")
 CHARTS = {
@@ -72,7 +71,7 @@ def export_paper(request: HttpRequest, lab: str, slug: str, form: str) -> HttpRe
         about=study.title,
         back=f"{back}?{request.GET.urlencode()}",
     )
-    return picture_answer(request, draw_picture, wanted)
+    return picture_answer(request, wanted)
 
 
 urlpatterns = [

@@ -12,9 +12,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
 from benchmarks.models import Report, Study
-from benchmarks.publishing.reports import request_report, requeue_report
+from benchmarks.publishing.reports import request_report
 from benchmarks.replica import from_primary
 from benchmarks.studies.data_versions import study_version
+from benchmarks.tasks import send
+from benchmarks.unattended.queue import Kind
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, citation_of, site_of
 from dashboard.exports.report.building import Imprint, colophon, edition, report
@@ -23,8 +25,7 @@ from dashboard.kit.document import Document
 from dashboard.kit.kept import kept
 from dashboard.kit.routes import BARE, REDIRECT, page
 from dashboard.kit.viewers import person_of, study_or_404, viewer_of
-from dashboard.kit.waiting import progress_of, send, wait_a_moment
-from dashboard.tasks import make_report
+from dashboard.kit.waiting import progress_of, wait_a_moment
 
 # The kept document names no reader and no moment: both are put in as it is shown.
 NOBODY = Imprint(created_at=datetime.min.replace(tzinfo=UTC), version="", who="")
@@ -68,8 +69,6 @@ def download_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 def show_making(request: HttpRequest, report_id: int) -> HttpResponse:
     """Show how far a report is; the page looks again by itself until it is there."""
     job = _own_or_404(request, report_id)
-    if requeue_report(job):
-        send(make_report, job.pk)
     context = {"study": job.study, "job": job, "progress": progress_of(job)}
     return render(request, "report/report_making.html", context)
 
@@ -110,7 +109,7 @@ def _requested(request: HttpRequest, study: Study) -> Report:
         edition=edition(),
     )
     if is_to_make:
-        transaction.on_commit(partial(send, make_report, job.pk))
+        transaction.on_commit(partial(send, Kind.REPORT, job.pk))
     return job
 
 

@@ -28,6 +28,8 @@ from benchmarks.publishing.reviews import (
     visible_reviews,
     withdraw_review,
 )
+from benchmarks.tasks import send
+from benchmarks.unattended.queue import Kind
 from dashboard import wording
 from dashboard.charts.drawings import NONE
 from dashboard.exports import MEDIA_TYPES
@@ -46,8 +48,7 @@ from dashboard.kit.viewers import (
     signed_in_person,
     viewer_of,
 )
-from dashboard.kit.waiting import send, wait_a_moment
-from dashboard.tasks import write_review
+from dashboard.kit.waiting import wait_a_moment
 from dashboard.wording import Text, evidence
 
 MOST_LISTED = 500
@@ -105,7 +106,7 @@ def publish(request: HttpRequest) -> HttpResponse:
         problem = wording.said(error.sentence)
         return _form(request, labs, chosen, request.POST.dict(), problem, status=422)
     if is_new:
-        transaction.on_commit(partial(send, write_review, review.pk))
+        transaction.on_commit(partial(send, Kind.REVIEW, review.pk))
         messages.success(
             request, _("The review is published. Its address is permanent.")
         )

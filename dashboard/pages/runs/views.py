@@ -10,10 +10,10 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.clocks import figures_trust, run_trust
 from benchmarks.comparing.rows import facets
-from benchmarks.models import Cell, OutboxItem, Reread, Run, Study
+from benchmarks.models import Cell, Job, Reread, Run, Study
 from benchmarks.studies.lists import LEFT_WAITING
 from benchmarks.together.comments import Thing
-from benchmarks.uploads.processing import retry
+from benchmarks.unattended.queue import retry
 from benchmarks.uploads.rereading import begin_reread
 from benchmarks.uploads.runs import find_run, listed_runs, runs_of_upload, samples_of
 from benchmarks.viewer import Viewer
@@ -154,7 +154,8 @@ def try_again(request: HttpRequest, run_id: int) -> HttpResponse:
     """Queue a quarantined run again."""
     run = find_run(viewer_of(request), run_id)
     keeper_or_404(request, run.lab_id)
-    retry(OutboxItem.objects.filter(run__in=[run.source or run]))
+    upload_id = run.source_id or run.pk
+    retry(Job.objects.filter(kind=Job.Kind.UPLOAD, subject_id=upload_id))
     return redirect("dashboard:run-detail", run.pk)
 
 

@@ -25,8 +25,8 @@ from benchmarks.publishing.versions import unfinished_publishing_job, visible_ve
 from benchmarks.studies.data_versions import study_version
 from benchmarks.studies.lists import is_left_waiting, processing_of, study_detail
 from benchmarks.together.comments import Thing
-from benchmarks.unattended.attempts import retry
 from benchmarks.unattended.lists import trouble_of, work_of
+from benchmarks.unattended.queue import retry
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.exports.citation import bibtex, citation_of, dataset_script

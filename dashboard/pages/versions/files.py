@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 from functools import partial
 
-from django.db import InterfaceError, OperationalError
 from django.urls import reverse
 
 from benchmarks.comparing.rows import comparison_rows, facets
@@ -12,15 +11,10 @@ from benchmarks.comparing.table import ComparisonTable, comparison_table
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import PublishingJob, Version
-from benchmarks.publishing.jobs import (
-    held,
-    note_broken,
-    note_failure,
-    note_stage,
-    take_publishing_job,
-)
+from benchmarks.publishing.jobs import begin, note, note_publishing_failed
 from benchmarks.publishing.versions import publish_version
-from benchmarks.sentences import Sentence
+from benchmarks.unattended import queue
+from benchmarks.unattended.queue import Jobs, Kind
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, bibtex, citation_at
 from dashboard.exports.latex import latex
@@ -31,32 +25,22 @@ from dashboard.exports.table_texts import Source
 from dashboard.kit.document import Document
 from dashboard.wording import against_text, system_names
 
-BROKEN = Sentence("The files could not be written. See the log of the workers.")
 
-
-def publish(job_id: int) -> None:
-    """Publish the version that a job asks for, unless another worker does."""
-    with held(PublishingJob, job_id) as is_mine:
-        job = take_publishing_job(job_id) if is_mine else None
-        if job is None:
-            return
+@queue.job(Kind.PUBLISHING, tries=1, failed=note_publishing_failed)
+def publish(jobs: Jobs) -> None:
+    """Publish the version that somebody asked for."""
+    if wanted := begin(PublishingJob, jobs):
         try:
-            publish_version(job=job, write=partial(_files, job))
+            publish_version(job=wanted, write=partial(_files, wanted))
         except BenchmarksError as error:
-            note_failure(job=job, problem=error.sentence)
-        except (OperationalError, InterfaceError):
-            raise  # the database went away: the sweeper sends it once more
-        except Exception as error:  # whatever it is: the reader is told
-            text = f"{type(error).__name__}: {error}"
-            note_broken(job=job, problem=BROKEN, error=text)
-            raise
+            note(wanted, PublishingJob.Stage.FAILED, problem=error.sentence)
 
 
 def _files(job: PublishingJob, version: Version) -> dict[str, bytes]:
     """Return every form of a version, the longest work last."""
     texts = version_texts(version, job.site)
     document = version_report(version, job.site)
-    note_stage(job=job, stage=PublishingJob.Stage.TYPESETTING)
+    note(job, PublishingJob.Stage.TYPESETTING)
     return {**texts, "pdf": pdf(document, version.published_at)}
 
 

@@ -24,6 +24,8 @@ from benchmarks.publishing.versions import (
     visible_versions,
     withdraw_version,
 )
+from benchmarks.tasks import send
+from benchmarks.unattended.queue import Kind
 from dashboard import wording
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import site_of, version_script, with_doi
@@ -38,8 +40,7 @@ from dashboard.kit.viewers import (
     signed_in_person,
     viewer_of,
 )
-from dashboard.kit.waiting import progress_of, send, wait_a_moment
-from dashboard.tasks import publish_version as publish_task
+from dashboard.kit.waiting import progress_of, wait_a_moment
 
 
 def publish(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
@@ -81,7 +82,7 @@ def _begin(request: HttpRequest, study: Study) -> HttpResponse:
         problem = wording.said(error.sentence)
         return _form(request, study, problem=problem, status=422)
     if is_new:
-        transaction.on_commit(partial(send, publish_task, job.pk))
+        transaction.on_commit(partial(send, Kind.PUBLISHING, job.pk))
     wait_a_moment(job, "version")
     if job.version_id:
         return _lead_to_version(request, job)

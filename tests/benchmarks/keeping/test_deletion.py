@@ -14,7 +14,7 @@ from benchmarks.labs.people import place_person
 from benchmarks.models import (
     AuditEntry,
     Cell,
-    DueCheck,
+    Job,
     Membership,
     Run,
     RunOutput,
@@ -64,7 +64,7 @@ def test_without_its_last_run_a_cell_is_gone(measured, lab):
     )
 
     assert Cell.objects.count() == 1
-    assert DueCheck.objects.exists()
+    assert Job.objects.filter(kind="check").exists()
 
 
 def test_the_audit_log_keeps_who_and_why(measured, lab):

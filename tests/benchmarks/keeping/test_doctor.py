@@ -17,7 +17,8 @@ from redis.retry import Retry
 
 from benchmarks import broker
 from benchmarks.keeping import doctor
-from benchmarks.models import DueCheck, UnfinishedWork
+from benchmarks.models import Job
+from benchmarks.unattended import queue
 
 GONE = redis.Redis(port=1, retry=Retry(NoBackoff(), 0))
 
@@ -106,13 +107,13 @@ def test_it_finds_a_disk_that_is_nearly_full(monkeypatch):
 
 
 def test_it_finds_work_that_nobody_does_and_work_that_failed(study):
-    DueCheck.objects.create(study=study, noted_at=timezone.now() - timedelta(days=1))
-    UnfinishedWork.objects.create(kind="check", lab=study.lab, study=study, failures=1)
+    queue.put_checks([study.pk], created_at=timezone.now() - timedelta(days=1))
+    Job.objects.update(failures=1, error="KeyError")
 
     found = problems()
 
     assert "1 of check for 864" in found["work that waits"]
-    assert "retry_stuck" in found["work that failed"]
+    assert "manage.py jobs" in found["work that failed"]
 
 
 def test_it_finds_an_old_backup_and_none(settings, tmp_path):

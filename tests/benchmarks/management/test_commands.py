@@ -18,10 +18,9 @@ from benchmarks.errors import UnauthenticatedError
 from benchmarks.labs.tokens import authenticate
 from benchmarks.management.commands.sweep import SWEEPER, stop_signals
 from benchmarks.models import (
-    DueCheck,
+    Job,
     Lab,
     Membership,
-    OutboxItem,
     Run,
     RunOutput,
     Study,
@@ -30,6 +29,7 @@ from benchmarks.models import (
 from benchmarks.unattended import holding
 from benchmarks.uploads import rereading
 from benchmarks.uploads.intake import submit_runs
+from tests import jobs
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_the_sweeper_finishes_what_nobody_was_woken_for(agent, run_document):
     call_command("sweep", once=True, older_than=0)
 
     assert Run.objects.get().status == Run.Status.PARSED
-    assert not OutboxItem.objects.exists()
+    assert not jobs.waiting("upload").exists()
 
 
 def test_beside_another_sweeper_it_does_nothing(agent, run_document, other_session):
@@ -142,11 +142,11 @@ def test_beside_another_sweeper_it_does_nothing(agent, run_document, other_sessi
 
     said = printed("sweep", once=True, older_than=0)
     assert "Another sweeper" in said
-    assert OutboxItem.objects.exists()
+    assert jobs.waiting("upload").exists()
 
     other_session.execute("SELECT pg_advisory_unlock_all()")
     printed("sweep", once=True, older_than=0)
-    assert not OutboxItem.objects.exists()
+    assert not jobs.waiting("upload").exists()
 
 
 def test_it_stays_the_sweeper_however_often_it_asks(db, other_session):
@@ -178,10 +178,12 @@ def test_one_duty_that_fails_does_not_keep_the_sweeper_from_the_others(
         raise KeyError("no such parser")
 
     monkeypatch.setattr(rereading, "proceed", fail)
-    DueCheck.objects.update(noted_at=timezone.now() - timedelta(minutes=1))
+    Job.objects.filter(kind="check").update(
+        created_at=timezone.now() - timedelta(minutes=1)
+    )
     call_command("sweep", once=True, older_than=0)
 
-    assert not DueCheck.objects.exists()
+    assert not Job.objects.filter(kind="check").exists()
     [record] = [each for each in caplog.records if each.levelname == "ERROR"]
     assert record.exc_info[0] is KeyError
 

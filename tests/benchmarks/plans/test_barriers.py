@@ -3,9 +3,10 @@
 import pytest
 
 from benchmarks.errors import ConflictError, InvalidError, NotFoundError
-from benchmarks.models import Plan, PlanPart, PlanStep, System, UnfinishedWork
+from benchmarks.models import Plan, PlanPart, PlanStep, System
 from benchmarks.plans import progress, turns
 from benchmarks.plans.progress import proceed_plans
+from tests import jobs
 from tests.benchmarks.plans.planning import Guest, Hour, parallel, planned
 
 
@@ -65,11 +66,11 @@ def test_a_plan_that_cannot_go_on_keeps_no_other_from_it(
 
     assert proceed_plans() == 1
     assert reached == [good]
-    work = UnfinishedWork.objects.get()
-    assert (work.plan, work.error) == (bad, "KeyError: 'no such step'")
+    work = jobs.failed().get()
+    assert (work.subject_id, work.error) == (bad.pk, "KeyError: 'no such step'")
     # It waits, and the other one goes on.
     assert proceed_plans() == 1
-    assert UnfinishedWork.objects.get().failures == 1
+    assert jobs.failed().get().failures == 1
 
 
 def test_agents_are_answered_though_their_plan_fails(three, hour, monkeypatch):
@@ -85,8 +86,8 @@ def test_agents_are_answered_though_their_plan_fails(three, hour, monkeypatch):
     hour.passes(5)
     three[0].meet(answers[0])
 
-    work = UnfinishedWork.objects.get()
-    assert (work.plan, work.failures) == (three[0].plan, 1)
+    work = jobs.failed().get()
+    assert (work.subject_id, work.failures) == (three[0].plan.pk, 1)
     assert work.error == "ZeroDivisionError: division by zero"
     # Nothing of what failed is left.
     [busy] = PlanStep.objects.filter(status=PlanStep.Status.RUNNING)
@@ -108,7 +109,7 @@ def test_an_agent_is_told_that_its_plan_is_stuck(study, system, guests, monkeypa
     answer = guest.next()
 
     assert (answer.state, answer.sentence) == ("wait", turns.STUCK)
-    assert UnfinishedWork.objects.get().failures == 1
+    assert jobs.failed().get().failures == 1
 
 
 def test_a_guest_has_the_same_slot_whenever_it_asks(study, system, guests):

@@ -6,14 +6,12 @@ import pytest
 
 from benchmarks.errors import ConflictError, UnknownNameError
 from benchmarks.models import (
-    DueEnergy,
     Flag,
     Host,
     PowerChunk,
     Run,
     RunEnergy,
     Study,
-    UnfinishedWork,
 )
 from benchmarks.power import integration
 from benchmarks.power.logged_energy import run_energies
@@ -21,7 +19,9 @@ from benchmarks.power.logs import keep_power
 from benchmarks.sentences import Sentence
 from benchmarks.studies.checking import check_study
 from benchmarks.studies.flags import decide_flag
+from benchmarks.unattended.queue import put_energies
 from benchmarks.uploads import processing
+from tests import jobs
 from tests.power_logs import BEGIN_S, WALL, WRONG_S, clock_of, piece, power, stamp
 
 RAPL = {"name": "RAPL", "kind": "rapl"}
@@ -148,14 +148,14 @@ def test_doing_it_twice_changes_nothing(upload, work):
 
     assert list(RunEnergy.objects.values()) == before
     assert integrate() == 0
-    assert not DueEnergy.objects.exists()
+    assert not jobs.waiting("energy").exists()
 
 
 def test_machines_that_fail_stop_no_other_and_are_known(
     upload, work, lab, monkeypatch, caplog
 ):
     others = [Host.objects.create(lab=lab, slug=f"other-{n}") for n in range(3)]
-    DueEnergy.objects.bulk_create(DueEnergy(host=host) for host in others)
+    put_energies((host.pk, None, None) for host in others)
     store = integration._store_windows
 
     def fail_for_others(host_id):
@@ -166,14 +166,14 @@ def test_machines_that_fail_stop_no_other_and_are_known(
     monkeypatch.setattr(integration, "_store_windows", fail_for_others)
     monkeypatch.setattr(integration, "HOSTS_A_CALL", 3)
     assert integrate() == 0
-    assert UnfinishedWork.objects.filter(failures=1).count() == 3
+    assert jobs.failed(failures=1).count() == 3
 
     work()
     upload(piece(power(range(200))))
 
     # Those that wait do not take the place of others.
     assert figures(RunEnergy.objects.get()) == (30.0, 30.0, 3600.0)
-    assert DueEnergy.objects.count() == 3
+    assert jobs.waiting("energy").count() == 3
 
 
 def test_the_same_piece_twice_is_one(agent, upload, host):

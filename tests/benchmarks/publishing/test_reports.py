@@ -5,7 +5,9 @@ from django.db import transaction
 
 from benchmarks.models import Host, Report, Run
 from benchmarks.publishing import reports
-from benchmarks.publishing.reports import note_stage, request_report
+from benchmarks.publishing.jobs import note
+from benchmarks.publishing.reports import request_report
+from tests import jobs
 
 
 @pytest.fixture
@@ -61,7 +63,7 @@ def test_a_deleted_run_makes_another_one(ask, submit, run_document):
 
 
 def test_those_asked_for_least_are_forgotten(ask, monkeypatch):
-    monkeypatch.setattr(reports, "KEPT", 2)
+    monkeypatch.setattr(reports, "KEPT", {Report: 2})
     first, *_others = [ask(edition=str(at))[0] for at in range(2)]
     ask(edition="0")
     ask(edition="2")
@@ -72,7 +74,7 @@ def test_those_asked_for_least_are_forgotten(ask, monkeypatch):
 
 def test_its_last_stage_comes_with_the_file(ask):
     report, _ = ask()
-    note_stage(report=report, stage=Report.Stage.DONE, content=b"%PDF")
+    note(jobs.taken(report), Report.Stage.DONE, content=b"%PDF")
 
     assert bytes(Report.objects.get().content) == b"%PDF"
     assert ask()[1] is False

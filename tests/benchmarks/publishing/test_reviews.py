@@ -12,25 +12,21 @@ from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.evidence.reading import Question
 from benchmarks.health import health
 from benchmarks.keeping.deletion import delete_study
-from benchmarks.models import AuditEntry, Lab, Review, Study
-from benchmarks.publishing.jobs import MOST_ATTEMPTS
+from benchmarks.models import AuditEntry, Job, Lab, Review, Study
 from benchmarks.publishing.reviews import (
     changes_since,
     find_review,
     find_review_file,
-    note_review_failed,
-    requeue_reviews,
     reviewable_questions,
     reviewable_studies,
-    stuck_reviews,
-    take_review,
     withdraw_review,
 )
 from benchmarks.publishing.versions import sign_version
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
+from benchmarks.unattended import queue
 from benchmarks.viewer import ANYONE, Viewer
-from tests import publishing
+from tests import jobs, publishing
 
 WORK = "network-throughput-out"
 XEN = Question("Xen", WORK)
@@ -233,82 +229,51 @@ def test_a_study_that_is_deleted_stays_behind_it_as_a_tombstone(review, study):
     assert find_review_file(ANYONE, review.pk, "review.json").content
 
 
-def test_whose_maker_was_lost_is_sent_again_but_not_for_ever(measured, lab):
-    review = publishing.reviewed(lab)
-    long_ago = timezone.now() - timedelta(minutes=5)
-    other = Review.objects.create(
-        lab=lab,
-        title="Unwritten",
-        authors="A",
-        rule_set=2,
-        content=review.content,
-        seen_at=long_ago,
-    )
+@pytest.fixture
+def unwritten(measured, lab, monkeypatch):
+    """A review whose files cannot be written."""
+    review = publishing.asked_for_review(lab)
+    assert (health().stuck, health().status) == ((), "ok")
 
-    for attempt in range(1, MOST_ATTEMPTS + 1):
-        assert requeue_reviews() == [other.pk]
-        taken = take_review(other.pk)
-        assert taken.attempts == attempt
-        note_review_failed(review=taken)
-        Review.objects.filter(pk=other.pk).update(seen_at=long_ago)
+    def fail(review):
+        raise OSError("disk full")
 
-    assert requeue_reviews() == []
+    monkeypatch.setattr("dashboard.exports.review.review_texts", fail)
+    return review
 
 
-def test_one_that_cannot_be_written_is_told_and_can_be_tried_again(measured, lab):
-    written = publishing.reviewed(lab)
-    assert (stuck_reviews(), health().status) == ((), "ok")
-    long_ago = timezone.now() - timedelta(minutes=1)
-    other = Review.objects.create(
-        lab=lab, title="Unwritten", authors="A", rule_set=2, content=written.content
-    )
-    note_review_failed(review=take_review(other.pk))
+def test_one_that_cannot_be_written_is_told_and_can_be_tried_again(
+    unwritten, monkeypatch
+):
+    queue.run("review", unwritten.pk)
+    unwritten.refresh_from_db()
+    assert unwritten.stage == "failed"
     (stuck,) = health().stuck
     assert (stuck.kind, stuck.failing, stuck.quarantined) == ("review", 1, 0)
 
-    Review.objects.filter(pk=other.pk).update(attempts=MOST_ATTEMPTS, seen_at=long_ago)
+    for _ in range(4):
+        jobs.make_due()
+        queue.run("review", unwritten.pk)
 
     (stuck,) = health().stuck
     assert (stuck.failing, stuck.quarantined) == (0, 1)
-    assert stuck.since_s >= 60
     assert health().status == "degraded"
     listed, tried = StringIO(), StringIO()
-    call_command("retry_stuck", "--list", stdout=listed)
-    assert f"review {other.pk} of alpha-lab: begun 5 times, set aside" in (
-        listed.getvalue()
-    )
-    assert requeue_reviews() == []
-    call_command("retry_stuck", "--kind", "review", stdout=tried)
+    call_command("jobs", stdout=listed)
+    assert f"review of {unwritten.pk}: failed 5 times, quar" in listed.getvalue()
+    assert queue.to_be_sent() == []
+    call_command("jobs", "--kind", "review", "--retry", stdout=tried)
     assert "1 will be tried again" in tried.getvalue()
     assert health().stuck == ()
-    assert take_review(other.pk) is not None
+    monkeypatch.undo()
+    Job.objects.update(hinted_at=None)
+    assert queue.to_be_sent() == [("review", unwritten.pk)]
+    assert queue.run("review", unwritten.pk) == 1
+    unwritten.refresh_from_db()
+    assert unwritten.stage == "done"
 
 
-def test_one_that_waits_is_counted_as_due(measured, lab):
-    content = publishing.reviewed(lab).content
-    Review.objects.create(
-        lab=lab, title="Unwritten", authors="A", rule_set=2, content=content
-    )
-
+def test_one_that_waits_is_counted_as_due(unwritten):
     due = {each.kind: each.waiting for each in health().due}
 
     assert due["review"] == 1
-
-
-def test_one_in_its_last_attempt_is_not_stuck_until_nobody_hears_of_it(measured, lab):
-    content = publishing.reviewed(lab).content
-    other = Review.objects.create(
-        lab=lab,
-        title="Unwritten",
-        authors="A",
-        rule_set=2,
-        content=content,
-        attempts=MOST_ATTEMPTS - 1,
-    )
-    take_review(other.pk)
-    assert health().stuck == ()
-
-    hours_ago = timezone.now() - timedelta(hours=1)
-    Review.objects.filter(pk=other.pk).update(seen_at=hours_ago)
-
-    assert [each.quarantined for each in health().stuck] == [1]

@@ -12,7 +12,6 @@ from benchmarks.errors import InvalidError
 from benchmarks.models import AuditEntry, Study, Version, VersionFile
 from benchmarks.own_tools.declaration import declared
 from benchmarks.own_tools.declaring import change_tool
-from benchmarks.publishing.jobs import note_stage, take_publishing_job
 from benchmarks.publishing.versions import (
     digest_of,
     publish_version,
@@ -21,7 +20,7 @@ from benchmarks.publishing.versions import (
 )
 from benchmarks.studies import checking
 from benchmarks.uploads import intake
-from tests import publishing
+from tests import jobs, publishing
 from tests.own_tools import boot_sample, declaration, declare, metric
 
 
@@ -117,7 +116,7 @@ def test_one_that_changed_before_anybody_began_is_not_published_unseen(
         Study.objects.update(note="another")
 
     with pytest.raises(InvalidError, match="study has changed"):
-        publish_version(job=take_publishing_job(job.pk), write=publishing.two_forms)
+        publish_version(job=jobs.taken(job), write=publishing.two_forms)
 
 
 def test_nothing_of_it_is_there_before_all_of_it_is(measured, publish):
@@ -131,9 +130,8 @@ def test_nothing_of_it_is_there_before_all_of_it_is(measured, publish):
 
 
 def test_who_was_taken_for_dead_and_is_not_stores_nothing(measured, person, settled):
-    slow = take_publishing_job(publishing.requested(measured, person).pk)
-    note_stage(job=slow, stage="waiting")
-    quick = take_publishing_job(slow.pk)
+    slow = jobs.taken(publishing.requested(measured, person))
+    quick = jobs.taken(slow)
     publish_version(job=quick, write=publishing.two_forms)
 
     with pytest.raises(InvalidError, match="Another worker"):

@@ -13,20 +13,19 @@ from benchmarks.models import (
     Cell,
     CellSession,
     Decision,
-    DueCheck,
     Efficiency,
     Flag,
-    OutboxItem,
     Run,
     Study,
-    UnfinishedWork,
 )
 from benchmarks.studies import checking
 from benchmarks.studies.flags import decide_flag
 from benchmarks.studies.saving import update_study
 from benchmarks.studies.session_corrections import correct_sessions
+from benchmarks.unattended import queue
 from benchmarks.uploads.intake import submit_runs
 from benchmarks.uploads.processing import drain
+from tests import jobs
 from tests.documents import in_turn
 
 AT_ONCE = timedelta(0)
@@ -158,15 +157,14 @@ def test_a_study_is_checked_when_it_is_quiet(submit, run_document):
     assert checking.check_due_studies() == 0
     assert checking.check_due_studies(AT_ONCE) == 1
     assert checking.check_due_studies(AT_ONCE) == 0
-    assert not DueCheck.objects.exists()
+    assert not jobs.waiting("check").exists()
 
 
 def test_one_that_is_never_quiet_is_checked_too(submit, run_document):
     submit(run_document())
-    note = DueCheck.objects.get()
-    DueCheck.objects.create(
-        study=note.study, noted_at=note.noted_at - checking.LONGEST_WAIT
-    )
+    note = jobs.waiting("check").get()
+    long_ago = note.created_at - checking.LONGEST_WAIT
+    queue.put_checks([note.study_id], created_at=long_ago)
 
     assert checking.check_due_studies() == 1
 
@@ -185,7 +183,7 @@ def test_one_of_which_uploads_wait_is_not_checked_before_they_are_processed(
 def test_one_whose_upload_was_set_aside_waits_for_nothing(submit, run_document, agent):
     submit(run_document())
     submit_runs(agent=agent, documents=[run_document(60.0)])
-    OutboxItem.objects.update(quarantined_at=timezone.now())
+    jobs.waiting("upload").update(quarantined_at=timezone.now())
 
     assert checking.check_due_studies(AT_ONCE) == 1
 
@@ -210,17 +208,17 @@ def doomed(submit, run_document, study, lab, monkeypatch):
 def test_a_study_that_fails_stops_no_other_and_is_tried_again_later(doomed, caplog):
     assert checking.check_due_studies(AT_ONCE) == 1
     [record] = caplog.records
-    assert f"check of study {doomed.pk}" in record.getMessage()
+    assert f"check of {doomed.pk} failed" in record.getMessage()
     assert record.exc_info
 
-    assert {note.study for note in DueCheck.objects.all()} == {doomed}
+    assert {note.study for note in jobs.waiting("check")} == {doomed}
     assert checking.check_due_studies(AT_ONCE) == 0
     assert len(caplog.records) == 1
 
-    UnfinishedWork.objects.update(next_at=timezone.now())
+    jobs.make_due()
     checking.check_due_studies(AT_ONCE)
     assert len(caplog.records) == 2
-    assert UnfinishedWork.objects.get().failures == 2
+    assert jobs.failed().get().failures == 2
 
 
 def test_one_that_was_set_aside_is_checked_again_when_it_changes(
@@ -228,20 +226,20 @@ def test_one_that_was_set_aside_is_checked_again_when_it_changes(
 ):
     checking.check_due_studies(AT_ONCE)
     long_ago = timezone.now() - timedelta(days=1)
-    UnfinishedWork.objects.update(quarantined_at=long_ago, failures=5)
+    jobs.failed().update(quarantined_at=long_ago, failures=5)
     monkeypatch.undo()
     submit(run_document(13.0, study="study"))
     # Who uploads all day does not have it checked all day.
     checking.check_due_studies(AT_ONCE)
-    assert UnfinishedWork.objects.exists()
+    assert jobs.failed().exists()
 
-    UnfinishedWork.objects.update(tried_at=timezone.now() - timedelta(minutes=2))
-    DueCheck.objects.filter(study=doomed).update(noted_at=long_ago)
+    jobs.failed().update(tried_at=timezone.now() - timedelta(minutes=2))
+    jobs.waiting("check", study=doomed).update(created_at=long_ago)
     assert checking.check_due_studies(AT_ONCE) == 0
 
-    DueCheck.objects.create(study=doomed)
+    queue.put_checks([doomed.pk])
     assert checking.check_due_studies(AT_ONCE) == 1
-    assert not UnfinishedWork.objects.exists()
+    assert not jobs.failed().exists()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -250,11 +248,11 @@ def test_a_database_that_went_away_is_no_fault_of_a_study(doomed, monkeypatch):
         raise OperationalError("server closed the connection")
 
     monkeypatch.setattr(checking, "study_facts", gone)
-    before = set(DueCheck.objects.values_list("pk", "noted_at"))
+    before = set(jobs.waiting("check").values_list("pk", "created_at"))
 
     with pytest.raises(OperationalError):
         checking.check_due_studies(AT_ONCE)
-    assert set(DueCheck.objects.values_list("pk", "noted_at")) == before
+    assert set(jobs.waiting("check").values_list("pk", "created_at")) == before
 
 
 @pytest.mark.django_db(transaction=True)
@@ -426,7 +424,7 @@ def test_a_baseline_of_another_session_is_known_by_when_it_ran(pair):
 
     assert efficiency.state == "other_session"
     assert efficiency.reason == "The native run is from another session."
-    assert not DueCheck.objects.exists()
+    assert not jobs.waiting("check").exists()
 
 
 def test_two_starts_of_an_agent_in_one_afternoon_are_no_two_sessions(pair):

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from benchmarks.keeping.deletion import delete_uploads
-from benchmarks.models import DueCheck, Effect, Flag, Run, Study
+from benchmarks.models import Effect, Flag, Job, Run, Study
 from benchmarks.studies import checking
 from benchmarks.studies.flags import decide_flag
 from benchmarks.studies.saving import update_study
@@ -93,7 +93,7 @@ def test_whatever_is_done_it_finds_what_a_whole_check_finds(act, seed):
     beside = rules = 0
     for _ in range(STEPS):
         act(dice)
-        beside += DueCheck.objects.filter(is_beside=True).count()
+        beside += Job.objects.filter(detail={"beside": True}).count()
         check_all()
         found = stored()
         rules = max(rules, len({flag[1] for flag in found[0]}))

@@ -14,7 +14,6 @@ from benchmarks.models import (
     Decision,
     Flag,
     Meter,
-    OutboxItem,
     Run,
     RunEnergy,
     Study,
@@ -24,6 +23,7 @@ from benchmarks.studies.data_versions import reading, study_version, version_of
 from benchmarks.uploads import processing
 from running import embedded
 from running.errors import ServiceError
+from tests import jobs
 from tests.own_tools import declare
 
 
@@ -81,7 +81,7 @@ def test_reading_a_run_again_is_another_version_even_if_it_says_the_same(measure
     before = study_version(measured)
     run = Run.objects.latest("pk")
 
-    OutboxItem.objects.create(run=run, lab=run.lab)
+    jobs.put_upload(run)
     processing.drain()
 
     assert study_version(measured) != before

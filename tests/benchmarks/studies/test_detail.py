@@ -1,7 +1,8 @@
 """One study as its page shows it."""
 
-from benchmarks.models import OutboxItem, Run
+from benchmarks.models import Run
 from benchmarks.studies.lists import study_detail
+from tests import jobs
 
 
 def test_it_says_what_was_measured_on_what(study, host, submit, run_document, xen):
@@ -30,12 +31,12 @@ def test_it_names_the_runs_that_did_not_come_through(study, submit, run_document
     bad, waiting = Run.objects.order_by("pk")
     Run.objects.filter(pk=bad.pk).update(status="quarantined", reason="It broke.")
     Run.objects.filter(pk=waiting.pk).update(status="received")
-    OutboxItem.objects.create(run=waiting, lab=waiting.lab, error="Not yet.")
+    jobs.put_upload(waiting, error="Not yet.")
 
     trouble = study_detail(study).trouble
 
     assert [run.pk for run in trouble] == [waiting.pk, bad.pk]
-    assert trouble[0].outbox_item.error == "Not yet."
+    assert trouble[0].job.error == "Not yet."
     assert trouble[1].reason == "It broke."
 
 

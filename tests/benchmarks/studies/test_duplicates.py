@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from benchmarks.models import Cell, DueCheck, Flag, Run, Study
+from benchmarks.models import Cell, Flag, Job, Run, Study
 from benchmarks.studies import checking
 from benchmarks.studies.flags import decide_flag
 
@@ -65,10 +65,10 @@ def test_checking_again_changes_nothing(twice):
 
 def test_a_dismissed_flag_brings_them_back(twice, person):
     check(twice)
-    DueCheck.objects.all().delete()
+    Job.objects.filter(kind="check").delete()
 
     decide("dismissed", person)
-    assert DueCheck.objects.filter(study=twice).exists()
+    assert Job.objects.filter(kind="check", study=twice).exists()
     check(twice)
 
     assert counted()[0] == 10

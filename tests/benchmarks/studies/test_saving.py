@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.errors import ConflictError, UnknownNameError
-from benchmarks.models import AuditEntry, DueCheck, Efficiency, Flag, Study, System
+from benchmarks.models import AuditEntry, Efficiency, Flag, Job, Study, System
 from benchmarks.studies import saving
 from benchmarks.studies.checking import check_study
 from benchmarks.studies.saving import save_study, update_study
@@ -63,11 +63,11 @@ def beside(study, private_study, submit, run_document, xen):
 
 
 def test_a_study_is_checked_again_when_other_things_were_varied(study):
-    assert not DueCheck.objects.exists()
+    assert not Job.objects.filter(kind="check").exists()
 
     update_study(study=study, factors=["hypervisor"])
 
-    assert DueCheck.objects.get().study == study
+    assert Job.objects.filter(kind="check").get().study == study
 
 
 def test_a_public_study_is_set_against_a_study_once_that_is_public(beside, study):
@@ -117,7 +117,7 @@ def test_a_study_whose_check_fails_is_hidden_all_the_same(study, monkeypatch):
     update_study(study=study, visibility="private")
 
     assert not Study.objects.get(pk=study.pk).is_public
-    assert DueCheck.objects.filter(study=study).exists()
+    assert Job.objects.filter(kind="check", study=study).exists()
 
 
 @pytest.mark.parametrize("status", ["open", "confirmed", "gone"])

@@ -5,13 +5,14 @@ from datetime import timedelta
 import pytest
 
 from benchmarks.keeping.deletion import delete_study
-from benchmarks.models import Event, Flag, Run, Study, StudyNews, UnfinishedWork
+from benchmarks.models import Event, Flag, Run, Study, StudyNews
 from benchmarks.publishing.versions import withdraw_version
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
 from benchmarks.together import events
 from benchmarks.together.events import note_news, tell_due_news, visible_events
 from benchmarks.viewer import ANYONE, Viewer
+from tests import jobs
 
 
 def happen():
@@ -125,9 +126,9 @@ def test_a_study_that_fails_stops_no_other(study, private_study, monkeypatch):
     monkeypatch.setattr(events, "study_verdicts", broken)
 
     assert tell_due_news() == 1
-    work = UnfinishedWork.objects.get()
+    work = jobs.failed().get()
     assert (work.kind, work.study, work.failures) == ("news", study, 1)
-    assert StudyNews.objects.get(study=study).due_since
+    assert jobs.waiting("news", study=study).exists()
     assert tell_due_news() == 0  # later
 
 

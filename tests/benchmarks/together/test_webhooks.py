@@ -8,19 +8,19 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from benchmarks import tasks
 from benchmarks.errors import InvalidError
-from benchmarks.models import AuditEntry, Delivery, Event, UnfinishedWork, Webhook
+from benchmarks.models import AuditEntry, Delivery, Event, Job, Webhook
 from benchmarks.studies.saving import update_study
 from benchmarks.together import webhooks
 from benchmarks.together.events import tell_published
 from benchmarks.together.posting import Reply
 from benchmarks.together.webhooks import (
-    due_webhooks,
     make_webhook,
     secret_of,
     send_test,
 )
+from benchmarks.unattended import queue
+from tests import jobs
 
 URL = "https://hooks.example/virtlab"
 
@@ -59,8 +59,8 @@ def posted(monkeypatch):
 
 def deliver():
     """Do what the sweeper's hints have a worker do."""
-    for pk, lab_id in due_webhooks():
-        tasks.tell_webhook(pk, lab_id)
+    for kind, webhook in queue.to_be_sent():
+        queue.run(kind, webhook)
 
 
 def test_an_event_is_told_once_and_signed(make, study, posted):
@@ -128,13 +128,13 @@ def test_what_fails_is_tried_again_later_and_at_last_given_up(make, study, poste
             assert timedelta(minutes=least - 1) < wait <= timedelta(minutes=least)
             deliver()  # not yet
             assert len(posted) == n
-        Delivery.objects.update(next_at=timezone.now())
+        jobs.make_due()
 
     assert Delivery.objects.get().state == "failed"
     deliver()
     assert len(posted) == 8
     # What another's server does is no trouble of ours.
-    assert not UnfinishedWork.objects.exists()
+    assert not Job.objects.exists()
 
 
 def test_an_error_of_ours_is_kept_to_its_webhook(make, study, posted, monkeypatch):
@@ -151,18 +151,9 @@ def test_an_error_of_ours_is_kept_to_its_webhook(make, study, posted, monkeypatc
     deliver()
 
     assert [url for url, *_ in posted] == [URL]
-    work = UnfinishedWork.objects.get()
-    assert (work.kind, work.webhook) == ("webhook", broken)
-
-
-def test_a_hint_is_sent_once_a_while(make, study):
-    webhook = make()
-    tell_published(study, 1, 7)
-
-    assert due_webhooks() == [(webhook.pk, webhook.lab_id)]
-    assert due_webhooks() == []
-    Webhook.objects.update(hinted_at=timezone.now() - timedelta(minutes=2))
-    assert len(due_webhooks()) == 1
+    work = Job.objects.get()
+    assert (work.kind, work.partition, work.failures) == ("webhook", broken.pk, 1)
+    assert "KeyError" in work.error
 
 
 def test_a_test_is_told_and_not_tried_again(make, posted):

@@ -8,10 +8,9 @@ import pytest
 from benchmarks.keeping.deletion import delete_uploads
 from benchmarks.models import (
     Cell,
-    DueCheck,
     Efficiency,
     Host,
-    OutboxItem,
+    Job,
     Run,
     Study,
 )
@@ -23,6 +22,7 @@ from benchmarks.uploads.efficiencies import (
     renew_efficiencies,
 )
 from benchmarks.uploads.neighbourhoods import cells_of_others, cells_of_studies
+from tests import jobs
 
 
 def stored_efficiency(run_id: int) -> Efficiency:
@@ -352,7 +352,7 @@ def test_what_was_stored_by_older_rules_is_renewed_once(
         run_document(80.0, system=xen),
         *together(run_document, xen, 40.0, 20.0),
     )
-    DueCheck.objects.all().delete()
+    Job.objects.all().delete()
     # As an installation of before has them.
     native = cell_of(system__hypervisor="native").cell
     of_slots = Efficiency.objects.filter(cell__scenario="parallel")
@@ -364,7 +364,7 @@ def test_what_was_stored_by_older_rules_is_renewed_once(
         ("slowdown", 0.5),
         ("slowdown", 0.25),
     }
-    assert DueCheck.objects.filter(study=study).exists()
+    assert Job.objects.filter(kind="check", study=study).exists()
     assert renew_efficiencies() == 0
 
 
@@ -387,7 +387,7 @@ def test_uploads_that_say_what_data_cost_are_processed_again(
 
     renew_efficiencies()
 
-    assert OutboxItem.objects.get().run_id == submission.run_id
+    assert jobs.waiting("upload").get().subject_id == submission.run_id
 
 
 def test_runs_of_two_labs_that_are_processed_together_stay_apart(

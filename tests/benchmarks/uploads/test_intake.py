@@ -9,8 +9,9 @@ import pytest
 from django.db import connection
 
 from benchmarks.errors import BatchRefusedError
-from benchmarks.models import Agent, OutboxItem, Run, RunOutput, System
+from benchmarks.models import Agent, Run, RunOutput, System
 from benchmarks.uploads.intake import submit_runs
+from tests import jobs
 
 
 def refusal(agent: Agent, *documents) -> BatchRefusedError:
@@ -33,7 +34,7 @@ def test_it_keeps_the_upload_unchanged_with_its_digest(agent, run_document):
 def test_it_notes_the_work_in_the_same_transaction(agent, run_document):
     (submission,) = submit_runs(agent=agent, documents=[run_document()])
 
-    assert OutboxItem.objects.get().run_id == submission.run_id
+    assert jobs.waiting("upload").get().subject_id == submission.run_id
     assert submission.status == Run.Status.RECEIVED
 
 
@@ -92,7 +93,7 @@ def test_one_bad_document_refuses_the_whole_batch(agent, run_document, change, c
     assert {place: problem.code for place, problem in error.problems.items()} == {
         1: code
     }
-    assert Run.objects.count() == OutboxItem.objects.count() == 0
+    assert Run.objects.count() == jobs.waiting("upload").count() == 0
     assert System.objects.count() == 0
 
 
@@ -137,4 +138,4 @@ def test_fifty_threads_with_one_key_store_one_run(agent, run_document):
     with ThreadPoolExecutor(16) as threads:
         ids = set(threads.map(submit, range(50)))
 
-    assert len(ids) == Run.objects.count() == OutboxItem.objects.count() == 1
+    assert len(ids) == Run.objects.count() == jobs.waiting("upload").count() == 1

@@ -1,6 +1,7 @@
 """The outbox: every stored run is finished once, whatever happens on the way."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
 
@@ -9,16 +10,18 @@ from django.core.management import call_command
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
-from benchmarks.models import Cell, Efficiency, OutboxItem, Run, RunOutput, Sample
+from benchmarks.models import Cell, Efficiency, Job, Run, RunOutput, Sample
+from benchmarks.unattended import queue
 from benchmarks.uploads import processing
 from benchmarks.uploads.intake import submit_runs
 from benchmarks.wake import FEW_RUNS
+from tests import jobs
 
 
 @pytest.fixture
 def make_due():
     """Let the waiting time of items that failed be over."""
-    return lambda: OutboxItem.objects.update(due_at=timezone.now())
+    return lambda: jobs.waiting("upload").update(due_at=timezone.now())
 
 
 def test_it_turns_an_upload_into_samples_and_a_cell(submit, run_document):
@@ -29,7 +32,7 @@ def test_it_turns_an_upload_into_samples_and_a_cell(submit, run_document):
     assert Sample.objects.get(run=run).value == 13.08
     cell = Cell.objects.get()
     assert (cell.n, cell.mean, cell.case.unit) == (1, 13.08, "MB/s")
-    assert not OutboxItem.objects.exists()
+    assert not jobs.waiting("upload").exists()
 
 
 def test_doing_it_again_changes_nothing(submit, run_document, xen):
@@ -77,7 +80,7 @@ def test_an_upload_that_cannot_be_read_is_rejected_and_kept(agent, run_document)
     submit_runs(agent=agent, documents=[run_document()])
     text = RunOutput.objects.get().text.replace("network throughput", "no such metric")
     RunOutput.objects.update(text=text)
-    OutboxItem.objects.update(is_read=False)
+    jobs.waiting("upload").update(is_read=False)
 
     processing.drain()
 
@@ -85,7 +88,7 @@ def test_an_upload_that_cannot_be_read_is_rejected_and_kept(agent, run_document)
     assert run.status == Run.Status.REJECTED
     assert "no such metric" in run.reason
     assert run.upload.text == text
-    assert not OutboxItem.objects.exists()
+    assert not jobs.waiting("upload").exists()
 
 
 def test_a_run_that_fails_five_times_is_set_aside_with_its_error(
@@ -94,9 +97,9 @@ def test_a_run_that_fails_five_times_is_set_aside_with_its_error(
     submit_runs(agent=agent, documents=[run_document(), run_document(1.0)])
     bad, good = Run.objects.order_by("pk")
     RunOutput.objects.filter(run=bad).update(text="not JSON")
-    OutboxItem.objects.update(is_read=False)
+    jobs.waiting("upload").update(is_read=False)
 
-    for _ in range(processing.QUARANTINE_AFTER):
+    for _ in range(queue.QUARANTINE_AFTER):
         processing.drain()
         make_due()
 
@@ -113,17 +116,17 @@ def die_of(monkeypatch, make_due):
 
     def drain(poison: int | None, *, deaths: int = 0) -> int:
         """Return how many workers died; ``deaths`` more die of nothing of ours."""
-        process, died = processing._process, 0
+        work, died = queue.WORKS["upload"], 0
 
-        def die(run_ids: list[int]) -> int:
+        def die(batch: list[Job]) -> object:
             nonlocal deaths
-            if poison in run_ids or deaths > 0:
+            if poison in [job.subject_id for job in batch] or deaths > 0:
                 deaths -= 1
                 raise KeyboardInterrupt  # nothing is caught, nothing is tidied up
-            return process(run_ids)
+            return work.do(batch)
 
-        monkeypatch.setattr(processing, "_process", die)
-        while OutboxItem.objects.filter(quarantined_at=None).exists():
+        monkeypatch.setitem(queue.WORKS, "upload", replace(work, do=die))
+        while jobs.waiting("upload").filter(quarantined_at=None).exists():
             make_due()
             try:
                 processing.drain()
@@ -149,7 +152,7 @@ def test_of_a_hundred_runs_only_the_one_that_kills_its_worker_is_set_aside(
     assert "stopped its worker" in quarantined[0].reason
     assert Run.objects.filter(status=Run.Status.PARSED).count() == 99
     # Once together, log2(100) times in halves of what is left, then alone.
-    assert deaths <= 1 + 7 + processing.QUARANTINE_AFTER
+    assert deaths <= 1 + 7 + queue.QUARANTINE_AFTER
 
 
 @pytest.mark.django_db(transaction=True)
@@ -168,15 +171,17 @@ def test_a_run_in_hand_while_postgresql_stopped_is_blamed_for_nothing(
     agent, run_document, die_of, make_due
 ):
     submit_runs(agent=agent, documents=[run_document()])
-    for _ in range(2 * processing.QUARANTINE_AFTER):
+    for _ in range(2 * queue.QUARANTINE_AFTER):
         make_due()
         now = timezone.now()
         with processing._free_shares(now, False) as shares:
             assert processing._next_batch(1, now, shares, False)
         # As if another server answered next time.
-        OutboxItem.objects.update(server_started_at=timezone.now() - timedelta(days=1))
+        jobs.waiting("upload").update(
+            server_started_at=timezone.now() - timedelta(days=1)
+        )
 
-    assert OutboxItem.objects.get().failures == 0
+    assert jobs.waiting("upload").get().failures == 0
     assert die_of(None) == 0
 
 
@@ -193,7 +198,7 @@ def test_a_database_that_goes_away_gives_back_what_was_in_hand(
         with pytest.raises(OperationalError):
             processing.drain()
 
-    assert set(OutboxItem.objects.values_list("batch", "failures")) == {(None, 0)}
+    assert set(jobs.waiting("upload").values_list("batch", "failures")) == {(None, 0)}
     assert processing.drain() == 2
 
 
@@ -201,30 +206,32 @@ def test_a_quarantined_run_is_tried_again_by_command(agent, run_document, make_d
     submit_runs(agent=agent, documents=[run_document()])
     good = RunOutput.objects.get().text
     RunOutput.objects.update(text="not JSON")
-    OutboxItem.objects.update(is_read=False)
-    for _ in range(processing.QUARANTINE_AFTER):
+    jobs.waiting("upload").update(is_read=False)
+    for _ in range(queue.QUARANTINE_AFTER):
         processing.drain()
         make_due()
     RunOutput.objects.update(text=good)
 
     listed, said = StringIO(), StringIO()
-    call_command("retry_quarantined", list=True, stdout=listed)
+    call_command("jobs", stdout=listed)
     assert Run.objects.get().status == Run.Status.QUARANTINED
-    call_command("retry_quarantined", study="alpha-lab/study", stdout=said)
+    call_command("jobs", study="alpha-lab/study", retry=True, stdout=said)
 
     assert "JSONDecodeError" in listed.getvalue()
-    assert "1 runs will be tried again" in said.getvalue()
+    assert "1 will be tried again" in said.getvalue()
     assert Run.objects.get().status == Run.Status.RECEIVED
     assert processing.drain() == 1
 
 
 def test_another_version_tries_quarantined_runs_again(agent, run_document, settings):
     submit_runs(agent=agent, documents=[run_document()])
-    processing._quarantine(Run.objects.get().pk, "an error of this version")
+    jobs.waiting("upload").update(
+        quarantined_at=timezone.now(), failures=5, version=settings.VERSION
+    )
 
-    assert processing.retry_after_upgrade() == 0
+    assert queue.retry_after_upgrade() == 0
     settings.VERSION = "99.0"
-    assert processing.retry_after_upgrade() == 1
+    assert queue.retry_after_upgrade() == 1
     assert processing.drain() == 1
 
 
@@ -233,7 +240,7 @@ def test_young_work_is_left_to_the_worker_that_was_woken(agent, run_document):
 
     assert processing.drain(older_than_s=60) == 0
     created_at = timezone.now() - timedelta(seconds=61)
-    OutboxItem.objects.update(created_at=created_at)
+    jobs.waiting("upload").update(created_at=created_at)
     assert processing.drain(older_than_s=60) == 1
 
 
@@ -248,7 +255,7 @@ def test_work_in_another_workers_hands_is_left_alone(agent, run_document):
             connection.close()
 
     with ThreadPoolExecutor(1) as thread, transaction.atomic():
-        OutboxItem.objects.select_for_update().get()
+        jobs.waiting("upload").select_for_update().get()
         assert thread.submit(look_meanwhile).result() == 0
     assert processing.drain() == 1
 
@@ -333,14 +340,14 @@ def test_a_large_study_is_processed_when_its_pieces_have_come(
 
     # None came for a moment; or they come and come.
     for ago in (processing.NEXT_RUN, processing.FLOOD_AT_MOST):
-        items = OutboxItem.objects.order_by("pk")
+        items = jobs.waiting("upload").order_by("pk")
         if ago == processing.FLOOD_AT_MOST:
             items = items.filter(pk=items.earliest("pk").pk)
         with transaction.atomic():
             items.update(created_at=timezone.now() - ago)
             assert processing.flooded_labs(is_bulk=False) == []
             transaction.set_rollback(True)
-    OutboxItem.objects.update(created_at=timezone.now() - processing.NEXT_PIECE)
+    jobs.waiting("upload").update(created_at=timezone.now() - processing.NEXT_PIECE)
     assert processing.drain() == 3
 
 

@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from benchmarks.models import Cell, OutboxItem, Reread, Run, RunMean, Sample
+from benchmarks.models import Cell, Job, Reread, Run, RunMean, Sample
 from benchmarks.studies.checking import check_study
 from benchmarks.uploads import processing, rereading
 from benchmarks.uploads.intake import submit_runs
@@ -81,7 +81,7 @@ def test_cells_are_the_same_in_whatever_order_and_batches_they_came(
     for seed in range(4):
         draw = random.Random(seed)
         Cell.objects.all().delete()
-        for model in (Sample, RunMean, OutboxItem, Run):
+        for model in (Sample, RunMean, Job, Run):
             model.objects.all().delete()
 
         take(agent, draw.sample(uploads, len(uploads)), draw)

@@ -3,10 +3,11 @@
 import orjson
 import pytest
 
-from benchmarks.models import Cell, Efficiency, OutboxItem, Reread, Run, RunOutput
+from benchmarks.models import Cell, Efficiency, Reread, Run, RunOutput
 from benchmarks.sentences import Sentence, kept_words
 from benchmarks.uploads import rereading
 from benchmarks.uploads.intake import submit_runs
+from tests import jobs
 from tests.data.rebuild import DATA
 
 HDPARM = " Timing buffered disk reads: 318 MB in 3.01 seconds = {} MB/sec\n"
@@ -143,13 +144,13 @@ def test_an_upload_that_breaks_the_reader_does_not_stop_the_others(measured):
 
 def test_a_quarantined_upload_is_taken_up(agent, raw):
     submit_runs(agent=agent, documents=[raw(NATIVE)])
-    OutboxItem.objects.update(quarantined_at="2026-01-01T00:00Z", error="broken")
+    jobs.waiting("upload").update(quarantined_at="2026-01-01T00:00Z", error="broken")
     Run.objects.update(status="quarantined", reason="broken")
 
     reread()
 
     assert Run.objects.get().status == "parsed"
-    assert not OutboxItem.objects.exists()
+    assert not jobs.waiting("upload").exists()
 
 
 def test_steps_go_on_where_the_last_one_ended(submit, raw, monkeypatch):

@@ -1,37 +1,35 @@
-"""What a task makes while somebody waits."""
+"""What a worker makes while somebody waits."""
 
 import pytest
 from kombu.exceptions import OperationalError
 
-from benchmarks.publishing.jobs import PUBLISH_TASK
+from benchmarks import tasks
 from config.celery import app
-from dashboard import tasks
-from dashboard.kit.waiting import send
+from dashboard import tasks as registered  # noqa: F401  # as workers do
 
 
 @pytest.mark.parametrize(
-    ("task", "name"),
-    [
-        (tasks.make_report, "dashboard.tasks.make_report"),
-        (tasks.publish_version, PUBLISH_TASK),
-    ],
+    ("kind", "queue"), [("report", "interactive"), ("publishing", "bulk")]
 )
-def test_it_is_handed_to_the_workers(task, name, monkeypatch):
+def test_it_is_handed_to_the_workers(kind, queue, monkeypatch):
     sent = []
-    monkeypatch.setattr(task, "apply_async", lambda args, **how: sent.append(args))
+    monkeypatch.setattr(
+        tasks.run_jobs, "apply_async", lambda args, **how: sent.append((args, how))
+    )
 
-    send(task, 5)
+    tasks.send(kind, 5)
 
-    assert sent == [(5,)]
-    assert app.tasks[name] == task
+    [(args, how)] = sent
+    assert (args, how["queue"]) == ((kind, 5), queue)
+    assert app.tasks["benchmarks.tasks.run_jobs"] == tasks.run_jobs
 
 
 def test_without_redis_it_waits_to_be_sent_again(monkeypatch, caplog):
     def refuse(args, **how):
         raise OperationalError("no broker")
 
-    monkeypatch.setattr(tasks.publish_version, "apply_async", refuse)
+    monkeypatch.setattr(tasks.run_jobs, "apply_async", refuse)
 
-    send(tasks.publish_version, 5)
+    tasks.send("publishing", 5)
 
-    assert f"Redis took no {PUBLISH_TASK}" in caplog.text
+    assert "Redis took no publishing" in caplog.text

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.models import Picture, Study
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
-from dashboard.exports.pictures import draw_picture
+from benchmarks.unattended import queue
 from dashboard.kit import waiting
 from tests.dashboard.pages.evidence.test_pages import FOREST, NATIVE, SLOW, WORK
 
@@ -80,7 +80,7 @@ def test_a_plot_is_drawn_by_a_worker_and_handed_out_then(client, measured):
     waits = client.get("/evidence/forest.svg", ASKED)
     assert "Drawing the forest plot" in waits.content.decode()
 
-    draw_picture(Picture.objects.get().pk)
+    queue.run("picture", Picture.objects.get().pk)
 
     file = client.get("/evidence/forest.svg", ASKED)
     assert file["Content-Type"] == "image/svg+xml"
@@ -90,7 +90,7 @@ def test_a_plot_is_drawn_by_a_worker_and_handed_out_then(client, measured):
 
 def test_who_waits_is_led_to_the_plot_once_it_is_there(client, measured):
     client.get("/evidence/forest.png", ASKED)
-    draw_picture(Picture.objects.get().pk)
+    queue.run("picture", Picture.objects.get().pk)
 
     part = client.get("/evidence/forest.png", ASKED, headers={"HX-Request": "true"})
 

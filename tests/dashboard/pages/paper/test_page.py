@@ -8,7 +8,7 @@ import pytest
 from benchmarks.comparing.cell_evidence import runs_behind
 from benchmarks.models import Case, Cell, Picture, Study, System
 from benchmarks.studies.saving import update_study
-from dashboard.exports.pictures import draw_picture
+from benchmarks.unattended import queue
 from dashboard.kit import waiting
 
 PAPER = "/studies/alpha-lab/study/paper/"
@@ -100,7 +100,7 @@ def test_a_worker_draws_charts_and_packs_everything(client, measured):
     waits = client.get(f"{PAPER}paper.zip").content.decode()
     assert "Packing" in waits
 
-    draw_picture(Picture.objects.get().pk)
+    queue.run("picture", Picture.objects.get().pk)
 
     packed = client.get(f"{PAPER}paper.zip")
     assert packed["Content-Type"] == "application/zip"
@@ -113,7 +113,7 @@ def test_a_worker_draws_charts_and_packs_everything(client, measured):
 
 def test_a_single_chart_is_drawn_too(client, measured):
     client.get(f"{PAPER}chart-3.33in.svg")
-    draw_picture(Picture.objects.get().pk)
+    queue.run("picture", Picture.objects.get().pk)
 
     chart = client.get(f"{PAPER}chart-3.33in.svg")
     assert chart["Content-Type"] == "image/svg+xml"

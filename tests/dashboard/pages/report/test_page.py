@@ -4,10 +4,8 @@ import pytest
 from django.utils import timezone
 
 from benchmarks.models import Report, Study
-from benchmarks.publishing.jobs import UNHELD, held
-from benchmarks.publishing.reports import UNTAKEN, take_report
+from benchmarks.unattended import queue
 from dashboard.exports.report import building
-from dashboard.exports.report.building import make_report
 from dashboard.kit import waiting
 from dashboard.pages.report import views
 from tests.dashboard.exports.conftest import HOSTILE
@@ -42,7 +40,7 @@ def file_of(client, asked):
 
     def get(address=f"{STUDY}report.pdf"):
         for report_id in asked(address)[1]:
-            make_report(report_id)
+            queue.run("report", report_id)
         return client.get(address)
 
     return get
@@ -102,7 +100,7 @@ def test_who_waits_sees_how_far_it_is_without_reloading(client, pair, asked):
     assert '<progress class="upload-bar" max="3" value="0"' in waiting
     assert client.get(f"/reports/{report_id}.pdf").url == answer.url
 
-    make_report(report_id)
+    queue.run("report", report_id)
 
     done = client.get(answer.url).content.decode()
     assert "hx-trigger" not in done
@@ -118,58 +116,13 @@ def test_what_nobody_takes_says_so_and_what_to_do(client, pair, asked):
     assert WAITING_NOTE in client.get(answer.url).content.decode()
 
 
-def test_one_that_lost_its_maker_is_sent_again(client, pair, asked, monkeypatch):
-    answer, (report_id,) = asked()
-    Report.objects.update(seen_at=timezone.now() - 2 * UNTAKEN)
-    sent = []
-    monkeypatch.setattr(views, "send", lambda task, pk: sent.append(pk))
-
-    client.get(answer.url)
-    client.get(answer.url)
-
-    assert sent == [report_id]
-
-
-def test_one_whose_maker_died_is_sent_again_at_once(client, pair, asked, monkeypatch):
-    answer, (report_id,) = asked()
-    take_report(report_id)
-    Report.objects.update(seen_at=timezone.now() - 2 * UNHELD)
-    sent = []
-    monkeypatch.setattr(views, "send", lambda task, pk: sent.append(pk))
-    with held(Report, report_id):
-        client.get(answer.url)
-    assert sent == []
-
-    client.get(answer.url)
-
-    assert sent == [report_id]
-
-
-def test_one_in_the_making_is_made_once(client, pair, asked, monkeypatch):
-    answer, (report_id,) = asked()
-    made = []
-
-    def pdf_while_the_task_comes_again(document, made_at):
-        made.append(1)
-        make_report(report_id)
-        return b"%PDF-"
-
-    monkeypatch.setattr(building, "pdf", pdf_while_the_task_comes_again)
-    make_report(report_id)
-    make_report(report_id)
-
-    assert made == [1]
-    assert f'href="/reports/{report_id}.pdf"' in client.get(answer.url).content.decode()
-
-
 def test_one_that_failed_says_so_and_is_made_when_asked_for_again(
     client, pair, asked, monkeypatch
 ):
     answer, (report_id,) = asked()
     with monkeypatch.context() as broken:
         broken.setattr(building, "pdf", lambda *given: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            make_report(report_id)
+        queue.run("report", report_id)
 
     page = client.get(answer.url).content.decode()
     assert page.count('class="note note-bad section-tight"') == 1
@@ -196,7 +149,7 @@ def test_who_signs_in_while_waiting_still_finds_it(client, pair, asked, person):
 
 def test_what_is_hidden_meanwhile_is_not_handed_out(client, pair, asked):
     _answer, (report_id,) = asked()
-    make_report(report_id)
+    queue.run("report", report_id)
     Study.objects.update(visibility="private")
 
     assert client.get(f"/reports/{report_id}.pdf").status_code == 404

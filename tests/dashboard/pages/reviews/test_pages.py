@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 
 from benchmarks.models import Membership, Review
 from benchmarks.studies import checking
-from dashboard.tasks import write_review
+from benchmarks.unattended import queue
 from tests import publishing
 
 FORM = "/reviews/new/"
@@ -65,7 +65,7 @@ def test_a_worker_writes_its_files_which_its_page_hands_out(keeper, measured):
     page = keeper.post(FORM, ASKED).url
     review = Review.objects.get()
 
-    write_review(review.pk)
+    queue.run("review", review.pk)
 
     names = {file.name for file in review.files.all()}
     texts = {f"review.{form}" for form in ("csv", "json", "tex", "md", "bib")}
@@ -85,10 +85,10 @@ def test_a_worker_writes_its_files_which_its_page_hands_out(keeper, measured):
 def test_a_worker_that_is_told_twice_writes_once(keeper, measured):
     keeper.post(FORM, ASKED)
     review = Review.objects.get()
-    write_review(review.pk)
+    queue.run("review", review.pk)
     before = {file.pk: file.digest for file in review.files.all()}
 
-    write_review(review.pk)
+    queue.run("review", review.pk)
 
     assert {file.pk: file.digest for file in review.files.all()} == before
     review.refresh_from_db()

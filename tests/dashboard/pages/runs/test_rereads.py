@@ -3,9 +3,10 @@
 import pytest
 from django.utils import timezone
 
-from benchmarks.models import Membership, OutboxItem, Reread, Run, RunOutput
+from benchmarks.models import Membership, Reread, Run, RunOutput
 from benchmarks.studies.lists import LEFT_WAITING
 from benchmarks.uploads import rereading
+from tests import jobs
 
 BUTTON = "/studies/alpha-lab/study/reread/"
 
@@ -70,7 +71,7 @@ def test_nobody_else_sees_what_it_found(client, keeper, pair):
 
 def test_a_keeper_lets_a_run_that_was_set_aside_be_tried_again(client, pair, person):
     run = Run.objects.first()
-    OutboxItem.objects.create(run=run, lab=run.lab, quarantined_at=timezone.now())
+    jobs.put_upload(run, quarantined_at=timezone.now())
     Run.objects.filter(pk=run.pk).update(status=Run.Status.QUARANTINED, reason="Why")
     button = f"/runs/{run.pk}/retry/"
     assert button not in client.get(f"/runs/{run.pk}/").text
@@ -80,5 +81,5 @@ def test_a_keeper_lets_a_run_that_was_set_aside_be_tried_again(client, pair, per
     assert button in client.get(f"/runs/{run.pk}/").text
     client.post(button)
 
-    assert OutboxItem.objects.get().quarantined_at is None
+    assert jobs.waiting("upload").get().quarantined_at is None
     assert Run.objects.get(pk=run.pk).status == Run.Status.RECEIVED

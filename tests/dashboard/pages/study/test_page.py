@@ -9,12 +9,13 @@ from django.test import Client
 from django.utils import timezone
 
 from benchmarks.errors import InvalidError
-from benchmarks.models import DueCheck, OutboxItem, Run, Study, UnfinishedWork
+from benchmarks.models import Run, Study
 from benchmarks.publishing.jobs import check_settled
 from benchmarks.studies import checking
 from benchmarks.studies.lists import LEFT_WAITING
-from benchmarks.unattended.attempts import QUARANTINE_AFTER
+from benchmarks.unattended.queue import QUARANTINE_AFTER, put_checks
 from benchmarks.uploads import intake
+from tests import jobs
 from tests.dashboard.markup import unbroken
 
 PAGE = "/studies/alpha-lab/study/"
@@ -38,7 +39,7 @@ def test_it_shows_what_went_wrong_and_why(text, pair):
         status="rejected", reason="No <row> in it."
     )
     Run.objects.filter(pk=waiting.pk).update(status="received")
-    OutboxItem.objects.create(run=waiting, lab=waiting.lab, error="Disk is full.")
+    jobs.put_upload(waiting, error="Disk is full.")
 
     page = text(PAGE)
 
@@ -132,7 +133,7 @@ def test_what_is_still_being_read_is_shown_without_reloading(text, pair):
 def test_what_nobody_has_begun_with_for_a_while_says_so(text, agent, run_document):
     intake.submit_runs(agent=agent, documents=[run_document()])
     assert "note-wait" not in text(f"{PAGE}processing/")
-    OutboxItem.objects.update(due_at=timezone.now() - 2 * LEFT_WAITING)
+    jobs.waiting("upload").update(due_at=timezone.now() - 2 * LEFT_WAITING)
 
     assert "note-wait" in text(f"{PAGE}processing/")
 
@@ -165,10 +166,10 @@ def test_members_are_told_what_failed_and_keepers_let_it_be_tried_again(
 
     with monkeypatch.context() as patched:
         patched.setattr(checking, "study_facts", fail)
-        DueCheck.objects.create(study=study)
+        put_checks([study.pk])
         for _ in range(QUARANTINE_AFTER):
             checking.check_due_studies(timedelta(0))
-            UnfinishedWork.objects.update(next_at=timezone.now())
+            jobs.make_due()
 
     strange = client.get(PAGE).content.decode()
     known = unbroken(member.get(PAGE).content.decode())
@@ -184,21 +185,15 @@ def test_members_are_told_what_failed_and_keepers_let_it_be_tried_again(
 
     assert f'action="{PAGE}retry/"' in known
     assert client.post(f"{PAGE}retry/").status_code == 302
-    assert UnfinishedWork.objects.get().failures == 5
+    assert jobs.failed().get().failures == 5
     assert member.post(f"{PAGE}retry/").status_code == 302
     assert checking.check_due_studies(timedelta(0)) == 1
     assert "failed 5 times" not in member.get(PAGE).content.decode()
 
 
 def test_a_study_whose_check_failed_is_not_published(pair, study):
-    DueCheck.objects.create(study=study)
-    UnfinishedWork.objects.create(
-        kind="check",
-        lab=study.lab,
-        study=study,
-        failures=5,
-        quarantined_at=timezone.now(),
-    )
+    put_checks([study.pk])
+    jobs.waiting("check").update(failures=5, quarantined_at=timezone.now())
 
     with pytest.raises(InvalidError, match="its verdicts are out of date"):
         check_settled(study)

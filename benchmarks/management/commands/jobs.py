@@ -1,0 +1,73 @@
+"""`manage.py jobs`: what waits in the background, who has it, why it failed."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.models import Count, Min, Q
+
+from benchmarks.models import Host, Job, Study
+from benchmarks.unattended.lists import by_subject, failed_work, work_of
+from benchmarks.unattended.queue import Kind, retry
+from benchmarks.uploads import processing  # noqa: F401  # registers uploads
+
+
+class Command(BaseCommand):
+    """Counts the jobs of each kind, and lists those that failed."""
+
+    help = __doc__
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--study", default="", metavar="LAB/STUDY")
+        parser.add_argument("--kind", default="", choices=Kind.values)
+        parser.add_argument(
+            "--retry", action="store_true", help="try again what failed"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        jobs, failed = Job.objects.all(), failed_work()
+        if name := options["study"]:
+            lab, _, slug = name.partition("/")
+            study = Study.objects.filter(lab__slug=lab, slug=slug).first()
+            if study is None:
+                raise CommandError(f'There is no study "{name}". Name it as LAB/STUDY.')
+            jobs = jobs.filter(study=study)
+            failed = work_of(study) | failed.filter(kind=Kind.UPLOAD, study=study)
+        if kind := options["kind"]:
+            jobs, failed = jobs.filter(kind=kind), failed.filter(kind=kind)
+        for row in jobs.order_by("kind").values("kind").annotate(**COUNTS):
+            self.stdout.write(
+                "{kind}: {waiting:,} waiting since {oldest:%Y-%m-%d %H:%M:%S} UTC, "
+                "{in_hand:,} in hand, {quarantined:,} quarantined".format(**row)
+            )
+        for job in by_subject(failed):
+            self.stdout.write(_line(job))
+        if options["retry"]:
+            self.stdout.write(f"{retry(failed):,} will be tried again.")
+
+
+ASIDE, IN_HAND = ~Q(quarantined_at=None), ~Q(server_started_at=None)
+COUNTS = {
+    "waiting": Count("pk", filter=~ASIDE & ~IN_HAND),
+    "oldest": Min("created_at"),
+    "in_hand": Count("pk", filter=IN_HAND),
+    "quarantined": Count("pk", filter=ASIDE),
+}
+
+
+def _line(job: Job) -> str:
+    if job.kind == Kind.ENERGY:
+        what = f"host {Host.objects.get(pk=job.subject_id).slug}"
+    elif job.kind == Kind.UPLOAD and job.study:
+        what = f"run {job.subject_id} of study {job.study.slug}"
+    elif job.kind in (Kind.CHECK, Kind.NEWS, Kind.PUBLISHING) and job.study:
+        what = f"study {job.study.slug}"
+    else:
+        what = str(job.subject_id)
+    lab = f" of {job.lab.slug}" if job.lab else ""
+    if job.quarantined_at is not None:
+        when = f"quarantined at {job.quarantined_at:%Y-%m-%d %H:%M:%S} UTC"
+    else:
+        when = f"next at {job.due_at:%Y-%m-%d %H:%M:%S} UTC"
+    return (
+        f"{job.kind} of {what}{lab}: failed {job.failures:,} times, {when}: {job.error}"
+    )
