@@ -181,7 +181,7 @@ class Migration(migrations.Migration):
                 ('study', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='benchmarks.study')),
             ],
             options={
-                'indexes': [models.Index(fields=['kind', 'due_at'], name='jobs_that_are_due'), models.Index(fields=['kind', 'subject_id'], name='job_by_subject')],
+                'indexes': [models.Index(fields=['kind', 'due_at'], name='jobs_that_are_due'), models.Index(condition=models.Q(('kind', 'upload'), _negated=True), fields=['kind', 'subject_id'], name='job_by_subject')],
                 'constraints': [models.UniqueConstraint(condition=models.Q(('kind', 'upload')), fields=('subject_id',), name='upload_is_processed_once')],
             },
         ),

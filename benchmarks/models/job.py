@@ -81,7 +81,11 @@ class Job(models.Model):
         ]
         indexes = [
             models.Index(fields=["kind", "due_at"], name="jobs_that_are_due"),
-            models.Index(fields=["kind", "subject_id"], name="job_by_subject"),
+            models.Index(
+                fields=["kind", "subject_id"],
+                condition=~models.Q(kind="upload"),
+                name="job_by_subject",
+            ),
         ]
 
     def __str__(self) -> str:
