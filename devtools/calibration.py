@@ -1,8 +1,7 @@
 """`make calibrate`: how often the intervals, verdicts and flags are right.
 
 Simulated cells with a known true value are judged by the code that judges real ones.
-Each table is a function ``(generator, repetitions) -> Table`` in `TABLES` and has its
-own random numbers, so a new table at the end does not change the others.
+A new table at the end of `TABLES` does not change the random numbers of the others.
 """
 
 import argparse
@@ -85,8 +84,10 @@ def _covered(
     generator: Generator, repetitions: int
 ) -> Callable[[str, Sequence[int]], float]:
     def share(kind: str, design: Sequence[int]) -> float:
-        sides = (cells_of(generator, kind, repetitions, n, noise=NOISE) for n in design)
-        return covered(*sides)
+        cell, native = (
+            cells_of(generator, kind, repetitions, n, noise=NOISE) for n in design
+        )
+        return covered(cell, native)
 
     return share
 

@@ -2,7 +2,7 @@
 
 A steady rate of uploads into so many cells, and of pages, far below what the machine
 can do: what grows then grows with time. Each minute the memory of each group of
-processes (PSS: what several share is counted once); after the first minutes none may
+processes (PSS: shared memory is counted once); after the first minutes none may
 grow any more. PostgreSQL's shared buffers fill until they are as large as was set and
 are told apart, without a limit.
 
