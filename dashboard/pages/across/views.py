@@ -10,7 +10,6 @@ from django.http import Http404, HttpRequest
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 from benchmarks.comparing.answers import Indirect
 from benchmarks.comparing.row import ComparisonRow
@@ -159,7 +158,6 @@ def _ends(indirect: Indirect) -> str:
     return _("%(low)s to %(high)s") % {"low": low, "high": high}
 
 
-@require_safe
 @kept_page
 def show_across(request: HttpRequest) -> Content:
     """Show what was measured on a machine, or for a class of work, by any study."""
@@ -188,7 +186,6 @@ def show_across(request: HttpRequest) -> Content:
     return Content("across/across.html", {"page": page})
 
 
-@require_safe
 @kept_page
 def show_pair(request: HttpRequest) -> Content:
     """Show two systems case by case; on two machines by their natives alone."""

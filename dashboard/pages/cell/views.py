@@ -11,7 +11,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 from benchmarks.comparing.cell_evidence import sample_lines, samples_of_cell
 from benchmarks.models import Cell, Study
@@ -129,7 +128,6 @@ SAMPLE_FIELDS = (
 )
 
 
-@require_safe
 @kept_study_page
 def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Content:
     """Show everything a cell stands on: both sides, their samples, shapes, runs."""
@@ -201,7 +199,6 @@ def _public_page(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Cel
     return cell_page(ANYONE, study, cell_id, query_of(request))
 
 
-@require_safe
 def show_reading(
     request: HttpRequest, lab: str, slug: str, cell_id: int, run_id: int
 ) -> HttpResponse:
@@ -212,7 +209,6 @@ def show_reading(
     return render(request, "cell/_reading.html", {"reading": reading})
 
 
-@require_safe
 @kept_study_page
 def show_card(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show what stands behind one cell, for the card beside it."""
@@ -222,7 +218,6 @@ def show_card(request: HttpRequest, lab: str, slug: str) -> Content:
     return Content("cell/_card.html", {"card": card})
 
 
-@require_safe
 def export_samples(
     request: HttpRequest, lab: str, slug: str, cell_id: int
 ) -> StreamingHttpResponse:

@@ -7,7 +7,6 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from benchmarks.models import Study
@@ -25,7 +24,6 @@ from dashboard.pages.compare.chart import comparison_chart
 from dashboard.pages.compare.page import comparison_page, grid_rows
 
 
-@require_safe
 # A browser keeps the whole page and the part of one address apart.
 @vary_on_headers("HX-Request", "HX-Target")
 @kept_study_page
@@ -71,7 +69,6 @@ def _snippets(request: HttpRequest, study: Study) -> list[tuple[str, str, str]]:
     )
 
 
-@require_safe
 def draw_comparison(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Answer with the chart of the same address, each dot with its sentence."""
     study = study_or_404(viewer_of(request), lab, slug)

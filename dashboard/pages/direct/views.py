@@ -7,7 +7,6 @@ from typing import Any
 from django.http import HttpRequest
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from benchmarks.analysis.judgement import Judgement
@@ -112,7 +111,6 @@ def _line(row: CaseRow, choice: Chooser, margin: float, axis: float) -> dict[str
     }
 
 
-@require_safe
 # A browser keeps the whole page and the part of one address apart.
 @vary_on_headers("HX-Request", "HX-Target")
 @kept_study_page

@@ -7,7 +7,6 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_safe
 
 from benchmarks.models import Study
 from benchmarks.own_tools.lookup import known_tool
@@ -280,7 +279,6 @@ def _workload(place: int, table: EnergyTable, waiting_w: int | None) -> dict[str
     }
 
 
-@require_safe
 @kept_study_page
 def show_energy(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show printed totals of power meters beside the energy of the work."""

@@ -7,7 +7,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 from benchmarks.analysis.verdicts import RULE_SET
 from benchmarks.evidence.pools import evidence_matrix
@@ -56,7 +55,6 @@ NAMES: Final = {
 }
 
 
-@require_safe
 @kept_page
 def show_evidence(request: HttpRequest) -> Content:
     with_flagged = query_of(request).get("flagged") == "with"
@@ -66,7 +64,6 @@ def show_evidence(request: HttpRequest) -> Content:
     return Content("evidence/evidence.html", context)
 
 
-@require_safe
 @kept_page
 def show_forest(request: HttpRequest) -> Content:
     query = query_of(request)
@@ -123,7 +120,6 @@ def forest_badge(request: HttpRequest) -> Content:
     return badge(label, badge_text(whole))
 
 
-@require_safe
 def export_evidence(request: HttpRequest, form: str) -> HttpResponse:
     if form not in EVIDENCE_FORMS:
         raise Http404(_("There is no such form."))
@@ -135,7 +131,6 @@ def export_evidence(request: HttpRequest, form: str) -> HttpResponse:
     return attached(name, form, text)
 
 
-@require_safe
 def export_forest(request: HttpRequest, form: str) -> HttpResponse:
     query, viewer = query_of(request), viewer_of(request)
     question, with_flagged = _question(query), query.get("flagged") == "with"

@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_safe
 
 from benchmarks.comparing.factor_effects import (
     RESPONSES,
@@ -176,7 +175,6 @@ def case_key(subject: CaseSubject) -> str:
     return "|".join([str(subject.case_id), *(fact.value for fact in subject.facts)])
 
 
-@require_safe
 @kept_study_page
 def show_factor_effects(request: HttpRequest, lab: str, slug: str) -> Content:
     viewer = viewer_of(request)

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
 
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import Citation, bibtex, citation_of, csl_json
@@ -55,7 +54,6 @@ CITATIONS: dict[str, Callable[[Citation], str]] = {
 }
 
 
-@require_safe
 def export_comparison(
     request: HttpRequest, lab: str, slug: str, form: str
 ) -> HttpResponse:
@@ -70,7 +68,6 @@ def export_comparison(
     return _file(text, f"{study.slug}{of_what}", form)
 
 
-@require_safe
 def export_citation(
     request: HttpRequest, lab: str, slug: str, form: str
 ) -> HttpResponse:

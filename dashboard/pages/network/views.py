@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_safe
 
 from benchmarks.analysis.baselines import efficiency
 from benchmarks.analysis.paths import Asymmetry, Ends
@@ -387,7 +386,6 @@ def _times(factor: float) -> str:
     return figures.exact(float(f"{factor:.3g}"))
 
 
-@require_safe
 @kept_study_page
 def show_network(request: HttpRequest, lab: str, slug: str) -> Content:
     viewer = viewer_of(request)

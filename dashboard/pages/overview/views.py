@@ -5,7 +5,6 @@ from itertools import groupby
 from typing import Any
 
 from django.http import HttpRequest
-from django.views.decorators.http import require_safe
 
 from benchmarks.comparing.profile import Band, spectrum
 from benchmarks.evidence.pools import evidence_matrix
@@ -74,7 +73,6 @@ def strips(bands: Sequence[Band]) -> dict[str, Any] | None:
     }
 
 
-@require_safe
 @kept_page
 def show_overview(request: HttpRequest) -> Content:
     viewer, person = viewer_of(request), person_of(request)

@@ -3,7 +3,6 @@
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 from dashboard.exports.citation import citation_of
 from dashboard.exports.paper.chart import CHART_FORMS, WIDTHS
@@ -23,7 +22,6 @@ CHARTS = {
 ARCHIVE = "paper.zip"
 
 
-@require_safe
 @kept_study_page
 def show_paper(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show what a paper takes of a study, and let rows, columns, digits be chosen."""
@@ -41,7 +39,6 @@ def show_paper(request: HttpRequest, lab: str, slug: str) -> Content:
     return Content("paper/paper.html", context)
 
 
-@require_safe
 def export_paper(request: HttpRequest, lab: str, slug: str, form: str) -> HttpResponse:
     """Hand out one file of a paper; a worker draws charts and packs the archive."""
     study = study_or_404(viewer_of(request), lab, slug)

@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_safe
 
 from benchmarks.comparing.sweeps import (
     Family,
@@ -388,7 +387,6 @@ def _axis_name(family: Family) -> str:
     return family.axis.replace("_", " ")
 
 
-@require_safe
 @kept_study_page
 def show_sweep(request: HttpRequest, lab: str, slug: str) -> Content:
     viewer = viewer_of(request)

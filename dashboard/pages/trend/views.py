@@ -13,7 +13,6 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_safe
 
 from benchmarks.analysis.trend import LEAST_RUNS, ChangePoint
 from benchmarks.comparing.row import CIRCUMSTANCES
@@ -379,7 +378,6 @@ def _in_chart(moment: datetime) -> float:
     return moment.timestamp() * 1000
 
 
-@require_safe
 @kept_page
 def show_trend(request: HttpRequest, lab: str, slug: str) -> Content:
     viewer = viewer_of(request)
