@@ -310,11 +310,7 @@ class Way:
 
 
 class _Line:
-    """A socket of which all waiting together ends at a deadline.
-
-    Python's own limit counts from one byte to the next: a server that sends one every
-    few seconds would hold us for ever.
-    """
+    """A socket with one deadline for all waiting together."""
 
     def __init__(self, sock: Any, deadline_s: float) -> None:
         self.sock, self.deadline_s = sock, deadline_s
@@ -356,10 +352,8 @@ class _Heard(io.RawIOBase):
 
 
 def open_way(url: str, patience_s: float = 0.0) -> Way:
-    """Connect to the server of an address, through the proxy that is set for it.
-
-    Raises OSError, or ValueError for what is no address.
-    """
+    """Connect to an address's server, through its proxy; raise OSError, or ValueError
+    for no address."""
     parts = urllib.parse.urlsplit(url)
     is_tls = parts.scheme == "https"
     host, port = host_of(parts), parts.port or (443 if is_tls else 80)
@@ -397,11 +391,7 @@ def open_way(url: str, patience_s: float = 0.0) -> Way:
 
 
 def host_of(parts: urllib.parse.SplitResult) -> str:
-    """Return the host of an address as a socket takes it.
-
-    Of an IPv6 address on one link its zone is part (``fe80::1%eth0``), of which an
-    address writes the sign ``%25``.
-    """
+    """Return an address's host for a socket (``%25`` of an IPv6 zone is ``%``)."""
     host = parts.hostname or ""
     return host if host.endswith("%25") else host.replace("%25", "%", 1)
 
@@ -431,10 +421,8 @@ def _ask_for_tunnel(line: _Line, proxy: Proxy, host: str, port: int) -> None:
 
 
 def proxy_of(scheme: str, host: str) -> Optional[Proxy]:
-    """Return the proxy that this machine has set for a server, if any.
-
-    Raises OSError for one that is none of HTTP's.
-    """
+    """Return the proxy set for a server, if any; raise OSError for one that is not
+    HTTP."""
     named = [name for name in os.environ if name.lower().endswith("_proxy")]
     # Windows and macOS have settings besides; elsewhere a megabyte is spared.
     if not named and os.name != "nt" and sys.platform != "darwin":
@@ -519,11 +507,8 @@ def _json_object(text: bytes) -> Document:
 
 
 def trusted() -> Any:
-    """Return an SSL context of the certificates this machine trusts, for all alike.
-
-    Python reads the whole of them anew for every connection that is given none: 25 ms
-    and a megabyte, which a daemon pays with each run that it sends.
-    """
+    """Return one shared SSL context: reading the certificates costs 25 ms and a
+    megabyte."""
     # A Python that was built without ssl still speaks to http:// servers.
     import ssl
 
@@ -535,11 +520,8 @@ def trusted() -> Any:
 
 
 def folder_of(paths: Any) -> str:
-    """Return the folder of all trusted certificates by their hashes; empty without one.
-
-    It must have as many as the file that OpenSSL would read, and nobody may have named
-    another file or folder (``SSL_CERT_FILE``, ``SSL_CERT_DIR``).
-    """
+    """Return the folder of trusted certificates by hash, "" if it may not replace the
+    file."""
     named = (paths.openssl_cafile_env, paths.openssl_capath_env)
     if not (paths.cafile and paths.capath) or any(map(os.environ.get, named)):
         return ""

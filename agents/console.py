@@ -1,7 +1,4 @@
-"""What a command is given and what it says: numbers within limits, lines for people.
-
-Progress stands on one line of a terminal; in a log each line has its time.
-"""
+"""Arguments within limits, and lines of progress for terminals and logs."""
 
 import argparse
 import os

@@ -162,10 +162,9 @@ def upload(
 
 
 def system_of(facts: Facts, host: str, given: Dict[str, Any]) -> Dict[str, Any]:
-    """Describe the system under test: what is given, and detected where it is certain.
+    """Describe the system under test: given facts, and detected ones that are certain.
 
-    Memory is not taken from what the kernel shows, which changes with every kernel and
-    would make another system of it. Raises UsageError where a person has to say.
+    Memory is not read from the kernel: each kernel shows another figure. Raises UsageError where a person has to say.
     """
     hypervisor, virtualization = _platform(facts, given.get("hypervisor"))
     build = facts.get("hypervisor build")

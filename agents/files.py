@@ -43,11 +43,8 @@ def link_of(path: str) -> Optional[str]:
 def write_durably(
     path: str, content: bytes, mode: int = 0o600, beside_in: str = ""
 ) -> None:
-    """Replace a file at once: what stands there is always one whole version.
-
-    Written beside it (or in another folder of the same disk), flushed and renamed; the
-    folder is flushed last, so that a return from here outlives a crash of the machine.
-    """
+    """Replace a file atomically: written beside it (or in a folder of the disk),
+    flushed, renamed."""
     name = "%s.%d.part" % (os.path.basename(path), os.getpid())
     # Two writers never share one.
     beside = os.path.join(beside_in or os.path.dirname(path), name)

@@ -1,8 +1,4 @@
-"""Folders of outputs, sent as one archive: one that names a platform is a system.
-
-The server reads the folders' names and the outputs; here they are only packed. Sending
-the same folder again stores nothing twice: the keys follow from what is in it.
-"""
+"""Send folders of outputs as one archive; folders that name platforms are systems."""
 
 import io
 import json
@@ -63,10 +59,7 @@ def _files(paths: Iterable[str]) -> Iterator[Tuple[str, str]]:
 
 
 def system_of(text: str) -> Tuple[str, Any]:
-    """Read `kvm: 17` or `kvm: hypervisor_version=8.2, cache=none` as a folder's system.
-
-    What is no property of a system is one of its options.
-    """
+    """Read `kvm: 17` or `kvm: hypervisor_version=8.2` as a folder's system."""
     name, colon, rest = text.rpartition(":")
     if not (colon and name.strip() and rest.strip()):
         raise UsageError(

@@ -32,19 +32,13 @@ class Ended(NamedTuple):
 
 
 def plain_environment() -> Dict[str, str]:
-    """Return our environment with the locale in which tools print decimal points.
-
-    Without the token: some tools print their environment, and what they print is sent.
-    """
+    """Return our environment with decimal points and without the token."""
     kept = {name: value for name, value in os.environ.items() if name != TOKEN}
     return dict(kept, LC_ALL="C.UTF-8", LANGUAGE="")
 
 
 def output_of(argv: List[str], patience_s: float = PATIENCE_S) -> Optional[str]:
-    """Return what a program printed, or None if it is missing, failed or hung.
-
-    systemd-detect-virt prints `none` with exit code 1: text counts, the code does not.
-    """
+    """Return what a program printed, with any exit code; None if missing or hung."""
     if shutil.which(argv[0]) is None:
         return None
     try:
@@ -60,10 +54,10 @@ def ended(
     is_joined: bool = False,
     most_bytes: int = MOST_BYTES,
 ) -> Ended:
-    """Run a program to its end; ``is_joined``: its complaints among what it prints.
+    """Run a program to its end; ``is_joined``: stderr among its output.
 
-    Raises OSError if it cannot be started, and TimeoutExpired or FloodError (an
-    OSError, too) if it had to be killed.
+    Raises OSError if it cannot start; TimeoutExpired or FloodError if it had to be
+    killed.
     """
     ends_at = time.monotonic() + patience_s
     program = subprocess.Popen(
@@ -94,10 +88,8 @@ def ended(
 
 
 class _Listener(threading.Thread):
-    """Reads one stream to its end, or kills the program that says too much.
-
-    A daemon: what the program started may hold the stream for ever.
-    """
+    """Read one stream to its end, or kill the program that says too much (a daemon
+    thread)."""
 
     def __init__(
         self, program: "subprocess.Popen[bytes]", stream: IO[bytes], most_bytes: int

@@ -72,10 +72,8 @@ def _never() -> bool:
 def deliver(
     spool: Spool, client: Client, report: Report, is_over: Callable[[], bool] = _never
 ) -> Delivery:
-    """Send all that waits, the oldest first, until done or the server is in trouble.
-
-    It stops, too, when ``is_over`` says so or when somebody begins to measure.
-    """
+    """Send all that waits, the oldest first, until done, over, in trouble, or somebody
+    measures."""
     delivering = _Delivering(spool, client, report, is_over)
     try:
         with client:
@@ -218,11 +216,7 @@ class _Delivering:
 
 
 def pause_s(failures: int, asked_s: float) -> float:
-    """Return how long to wait after so many failures in a row.
-
-    It doubles up to a minute; half of it is left to chance, so that the agents of a lab
-    spread out. What the server asks for is the least.
-    """
+    """Return the wait after failures: doubling to a minute, half of it random."""
     # 2.0 ** 1024 is an OverflowError, and a server can be away for days.
     grown_s = min(LONGEST_PAUSE_S, SHORTEST_PAUSE_S * 2.0 ** min(failures, 10))
     return max(asked_s, grown_s * random.uniform(0.5, 1))
@@ -295,11 +289,7 @@ def ask_health(client: Client) -> Dict[str, Any]:
 
 
 def ask_token(client: Client) -> None:
-    """Raise ServerRefusedError unless the token may upload.
-
-    An upload of nothing is sent: the token is looked at first, then the emptiness is
-    refused, so nothing is stored.
-    """
+    """Raise ServerRefusedError unless the token may upload; sends an empty upload."""
     try:
         client.attempt("POST", "runs/", b"{}")
     except PassingError as passing:
@@ -314,11 +304,7 @@ def ask_token(client: Client) -> None:
 def say_what_was_read(
     enrolment: Enrolment, pushed: Dict[str, Dict[str, Any]], console: Console
 ) -> int:
-    """Say which of these texts (by what they are called here) the server could not
-    read; return the exit code.
-
-    It keeps whatever it is sent, and reads it a moment later.
-    """
+    """Say which texts the server could not read; return the exit code."""
     client = Client(enrolment.server, enrolment.token)
     left, refused = dict(pushed), 0
     deadline_s = time.monotonic() + READ_WITHIN_S

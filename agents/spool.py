@@ -61,10 +61,8 @@ class Spool:
         self._forget_abandoned(self.new_folder)
 
     def save(self, document: Dict[str, Any], kind: str = "") -> str:
-        """Keep a run for good and return its key, or raise SpoolFullError.
-
-        What is no run says its ``kind``, which is then part of the key here.
-        """
+        """Keep a run (or another ``kind``) durably and return its key, or raise
+        SpoolFullError."""
         content = json.dumps(document).encode()
         # Counted anew before a run is refused: files may have come and gone by hand.
         held = self._count(len(content))
@@ -92,8 +90,7 @@ class Spool:
         return os.path.join(self.folder, key + ".json")
 
     def waiting(self) -> List[str]:
-        """Return the keys of all that waits, the oldest first. A clock that jumped can
-        change this order and nothing else."""
+        """Return the keys of all that waits, the oldest first."""
         found = self._files(self.folder)
         return [name[:-5] for _, name, _ in sorted(found) if _WAITING.fullmatch(name)]
 
@@ -107,11 +104,8 @@ class Spool:
         return sum(map(bool, map(_WAITING.fullmatch, names_in(self.folder))))
 
     def look(self, most: int = KNOWN_AT_ONCE) -> Waiting:
-        """Return what to send next, the oldest first, and how much waits in all.
-
-        Where more than ``most`` wait, these are the first that the folder names, not
-        the oldest of all: to ask the age of each, again and again, takes minutes.
-        """
+        """Return what to send next (of ``most`` the folder's first), and how much
+        waits."""
         found: List[Tuple[int, str, int]] = []
         number = 0
         with os.scandir(self.folder) as entries:
@@ -178,8 +172,8 @@ class Spool:
         return self._count(0) / max(self.most_bytes, 1)
 
     def _count(self, more: int, held: int = -1) -> int:
-        """Add to what is held, or set it; return it. Nothing waits for the disk here: a
-        crash leaves a wrong number, which is counted anew before it does harm."""
+        """Add to what is held, or set it; return it. Not flushed: a wrong count is
+        recounted."""
         path = os.path.join(self.folder, "held")
         try:
             with open(path, "r+b" if os.path.exists(path) else "w+b") as file:

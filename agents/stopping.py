@@ -1,8 +1,4 @@
-"""A wish to stop that a signal handler may express at any moment.
-
-threading.Event may not be set there: the handler runs in the very thread that may hold
-the event's lock while it begins to wait, and would wait for itself for ever.
-"""
+"""A stop flag for signal handlers, where threading.Event could deadlock."""
 
 import select
 import signal

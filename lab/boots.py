@@ -33,11 +33,7 @@ SESSIONS: Final = 3  # so many let days be told from chance (docs/method.md)
 
 @dataclass(frozen=True, kw_only=True)
 class System:
-    """A system that one agent measures.
-
-    ``layers`` are those above this machine; ``seen`` those that a guest can know of,
-    which the agent has to detect.
-    """
+    """A system that one agent measures; ``seen`` are the layers it can detect."""
 
     name: str
     layers: tuple[str, ...] = ()
@@ -47,11 +43,8 @@ class System:
 
 @dataclass(frozen=True, kw_only=True)
 class Boot:
-    """One process (three of the trio) with its systems.
-
-    ``quiet_s`` is what each system takes to be up where nobody else is at work; the
-    limits of time follow from it and from what boots really took.
-    """
+    """One process (three of the trio); ``quiet_s`` is how long a boot takes
+    undisturbed."""
 
     kind: str
     systems: tuple[System, ...]
@@ -131,11 +124,9 @@ class Visit:
 def itinerary(
     sessions: int, repetitions: int, chance: Random, *, is_short: bool
 ) -> list[Visit]:
-    """Return the lab's plan: in each session every boot anew, in an order of its own.
+    """Return each session's boots in an order of its own.
 
-    What costs no boot is visited twice in a session, with half of its repetitions, so
-    that a machine that gets warmer or busier meets native and container alike. Guests
-    that run together and the liar come once, behind the system they are set beside.
+    What costs no boot is visited twice with half its repetitions; trio and liar once.
     """
     visits: list[Visit] = []
     for session in range(1, sessions + 1):
@@ -192,11 +183,8 @@ def measure_words(
     beneath: tuple[str, ...],
     versions: dict[str, str],
 ) -> list[str]:
-    """Return the words of `run`.
-
-    ``peer``: whom the network's rows talk to; ``beneath``: what this machine itself
-    stands on.
-    """
+    """Return the words of `run`; ``peer`` is the network's other end, ``beneath`` this
+    machine."""
     words = ["run", *_kernels_of(system), f"sysbench:{','.join(SYSBENCH)}"]
     words += ["--repetitions", str(visit.repetitions), *WORDS, "--peer", peer]
     words += ["--iterations", str(ITERATIONS)]
@@ -221,10 +209,8 @@ def system_words(
 def plan_document(
     study: str, system: int, slots: int, repetitions: int, pace: float
 ) -> dict[str, Any]:
-    """Return the plan by which guests run LINPACK together.
-
-    ``pace``: how much longer than on a quiet machine everything takes.
-    """
+    """Return the plan for guests that run LINPACK together; ``pace`` stretches its
+    times."""
     linpack = {"sizes": SIZES, "iterations": ITERATIONS}
     return {
         "study": study,

@@ -1,9 +1,4 @@
-"""The lab's desk: guests post here, and it passes everything on to the server.
-
-A guest reaches this machine under an address that the server does not answer to. What
-the server took is kept, so that a whole result can be written to one small file as it
-was uploaded: any installation can load it again.
-"""
+"""A proxy through which guests post to the server; it records each upload."""
 
 import gzip
 import json
@@ -117,11 +112,7 @@ def _handler(desk: Desk) -> type[BaseHTTPRequestHandler]:
 def write_record(
     path: Path, client: Client, study: str, uploads: Iterable[Upload]
 ) -> None:
-    """Write study, machine and uploads as they were sent, in the order of time.
-
-    The study is called as the file is. Only a system that was named by its number
-    on that server is written out: another server has other numbers.
-    """
+    """Write study, machine and uploads as sent, for any installation to load."""
     name = path.name.partition(".")[0]
     systems = {
         system["id"]: _kept(system, SYSTEM)

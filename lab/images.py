@@ -1,10 +1,5 @@
-"""What guests are made of: root file systems, disks, jobs, and the agent.
-
-Images are built once for what they are made of.
-
-A guest's is also what the container and the native runs see as their root, so that user
-space is the same everywhere. A tower's is for machines that carry guests of their own.
-"""
+"""Build what guests are made of, once per content: file systems, disks, jobs, the
+agent."""
 
 import hashlib
 import lzma
@@ -137,10 +132,7 @@ def image_of(
 
 
 def unpacked_kernel(kernel: bytes) -> bytes:
-    """Return the ELF of a kernel that came as xz, any other as it is.
-
-    An emulated processor takes half of a boot to unpack it.
-    """
+    """Return a kernel's ELF, unpacked from xz to save half an emulated boot."""
     start = kernel.find(XZ)
     if start < 0:
         return kernel
@@ -198,8 +190,7 @@ def write_disk(folder: Path) -> Path:
 
 
 def write_raw(path: Path) -> Path:
-    """Write a new file system that a machine has as its raw disk, all of it there:
-    no block shall be looked for when it is written first."""
+    """Write a fully allocated file system for a raw disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         for _ in range(RAW_MIB):
@@ -223,10 +214,7 @@ def binary_of(kernel: str, folder: Path) -> Path:
 
 
 def pack_agent(folder: Path) -> Path:
-    """Compile our kernels here, once for all systems, and pack the agent with them.
-
-    They are static, so that the same program runs in every system.
-    """
+    """Compile static kernels once for all systems, and pack the agent with them."""
     binaries = folder / "binaries"
     binaries.mkdir(parents=True, exist_ok=True)
     agent = folder / "virtlab-agent.pyz"

@@ -37,11 +37,7 @@ xenstore-write "$XENBUS_PATH/physical-device" "$(stat -L -c %t:%T "$device")" \\
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """A QEMU machine: disks in order, of which the first is its root.
-
-    Nothing is written to them; what is to be measured is the ``raw`` disk behind them,
-    past all that this machine keeps in its memory.
-    """
+    """A QEMU machine; the first disk is its root, the ``raw`` one is measured."""
 
     kernel: str
     initrd: str
@@ -130,8 +126,7 @@ def bare(root: str, job: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a guest stands in its network, and its raw disk; nothing for who shares
-    the machine's."""
+    """Where a guest stands in its network, and its raw disk."""
 
     address: str = ""
     gateway: str = ""
@@ -202,10 +197,7 @@ def kvm_tower(machine: Machine) -> str:
 
 
 def xen_tower(guests: Sequence[tuple[str, str]]) -> str:
-    """Return the script of a dom0 that carries guests (name, kind) one after another.
-
-    There is no systemd in it: what xencommons does is done here.
-    """
+    """Return the script of a dom0 (no systemd) that runs guests in turn."""
     starts = [
         line
         for name, kind in guests

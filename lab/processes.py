@@ -78,8 +78,7 @@ class Program:
         self.new.put(None)
 
     def follow(self) -> Iterator[Line]:
-        """Give its lines as they come, to its end; raise TimeoutError at the deadline,
-        which whoever reads them may put off."""
+        """Yield lines to the end; raise TimeoutError at the (extensible) deadline."""
         while True:
             left_s = self.deadline_s - time.monotonic()
             try:
@@ -138,10 +137,7 @@ class Program:
 
 @dataclass(frozen=True)
 class ClockCheck:
-    """The same work, timed by us, by the time server and by the system itself.
-
-    Ours is sure to ``bound_s``: stamps take their time, and so does a console.
-    """
+    """The same work timed by us (+- ``bound_s``), the time server and the system."""
 
     truth_s: float
     bound_s: float

@@ -43,12 +43,7 @@ class Found:
 
 
 def await_read(client: Client, study: str) -> None:
-    """Wait until the server has read all that was uploaded, and checked it.
-
-    A cell's clock, its speeds and its flags are known once its study was checked.
-
-    As long as it goes on with them it has time.
-    """
+    """Wait until the server has read and checked all uploads, if it progresses."""
     least, end_s = None, 0.0
     while left := _unread(client, study):
         if least is None or left < least:

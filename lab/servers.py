@@ -110,10 +110,7 @@ def lab_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def machine_name(environment: Mapping[str, str] = os.environ) -> str:
-    """Return what this machine is called on the server: $MACHINE, or after its name.
-
-    Two machines of one name would be taken for one, and its baselines for doubtful.
-    """
+    """Return this machine's name on the server: $MACHINE, or its own."""
     own = re.sub(r"[^a-z0-9]+", "-", platform.node().lower()).strip("-")
     return environment.get("MACHINE") or f"lab-{own or 'machine'}"[:50].rstrip("-")
 

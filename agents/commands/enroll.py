@@ -99,10 +99,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _await_study(client: Any, slug: str, is_made: bool, console: Console) -> None:
-    """See that a study of the token's lab takes runs; make one that is not there.
-
-    Changing nothing of it asks for it: a token that may but upload may do so.
-    """
+    """Check that a study of the token's lab takes runs; create a missing one."""
     from agents.client import RefusedError, UnreachableError
 
     try:

@@ -1,10 +1,4 @@
-"""CPUID, asked by machine code, by the kernel's device, or not at all.
-
-No library of Python's has the instruction, so a few bytes of machine code are put into
-an executable page and called through ctypes. It needs no privilege and works the same
-natively, in containers, and in every hypervisor's guests. Where ctypes is missing
-(`python3-minimal`) or executable pages are forbidden, /dev/cpu/0/cpuid is read.
-"""
+"""CPUID by machine code through ctypes, else by /dev/cpu/0/cpuid."""
 
 import importlib
 import mmap
@@ -59,10 +53,8 @@ def open_cpuid() -> Optional[Cpuid]:
 
 
 def machine_code(is_64_bit: bool, is_windows: bool) -> bytes:
-    """Return a function (leaf, subleaf, pointer to 16 bytes) for a calling convention.
-
-    32-bit Windows calls it as C (cdecl), like Linux does.
-    """
+    """Return the code of a function (leaf, subleaf, pointer to 16 bytes) for a
+    convention."""
     if not is_64_bit:
         return _STACK
     return _WINDOWS if is_windows else _SYSTEM_V

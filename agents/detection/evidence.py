@@ -1,8 +1,4 @@
-"""Raw evidence of the platform, kept as it was read; `agents.detection.layers` judges.
-
-The keys are those of the files under tests/data/hv-detection, so that evidence read in
-a guest of years ago is judged by the same rules as today's.
-"""
+"""Raw evidence of the platform; the keys are those of tests/data/hv-detection."""
 
 import os
 from typing import Any, Dict, List, Optional
@@ -67,7 +63,7 @@ def of_cpu(cpuid: Optional[cpuid_module.Cpuid] = None) -> Evidence:
 
 def of_hyper_v(ask: cpuid_module.Cpuid) -> Evidence:
     """Ask Hyper-V's own leaves (Microsoft's Hypervisor Top Level Functional
-    Specification): version, privileges, hints, and of what a guest is kept apart."""
+    Specification)."""
     highest, version = ask(0x40000000).eax, ask(0x40000002)
     numbers = (version.ebx >> 16, version.ebx & 0xFFFF, version.eax)
     evidence: Evidence = {

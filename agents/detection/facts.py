@@ -249,11 +249,8 @@ def distribution(text: str) -> Optional[str]:
 
 
 def steal(text: str) -> Optional[Dict[str, int]]:
-    """Return stolen and all ticks of all CPUs since the start, from /proc/stat.
-
-    Fields: user nice system idle iowait irq softirq steal guest guest_nice; the last
-    two are contained in the first two.
-    """
+    """Return stolen and all ticks since the start, from /proc/stat (guest is part of
+    user)."""
     match = re.search(r"^cpu +(.+)$", text, re.MULTILINE)
     ticks = [int(count) for count in match.group(1).split()] if match else []
     if len(ticks) < 8:  # kernels before 2.6.11 do not know it

@@ -1,9 +1,5 @@
-"""From evidence to layers: pure judgement, nothing is read here.
-
-The evidence is the dictionary that `agents.detection.evidence` gathers; every key may
-be missing. Layers are named from the machine's side inwards: a Xen guest on an emulated
-machine is `qemu-tcg > xen-pv`.
-"""
+"""Judge evidence (any key may be missing) and name layers from the machine inwards.
+PURE."""
 
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
@@ -210,11 +206,7 @@ def judge(evidence: Evidence) -> Judgement:
 
 
 def signatures(evidence: Evidence) -> List[str]:
-    """Return the known CPUID signatures, from the lowest leaf up.
-
-    Leaves above the maximum answer with anything, so only a known text counts, and only
-    where its own maximum lies in its own range (or is 0, as from an old KVM).
-    """
+    """Return the known CPUID signatures with a maximum in their range, or 0."""
     texts = []
     for base in _BASES:
         maximum, text = (evidence.get("leaves") or {}).get(base) or ("0x0", "")
@@ -384,8 +376,7 @@ def speaks_of_xen(evidence: Evidence) -> bool:
 
 
 def place_on_xen(evidence: Evidence, is_signed: bool) -> Optional[Finding]:
-    """Return the guest's or dom0's place on Xen. A kernel before 4.13 does not say
-    which kind of guest it is; then CPUID's signature tells HVM from PV."""
+    """Return the place on Xen; for kernels before 4.13 CPUID tells HVM from PV."""
     if not speaks_of_xen(evidence):
         return None
     shown = evidence.get("sys_hypervisor") or {}
@@ -397,8 +388,7 @@ def place_on_xen(evidence: Evidence, is_signed: bool) -> Optional[Finding]:
 
 
 def wsl_of(evidence: Evidence, is_virtual: bool) -> List[Finding]:
-    """Return Windows' subsystem for Linux. The first kind has no kernel of Linux:
-    Windows itself answers system calls, so that nothing else shows a layer."""
+    """Return Windows' subsystem for Linux, if this is one."""
     kernel = str(evidence.get("kernel") or "")
     builder = "microsoft@microsoft.com" in str(evidence.get("version") or "").lower()
     named = builder or "-microsoft" in kernel.lower()
@@ -428,10 +418,7 @@ def containers_of(evidence: Evidence) -> List[Finding]:
 
 
 def container_quarrel(evidence: Evidence) -> List[str]:
-    """Say so if two managers claim the container, or if a mark speaks against the rest.
-
-    The file /.dockerenv also stays behind in a machine booted from a container's image.
-    """
+    """Say so if two managers claim the container, or a mark speaks against the rest."""
     named = sorted({claim.layer for claim in _claims(evidence)} - {_SOME_CONTAINER})
     if len(named) > 1:
         return ["It is a container of %s." % " and of ".join(named)]

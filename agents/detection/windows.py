@@ -1,8 +1,5 @@
-"""What Windows shows of its platform: its registry, and what it answers when asked.
-
-Tried under wine and on registries made up after Microsoft's documentation, never on a
-Windows: docs/agents.md says how a lab can check it.
-"""
+"""What Windows shows of its platform: registry and calls. Never tried on a real
+Windows."""
 
 import importlib
 import os
@@ -69,10 +66,7 @@ def evidence_of_windows() -> Dict[str, Any]:
 
 
 def hypervisor_beneath(evidence: Dict[str, Any], layers: Any) -> Optional[str]:
-    """Say whether a hypervisor runs below this Windows for its security (VBS).
-
-    On a machine without guests this is what makes two native baselines differ.
-    """
+    """Return whether a hypervisor runs below this Windows for its security (VBS)."""
     windows = evidence.get("windows")
     if windows is None:
         return None

@@ -115,11 +115,7 @@ def save_abandoned(folder: str, spool: Spool) -> int:
 
 
 def document_of(content: bytes) -> Optional[Dict[str, Any]]:
-    """Return the upload that a piece's lines make, or None if it has no sample.
-
-    The same lines make the same document under the same key. A last line that was cut
-    off is left out.
-    """
+    """Return the upload of a piece's lines, always the same; None without a sample."""
     lines: List[Any] = []
     for line in content.split(b"\n"):
         try:

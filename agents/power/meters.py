@@ -52,9 +52,9 @@ class Reading(NamedTuple):
 class Source:
     """A meter: ``open``, ``read`` again and again, ``close``.
 
-    ``channels`` are known after ``open``; ``total`` are those that make up the power.
-    ``measures`` is "power" in watts or "energy" in joules of a counter. ``every_s`` is
-    0 where the meter itself says when.
+    ``channels`` are known after ``open``, ``total`` those that make up the power;
+    ``measures`` is "power" (W) or "energy" (J); ``every_s`` is 0 where the meter sets
+    the pace.
     """
 
     kind = ""

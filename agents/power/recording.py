@@ -1,8 +1,4 @@
-"""Reads a meter again and again and keeps what it says, piece by piece.
-
-A thread beside it takes the time server's stamps and sends the spool, so that no server
-that hangs delays a reading; the readings' own thread only collects the stamps.
-"""
+"""Read a meter and keep its samples; a thread asks the time server and sends."""
 
 import calendar
 import re
@@ -203,10 +199,7 @@ class CsvLog(Source):
 
 
 def rows_of(text: str, started_at: str = "", ahead_s: float = 0.0) -> List[Row]:
-    """Return the rows of a log on this machine's wall clock, in order.
-
-    ``ahead_s`` is how far the log's clock was ahead of this machine's.
-    """
+    """Return a log's rows on this machine's clock; the log's was ``ahead_s`` ahead."""
     lines = list(_rows(text))
     if not lines:
         raise UsageError("There is no row of a time and watts.")

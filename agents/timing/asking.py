@@ -48,10 +48,8 @@ class Asking:
 
 
 def open_asking(address: str, patience_s: float = PATIENCE_S) -> Asking:
-    """Open ``tcp://host:port``, ``udp://host:port`` or ``http(s)://server``.
-
-    Raises NoTimeError if nobody is there (UDP cannot know until it asks).
-    """
+    """Open ``tcp://host:port``, ``udp://host:port`` or ``http(s)://server``; raise
+    NoTimeError."""
     opened = {"tcp": _over_tcp, "udp": _over_udp, "http": _over_http}
     try:
         parts = urlsplit(address if "://" in address else "tcp://" + address)
@@ -68,10 +66,9 @@ def open_asking(address: str, patience_s: float = PATIENCE_S) -> Asking:
 
 
 class Stamp(NamedTuple):
-    """The exchange with the shortest round trip of several.
+    """The exchange with the shortest round trip; ``local`` times are its middle.
 
-    ``local`` times are the middle between asking and hearing. Resolutions are the
-    steps in which these clocks move: ours, ours of the day, and the server's.
+    Resolutions are the steps of our clock, our wall clock and the server's.
     """
 
     clock: str
@@ -86,8 +83,7 @@ class Stamp(NamedTuple):
     server_resolution_us: int = 1
 
     def with_steps(self) -> Dict[str, Any]:
-        """Return the stamp for who knows no resolutions: the round trip is as long as
-        it can have been."""
+        """Return the stamp without resolutions, with the longest round trip."""
         longest_us = (
             self.round_trip_us + 2 * self.resolution_us + self.server_resolution_us
         )
@@ -98,10 +94,8 @@ class Stamp(NamedTuple):
 def take_stamp(
     asking: Asking, clocks: Optional[Clocks] = None, exchanges: int = EXCHANGES
 ) -> Stamp:
-    """Ask several times and keep the exchange with the shortest round trip.
-
-    Raises NoTimeError if none of them was answered.
-    """
+    """Ask several times, keep the shortest round trip; raise NoTimeError without an
+    answer."""
     local = clocks or own_clocks()
     stamps: List[Stamp] = []
     for number in range(exchanges):
@@ -181,11 +175,7 @@ def _over_udp(parts: Any, patience_s: float) -> Asking:
 
 
 def _over_http(parts: Any, patience_s: float) -> Asking:
-    """Ask Virtlab's server itself, over one connection that stays open.
-
-    Through the proxy that is set for it, as uploads go: the round trips show what that
-    costs.
-    """
+    """Ask Virtlab's server over one open connection, through its proxy."""
     url = "%s/api/v1/time/?nonce=" % parts.geturl().rstrip("/")
     ways = [open_way(url, patience_s)]
 
@@ -246,8 +236,7 @@ class Interval(NamedTuple):
 
 
 def offset_of(stamp: Stamp) -> Offset:
-    """Compare the wall clocks. The answer was given at some time of the round trip, so
-    half of it bounds the error whatever the path; and steps of the clocks read."""
+    """Compare the wall clocks; half the round trip and the steps bound the error."""
     behind_us = stamp.server_wall_us - stamp.local_wall_us
     steps_us = stamp.resolution_us + stamp.wall_resolution_us
     bound_us = stamp.round_trip_us // 2 + steps_us + stamp.server_resolution_us
@@ -257,11 +246,9 @@ def offset_of(stamp: Stamp) -> Offset:
 def interval_of(
     start: Stamp, end: Stamp, shortest_us: Optional[int] = None
 ) -> Interval:
-    """Subtract two stamps of one server.
+    """Subtract two stamps of one server; raise ClocksDifferError.
 
-    ``shortest_us`` is the shortest round trip known of the path, if these two have not
-    seen it. Round trips are timed by the very clock that is in doubt: where it runs
-    slow, they are lengthened as it would have to be. Raises ClocksDifferError.
+    ``shortest_us`` is the shortest round trip known of the path.
     """
     if start.clock != end.clock:
         raise ClocksDifferError("The time server was started anew during the run.")

@@ -24,11 +24,10 @@ _SLOWEST_DRIFT = 2000
 
 
 class Clocks(NamedTuple):
-    """Two clocks of one machine, both in whole microseconds.
+    """Two clocks in whole microseconds; ``monotonic_us`` compares where ``name`` is the
+    same.
 
-    ``monotonic_us`` has no known zero but is never set; readings of it can be
-    subtracted where ``name`` is the same. Each moves in steps of its resolution: the
-    truth is up to one step behind what it shows.
+    Readings are up to one step (resolution) behind.
     """
 
     name: str
@@ -44,11 +43,8 @@ def wall_us() -> int:
 
 
 def finest() -> str:
-    """Return which of Python's clocks that nobody sets moves in the smaller steps.
-
-    On Windows `monotonic` moves 64 times a second before Python 3.13, and
-    `perf_counter` ten million times. Where both are alike, it is `monotonic`.
-    """
+    """Return the never-set clock of Python's that moves in smaller steps, else
+    `monotonic`."""
     coarse = time.get_clock_info("monotonic").resolution
     fine = time.get_clock_info("perf_counter").resolution
     return "perf_counter" if fine < coarse else "monotonic"
@@ -64,12 +60,8 @@ def monotonic_us() -> int:
 
 
 def step_us(read_us: Callable[[], int]) -> int:
-    """Return by how much a clock moves at a time, as it is seen to move.
-
-    What the system states of its clocks is no help: it says a nanosecond of one that
-    counts ticks. The median of a few steps, since 15.6 ms look like 15 and 16. A clock
-    that is not seen to move at all gets the whole day.
-    """
+    """Return the median step a clock is seen to move by; the whole day if it does not
+    move."""
     steps: List[int] = []
     before_us = read_us()
     for _ in range(_MOST_READINGS):
@@ -117,12 +109,7 @@ def _short(boot: str) -> str:
 
 
 def _boot_kept() -> str:
-    """Return one text for one boot where the system, unlike Linux, names none.
-
-    The moment of the boot would do, but no two readings of two clocks agree. So a name
-    is kept in a file with the moment as it was last seen, and stands as long as what is
-    seen now can be the same boot.
-    """
+    """Return a name of this boot, kept in a file, where the system names none."""
     up_us = monotonic_us()
     booted_us = wall_us() - up_us
     path = os.path.join(home(), "boot")
@@ -145,11 +132,8 @@ def _boot_kept() -> str:
 
 
 def is_same_boot(booted_us: int, up_us: int, seen_us: int, seen_up_us: int) -> bool:
-    """Say whether a boot is the one that was seen when it was up for ``seen_up_us``.
-
-    Two clocks drift apart, the more the longer they run; but no boot comes before the
-    one before it was last seen.
-    """
+    """Return whether a boot is the one that was up for ``seen_up_us``, within the
+    drift."""
     if up_us < seen_up_us:
         return False
     apart_us = abs(booted_us - seen_us)

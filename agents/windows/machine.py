@@ -69,8 +69,7 @@ def memory() -> Optional[Memory]:
 
 
 def spent() -> Optional[List[int]]:
-    """Return all processors' time in units of 100 ns: user, nice, system and idle, as
-    Linux counts them. Windows tells of no stolen time."""
+    """Return all processors' time in 100 ns: user, nice, system and idle."""
     ctypes = importlib.import_module("ctypes")
     times = [ctypes.c_ulonglong() for _ in range(3)]
     try:
@@ -129,8 +128,7 @@ _JOB: List[Any] = []
 
 
 def keep_in_our_job(program: Any) -> None:
-    """Let a program, and what it starts, end when we are killed: it would disturb what
-    is measured next. Where that cannot be had it runs all the same."""
+    """End a program with its children when we are killed, where Windows can."""
     ctypes = importlib.import_module("ctypes")
     try:
         kernel = ctypes.windll.kernel32
