@@ -164,7 +164,8 @@ def upload(
 def system_of(facts: Facts, host: str, given: Dict[str, Any]) -> Dict[str, Any]:
     """Describe the system under test: given facts, and detected ones that are certain.
 
-    Memory is not read from the kernel: each kernel shows another figure. Raises UsageError where a person has to say.
+    Memory is not read from the kernel: each kernel shows another figure. Raises
+    UsageError where a person has to say.
     """
     hypervisor, virtualization = _platform(facts, given.get("hypervisor"))
     build = facts.get("hypervisor build")

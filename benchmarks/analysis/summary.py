@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,22 +67,6 @@ def last_place(value: float) -> float:
     return 10.0 ** min(0, int(exponent))
 
 
-MeanKind = Literal["ratio", "rate", "time"]
-NAMES_OF_MEANS: Final[dict[MeanKind, str]] = {
-    "ratio": "geometric mean",
-    "rate": "harmonic mean",
-    "time": "arithmetic mean",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class NamedMean:
-    """A mean and which one it is; a page shows both."""
-
-    value: float
-    name: str
-
-
 @dataclass(frozen=True, slots=True)
 class Overall:
     """A system across benchmarks; ``spread`` is the geometric standard deviation.
@@ -101,27 +84,6 @@ class Overall:
     worst: str
     cases: int
     left_out: tuple[str, ...]
-
-
-def named_mean(values: ArrayLike, kind: MeanKind) -> NamedMean:
-    """Return the mean that fits ratios, rates of fixed work, or times, with its name.
-
-    ValueError without values; ratios and rates must be above 0.
-    """
-    numbers = np.asarray(values, dtype=float)
-    if not numbers.size or not np.all(np.isfinite(numbers)):
-        raise ValueError("a mean needs values, all of them finite")
-    name = NAMES_OF_MEANS[kind]
-    if kind == "time":
-        # In parts of the largest the sum is a number, too.
-        largest = float(np.abs(numbers).max()) or 1.0
-        return NamedMean(float(np.mean(numbers / largest)) * largest, name)
-    if np.any(numbers <= 0):
-        raise ValueError(f"the {name} needs values above 0")
-    if kind == "rate":
-        least = float(numbers.min())
-        return NamedMean(float(least / np.mean(least / numbers)), name)
-    return NamedMean(float(np.exp(np.mean(np.log(numbers)))), name)
 
 
 def overall(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.analysis.summary import named_mean, overall
+from benchmarks.analysis.summary import overall
 
 UNKNOWN = float("nan")
 CASES = ("cpu", "disk", "net")
@@ -14,29 +14,6 @@ CASES = ("cpu", "disk", "net")
 
 def of(*ratios, noise=UNKNOWN, cases=CASES):
     return overall([ratios], [[noise] * len(ratios)], cases[: len(ratios)])[0]
-
-
-@pytest.mark.parametrize(
-    ("kind", "values", "mean", "name"),
-    [
-        ("ratio", [0.5, 2.0], 1.0, "geometric mean"),
-        ("rate", [40.0, 60.0], 48.0, "harmonic mean"),  # there at 40, back at 60
-        ("time", [40.0, 60.0], 50.0, "arithmetic mean"),
-        ("time", [0.0, 3.0], 1.5, "arithmetic mean"),
-    ],
-)
-def test_a_mean_fits_what_it_averages_and_is_named(kind, values, mean, name):
-    found = named_mean(values, kind)
-
-    assert found.value == pytest.approx(mean)
-    assert found.name == name
-
-
-@pytest.mark.parametrize("kind", ["ratio", "rate"])
-@pytest.mark.parametrize("values", [[], [1.0, 0.0], [1.0, -1.0], [1.0, UNKNOWN]])
-def test_a_mean_of_what_cannot_be_averaged_is_an_error(kind, values):
-    with pytest.raises(ValueError, match="values"):
-        named_mean(values, kind)
 
 
 def test_the_mean_comes_with_its_interval_and_its_spread():
