@@ -239,9 +239,11 @@ def overlap(windows_s: Sequence[tuple[float, float]]) -> Overlap:
         raise ValueError("every slot needs a start and a later end")
     start = max(start for start, _ in windows_s)
     end = max(start, min(end for _, end in windows_s))
-    # Halves, which are exact: the difference of the largest numbers is infinite.
-    share = (end / 2 - start / 2) / max(b / 2 - a / 2 for a, b in windows_s)
-    return Overlap(start, end, share)
+    longest = max(b - a for a, b in windows_s)
+    if math.isinf(longest):  # the difference of the largest numbers, not of halves
+        longest = max(b / 2 - a / 2 for a, b in windows_s)
+        return Overlap(start, end, (end / 2 - start / 2) / longest)
+    return Overlap(start, end, (end - start) / longest)
 
 
 def check_sum(slots: Sequence[float], printed: float) -> SumCheck:
