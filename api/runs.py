@@ -30,7 +30,8 @@ from benchmarks.uploads.intake import Submission, submit_runs
 MAX_SAMPLES = 10_000
 MAX_VMS = 10_000
 CLOCKS = ("external", "client", "meter", "guest", "local")
-LOOKUPS = {name: name for name in ("tool", "status", "system", "sitting", "key")}
+FILTERS = ("study", "tool", "status", "system", "sitting", "key")
+LOOKUPS = {name: name for name in FILTERS}
 
 RUN = {
     "key": "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b",
