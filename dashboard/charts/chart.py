@@ -1,10 +1,8 @@
 """What a chart shows, whoever draws it. PURE: frozen plain values.
 
-Three pens draw it: `plotly` for the screen, `sketch` for what stands in a page before
-Plotly has come and in a report's page, `paper` for PDF and files. Texts are as people
-wrote them, with a line end where a line ends: each pen escapes for its own language.
-Colours are the style sheet's tokens (``series-1``, ``ink``), so that a chart follows
-the reader's light or dark theme.
+Renderers: `plotly` for pages, `sketch` for pages without script (reports and frames of
+other sites), `paper` for PDF and files. Texts are plain; each renderer escapes them.
+Colours are tokens of the style sheet (``series-1``, ``ink``).
 """
 
 import re
@@ -280,11 +278,6 @@ class Chart:
     @property
     def series(self) -> Iterator[Points | Bars | Box]:
         return (series for panel in self.panels for series in panel.series)
-
-    @property
-    def title(self) -> str:
-        panel = self.panels[0]
-        return ", ".join(filter(None, (panel.x.title, panel.y.title)))
 
     @property
     def listed(self) -> list[tuple[int, Points | Bars]]:

@@ -1,10 +1,8 @@
-"""Charts as a light picture for a page: SVG in a line of its names. PURE.
+"""Charts as static SVG with a legend. PURE.
 
-It stands where Plotly will draw, and for good in a report's page. Places are shares of
-the field and letters are the page's own, so that one picture is as legible on a phone
-as on a desk. All marks of one form are one path of strokes without length, whose ends
-are round or square: a hundred bytes became ten, and they keep their size however the
-field is stretched.
+For pages without script: reports, and frames of other sites. Positions are shares of
+the field and the font is the page's, so one picture fits every width. All marks of one
+form are one path of strokes without length, so they keep their size.
 """
 
 from collections.abc import Iterator, Sequence

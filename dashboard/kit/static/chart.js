@@ -1,5 +1,4 @@
-/* Draw the charts of a page once they come into sight: Plotly is large, and until then
-   a picture stands there. */
+/* Draw the charts of a page once they come into sight: Plotly is large. */
 (() => {
   const CONFIG = { displaylogo: false, responsive: true, displayModeBar: false };
   // Nothing is dragged: a zoom would be for mice only, and stop a finger that scrolls.

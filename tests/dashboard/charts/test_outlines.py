@@ -8,7 +8,6 @@ from dashboard.charts.bars import Line, bar_chart, line_chart
 from dashboard.charts.chart import ROW_LETTERS, Axis, Bars, Chart, Panel, row_axis
 from dashboard.charts.dots import Dot, Series, dot_plot
 from dashboard.charts.forest import ForestMark, forest_chart, forest_marks
-from dashboard.templatetags.charts import picture
 
 SERIES = [
     Series("1 <vCPU>", "Xen"),
@@ -107,13 +106,3 @@ def test_upright_bars_keep_the_axis_of_their_counts():
 
     panel = replace(panel, x=Axis())
     assert Chart(panels=(panel,), height=100).is_zoomable
-
-
-def test_a_picture_of_the_chart_stands_there_first_told_by_its_axes():
-    line = Line("one", [1, 2], [3, 4], ["", ""])
-
-    both = picture(line_chart([line], x_title="VMs", y_title="MB/s"))
-    assert both.startswith('<div class="sketch')
-    assert 'aria-label="VMs, MB/s"' in both
-    one = picture(line_chart([line], x_title="", y_title="MB/s"))
-    assert 'aria-label="MB/s"' in one
