@@ -200,7 +200,7 @@ def sweep_plot(
         scale="log" if is_log[0] else "linear",
         ticks=tuple(ticks[::every]),
     )
-    native = [] if line_at is None else [Rule(at=line_at, axis="y", kind="native")]
+    native = [] if line_at is None else [Rule(at=line_at, axis="y")]
     return _plot(curves, across, titles[1], is_log=is_log[1], rules=native)
 
 
@@ -211,7 +211,7 @@ def trend_plot(
 
     Time is counted in milliseconds since 1970.
     """
-    rules = [Rule(at=at, axis="x", kind="change", label=text) for at, text in changes]
+    rules = [Rule(at=at, axis="x", label=text) for at, text in changes]
     return _plot(curves, Axis(scale="date"), title, is_log=False, rules=rules)
 
 

@@ -172,14 +172,10 @@ class Box:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A straight line at a value of an axis, through the field or between ``ends``.
-
-    ``kind`` is what it stands for: native speed, a margin, a change, ...
-    """
+    """A straight line at a value of an axis, through the field or between ``ends``."""
 
     at: float
     axis: Literal["x", "y"]
-    kind: str = ""
     ends: tuple[float, float] | None = None
     label: str = ""
     stroke: Stroke | None = None
@@ -261,19 +257,13 @@ class Chart:
     legend: Literal["beside", "above", "lines"] = "beside"
     """``lines``: above, each name in a line of its own."""
     has_legend: bool | None = None
-    names_colours: bool = False
-    """Marks of one series may differ in colour; else a series has one, its marks an
-    outline."""
-    names_above: bool | None = None
-    """Whether names of rows stand above them on a phone. None: unless it names colours.
-    """
+    has_outlines: bool = True
+    """Whether marks have an outline in the colour of the page."""
+    names_above: bool = True
+    """Whether names of rows are above them on a phone."""
     gap: float = 0
     shares_x: bool = False
     across: int = 1
-
-    @property
-    def has_names_above(self) -> bool:
-        return not self.names_colours if self.names_above is None else self.names_above
 
     @property
     def series(self) -> Iterator[Points | Bars | Box]:
@@ -299,7 +289,7 @@ class Chart:
         """Height on a phone, where row names are above their rows."""
         # Like `narrowed` in chart.js, so that nothing moves when Plotly draws.
         rows = self.panels[0].y
-        labels = len(rows.ticks) * lines_of(rows) * LABEL_PX * self.has_names_above
+        labels = len(rows.ticks) * lines_of(rows) * LABEL_PX * self.names_above
         return f"{(self.height + labels) / PX_A_REM:g}rem"
 
     @property

@@ -134,11 +134,7 @@ def dot_plot(
             Band(axis="y", low=at - 0.5, high=at + 0.5) for at in range(0, count, 2)
         ),
         # Plotly has no line above the grid that ends on the paper.
-        rules=(
-            Rule(
-                at=1, axis="x", kind="native", ends=(-0.5, count - 0.5), is_above=True
-            ),
-        ),
+        rules=(Rule(at=1, axis="x", ends=(-0.5, count - 0.5), is_above=True),),
     )
     row = row_px(panel.y, round(ROW_PX + LANE_PX * len(used)))
     height = FRAME_PX + count * row

@@ -299,9 +299,7 @@ def line_plot(
         low, high = min([*means, line_at]), max([*means, line_at])
         room = max((high / low) ** ROOM, 10**LEAST_ROOM)
         upwards_ends = (low / room, high * room)
-        rules.append(
-            Rule(at=line_at, axis="y", kind="native", ends=ends, is_above=True)
-        )
+        rules.append(Rule(at=line_at, axis="y", ends=ends, is_above=True))
     # Names are broken into lines that fit between their neighbours on a phone.
     letters = TICK_LETTERS.get(count, FEWEST_TICK_LETTERS)
     names = [
@@ -373,6 +371,6 @@ def half_normal_plot(
         x=Axis(title=axis_title, scale="log"),
         y=Axis(title=other_title),
         series=(by_chance, *halves),
-        rules=tuple(Rule(at=factor, axis="x", kind="margin") for factor in margins),
+        rules=tuple(Rule(at=factor, axis="x") for factor in margins),
     )
     return Chart(panels=(panel,), height=FLAT_PX, has_legend=False)

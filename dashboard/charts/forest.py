@@ -158,23 +158,14 @@ def forest_chart(marks: Sequence[ForestMark], *, axis_title: str) -> Chart:
         y=row_axis([mark.name for mark in marks]),
         beside=tuple(mark.numbers for mark in marks),
         series=tuple(_points(row, mark, heaviest) for row, mark in enumerate(marks)),
-        rules=(
-            Rule(
-                at=1,
-                axis="x",
-                kind="native",
-                ends=(-0.5, len(marks) - 0.5),
-                is_above=True,
-            ),
-        ),
+        rules=(Rule(at=1, axis="x", ends=(-0.5, len(marks) - 0.5), is_above=True),),
     )
     height = FRAME_PX + row_px(panel.y, ROW_PX) * len(marks)
     return Chart(
         panels=(panel,),
         height=height,
         has_legend=False,
-        names_colours=True,
-        names_above=True,
+        has_outlines=False,
     )
 
 

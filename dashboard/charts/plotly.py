@@ -60,9 +60,9 @@ def figure(chart: Chart) -> dict[str, Any]:
     for at, panel in enumerate(chart.panels):
         number = str(at + 1) if at else ""
         x, y = "x" if chart.shares_x else f"x{number}", f"y{number}"
-        layout[f"yaxis{number}"] = _axis(panel.y, chart, is_upright=True)
+        layout[f"yaxis{number}"] = _axis(panel.y, is_upright=True)
         if not (chart.shares_x and at):
-            layout[f"xaxis{number}"] = _axis(panel.x, chart, is_upright=False)
+            layout[f"xaxis{number}"] = _axis(panel.x, is_upright=False)
         if count > 1:
             top = 1 - at * (share + chart.gap)
             # Rounding may lead a hair below 0, where Plotly allows no panel.
@@ -71,13 +71,12 @@ def figure(chart: Chart) -> dict[str, Any]:
                 layout[f"xaxis{number}"]["anchor"] = y
         own = {} if not at else {"yaxis": y} | ({} if x == "x" else {"xaxis": x})
         data += [_trace(series, chart) | own for series in panel.series]
-        shapes += _shapes(panel, chart, x, y)
+        shapes += _shapes(panel, x, y)
         notes += [_note(note, x, y) for note in panel.notes]
     if chart.shares_x:
         # Anchored as usual, its names would stand below the first panel, not the last.
         layout["xaxis"] |= {"anchor": "free", "position": 0}
-    # The page paints the shapes of a chart whose series are numbered, so it wants some.
-    if shapes or not chart.names_colours:
+    if shapes:
         layout["shapes"] = shapes
     if notes:
         layout["annotations"] = notes
@@ -102,13 +101,12 @@ def _frame(chart: Chart) -> dict[str, Any]:
         frame["legend"] = legend | ({"traceorder": "normal"} if is_across else {})
     if chart.has_legend is not None:
         frame["showlegend"] = chart.has_legend
-    if chart.names_colours:
-        above = {"above": True} if chart.has_names_above else {}
-        frame["meta"] = {"tokens": True} | above
+    if chart.names_above and chart.panels[0].y.scale == "category":
+        frame["meta"] = {"above": True}
     return frame
 
 
-def _axis(axis: Axis, chart: Chart, *, is_upright: bool) -> dict[str, Any]:
+def _axis(axis: Axis, *, is_upright: bool) -> dict[str, Any]:
     is_log, is_category = axis.scale == "log", axis.scale == "category"
     ends = [log10(end) if is_log else end for end in axis.ends or ()]
     names = [plain(name) for _value, name in axis.ticks]
@@ -118,7 +116,6 @@ def _axis(axis: Axis, chart: Chart, *, is_upright: bool) -> dict[str, Any]:
         "title": {"text": plain(axis.title)} if axis.title else None,
         "type": axis.scale if is_log or axis.scale == "date" else None,
         "range": ends or None,
-        # Upwards only rows have them: by that chart.js knows a chart of rows.
         "tickvals": [value for value, _name in axis.ticks] or None,
         "ticktext": names if any(names) else None,
         "tickangle": 0 if is_category and not is_upright else None,
@@ -129,16 +126,10 @@ def _axis(axis: Axis, chart: Chart, *, is_upright: bool) -> dict[str, Any]:
         "tickformatstops": DAYS if axis.scale == "date" else None,
         "ticksuffix": axis.suffix or None,
         "rangemode": "tozero" if axis.is_from_zero else None,
-        "showgrid": _grid(axis, chart, is_upright=is_upright),
+        "showgrid": None if axis.has_grid else False,
         "fixedrange": True,
     }
     return {name: value for name, value in stated.items() if value is not None}
-
-
-def _grid(axis: Axis, chart: Chart, *, is_upright: bool) -> bool | None:
-    if chart.names_colours:
-        return None if axis.has_grid else False
-    return True if is_upright and axis.has_grid else None
 
 
 def _trace(series: Points | Bars | Box, chart: Chart) -> dict[str, Any]:
@@ -162,8 +153,6 @@ def _trace(series: Points | Bars | Box, chart: Chart) -> dict[str, Any]:
         trace["name"] = plain(series.name)
     if not series.is_listed:
         trace["showlegend"] = False
-    if not chart.names_colours:
-        trace["meta"] = {"series": int(str(series.colour).removeprefix("series-"))}
     return trace
 
 
@@ -176,10 +165,7 @@ def _bars(bars: Bars, chart: Chart) -> dict[str, Any]:
     else:
         trace["orientation"] = "h"
     trace |= {"x": list(across), "y": list(upwards)}
-    trace["marker"] = {"color": _token(bars.colour)}
-    if not chart.names_colours:
-        # The page scales the size of every trace's marks (`numbered` in chart.js).
-        trace["marker"] = {"size": 0}
+    trace["marker"] = {"color": _token(bars.colour), **_outline(chart)}
     return trace | _hover(bars.name, bars.texts, bars.reading)
 
 
@@ -206,28 +192,32 @@ def _points(points: Points, chart: Chart) -> dict[str, Any]:
         }
     if marker := _marker(points, chart):
         trace["marker"] = marker
-    if points.line:
-        look: dict[str, Any] = {"width": points.line.width}
-        if points.line.dash:
-            look["dash"] = points.line.dash
-        if points.line.is_stepped:
+    if line := points.line:
+        look: dict[str, Any] = {"width": line.width}
+        if line.dash:
+            look["dash"] = line.dash
+        if line.is_stepped:
             look["shape"] = "hv"
-        if chart.names_colours:
-            look["color"] = _token(points.line.colour or points.colour)
-        trace["line"] = look
+        trace["line"] = look | {"color": _token(line.colour or points.colour)}
     if points.low:
-        trace |= _intervals(points, chart)
+        trace |= _intervals(points)
     return trace
 
 
+def _outline(chart: Chart) -> dict[str, Any]:
+    return {"line": {"color": "--surface", "width": 0.75}} if chart.has_outlines else {}
+
+
 def _marker(points: Points, chart: Chart) -> dict[str, Any]:
-    named = {"color": _token(points.colour)} if chart.names_colours else {}
     if not points.symbol:
-        # The page scales the size of every mark of a numbered chart.
-        return {} if named else {"size": 1}
-    symbol = points.symbol
+        return {}
+    symbol, colour = points.symbol, _token(points.colour)
     if symbol == STROKE:
-        return {"symbol": symbol, "size": points.size, "line": {"width": 3, **named}}
+        return {
+            "symbol": symbol,
+            "size": points.size,
+            "line": {"width": 3, "color": colour},
+        }
     # With intervals the whole trace is faded: Plotly would leave its bars dark.
     opacity = points.opacity
     faded = opacity != 1 and not points.low
@@ -235,12 +225,13 @@ def _marker(points: Points, chart: Chart) -> dict[str, Any]:
     return {
         "symbol": symbol if isinstance(symbol, str) else list(symbol),
         "size": points.size,
-        **named,
+        "color": colour,
+        **_outline(chart),
         **({"opacity": each} if faded else {}),
     }
 
 
-def _intervals(points: Points, chart: Chart) -> dict[str, Any]:
+def _intervals(points: Points) -> dict[str, Any]:
     middles = points.x if points.along == "x" else points.y
     bars = {
         "type": "data",
@@ -250,8 +241,7 @@ def _intervals(points: Points, chart: Chart) -> dict[str, Any]:
         "thickness": points.interval_width,
         "width": 4 * points.interval_width - 2,
     }
-    if chart.names_colours:
-        bars["color"] = _token(points.colour)
+    bars["color"] = _token(points.colour)
     faded = {"opacity": points.opacity} if points.opacity != 1 else {}
     return {f"error_{points.along}": bars} | faded
 
@@ -287,43 +277,35 @@ def _token(colour: str | tuple[str, ...]) -> str | list[str]:
     return [f"--{token}" for token in colour]
 
 
-def _shapes(panel: Panel, chart: Chart, x: str, y: str) -> Iterator[dict[str, Any]]:
+def _shapes(panel: Panel, x: str, y: str) -> Iterator[dict[str, Any]]:
     for band in panel.bands:
         ends = {f"{band.axis}0": band.low, f"{band.axis}1": band.high}
-        # chart.js paints a shape by its name.
-        tint = {"type": "rect", "name": "band", "layer": "below", "line": {"width": 0}}
-        yield tint | ends | _through(band)
+        tint = {"type": "rect", "layer": "below", "line": {"width": 0}}
+        paint = {"fillcolor": "--sunken", "opacity": 0.6}
+        yield tint | paint | ends | _through(band, x, y)
     for rule in panel.rules:
-        shape: dict[str, Any] = {"type": "line"}
-        if chart.names_colours:
-            shape |= {"xref": x, "yref": f"{y} domain", "y0": 0, "y1": 1}
-        else:
-            shape |= {"name": rule.kind, **_through(rule)}
+        # "between": above the grid, below the marks.
+        layer = "between" if rule.is_above else "below"
+        shape: dict[str, Any] = {"type": "line", "layer": layer}
         shape |= {f"{rule.axis}0": rule.at, f"{rule.axis}1": rule.at}
-        if not rule.is_above:
-            shape["layer"] = "below"
-        elif not chart.names_colours:
-            # Above the grid, and below what was measured.
-            shape["layer"] = "between"
+        shape |= _through(rule, x, y)
         if rule.label:
             place = {"textposition": "start", "textangle": 0, "xanchor": "left"}
             shape["label"] = {"text": plain(rule.label), **place}
-        # Numbered charts have their plain lines painted by the page; elsewhere Plotly's
-        # own are nearly black, whatever the theme.
-        stroke = rule.stroke or (LINE if chart.names_colours else None)
-        if stroke:
-            dash = DASHES.get(stroke.dash)
-            line = {"color": _token(stroke.colour), "width": stroke.width}
-            shape["line"] = line | ({"dash": dash} if dash else {})
-        yield shape
+        stroke = rule.stroke or LINE
+        dash = DASHES.get(stroke.dash)
+        line = {"color": _token(stroke.colour or "ink"), "width": stroke.width}
+        yield shape | {"line": line | ({"dash": dash} if dash else {})}
 
 
-def _through(mark: Band | Rule) -> dict[str, Any]:
+def _through(mark: Band | Rule, x: str, y: str) -> dict[str, Any]:
     """Return where a mark begins and ends along the other axis: the field's ends."""
     other = "y" if mark.axis == "x" else "x"
+    refs = {"xref": x, "yref": y}
     if mark.ends:
-        return {f"{other}0": mark.ends[0], f"{other}1": mark.ends[1]}
-    return {f"{other}0": 0, f"{other}1": 1, f"{other}ref": "paper"}
+        return {f"{other}0": mark.ends[0], f"{other}1": mark.ends[1], **refs}
+    refs[f"{other}ref"] += " domain"
+    return {f"{other}0": 0, f"{other}1": 1, **refs}
 
 
 def _note(note: Note, x: str, y: str) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def profile_plot(components: Sequence[str], systems: Sequence[SystemShares]) -> 
             y=rows,
             title=component,
             series=tuple(_means([shares[at] for _name, shares in systems])),
-            rules=(Rule(at=1, axis="x", kind="native"),),
+            rules=(Rule(at=1, axis="x"),),
         )
         for at, component in enumerate(components)
     )
@@ -151,7 +151,7 @@ def ratio_plot(groups: Sequence[tuple[str, Sequence[Ratio]]], axis_title: str) -
         x=Axis(title=axis_title, scale="log", ends=(scale.first, scale.last)),
         y=Axis(scale="category", ends=(y, 0), ticks=tuple(ticks), has_grid=False),
         series=tuple(form for form in forms if form.x),
-        rules=(Rule(at=1, axis="x", kind="native"),),
+        rules=(Rule(at=1, axis="x"),),
     )
     return Chart(panels=(panel,), height=FRAME_PX + y)
 

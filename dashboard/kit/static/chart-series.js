@@ -17,8 +17,8 @@
     line: "M-11,0H11",
   };
 
-  const token = ({ meta, marker, line }) =>
-    meta?.series ? `--series-${meta.series}` : [line?.color, marker?.color].flat().find((each) => `${each}`.startsWith("--")) ?? "--ink";
+  const token = ({ marker, line }) =>
+    [line?.color, marker?.color].flat().find((each) => `${each}`.startsWith("--")) ?? "--ink";
 
   const draw = (name, isOpen, dash) => {
     const path = document.createElementNS(SVG, "path");

@@ -36,16 +36,9 @@
     };
     const tokens = ["ink", "ink-2", "ink-3", "line", "line-strong", "surface", "raised", "sunken"];
     const colours = Object.fromEntries(tokens.map((name) => [name, read(`--${name}`)]));
-    colours.series = (number) => read(`--series-${number}`);
     colours.token = read;
     return { colours, done: () => probe.remove() };
   };
-
-  const shapes = (list, colours) =>
-    list.map((shape) =>
-      shape.name === "band"
-        ? { ...shape, fillcolor: colours.sunken, opacity: 0.6 }
-        : { ...shape, line: { color: colours.ink, width: 1.5, dash: "4px,3px" } });
 
   /* On a phone labels stand above their dots. */
   const narrowed = (traces, layout, width, unit) => {
@@ -92,8 +85,8 @@
     };
   };
 
-  /* A figure that names its colours as tokens wherever it has any. */
-  const tokened = ({ data, layout }, colours, element, width) => {
+  /* A figure in the colours of the present theme. */
+  const coloured = ({ data, layout }, colours, element, width) => {
     const known = new Map();
     const colour = (token) => known.get(token) ?? known.set(token, colours.token(token)).get(token);
     const resolved = (value, key = "") => {
@@ -102,27 +95,8 @@
       return key.endsWith("color") && `${value}`.startsWith("--") ? colour(value) : value;
     };
     const { unit, whole } = framed(resolved(layout), colours, element);
-    const traces = resolved(data);
-    return width < NARROW && layout.meta.above ? narrowed(traces, whole, width, unit) : [traces, whole];
-  };
-
-  /* A figure whose traces say which series of the style sheet they are. */
-  const numbered = ({ data, layout }, colours, element, width) => {
-    const { unit, whole } = framed(layout, colours, element);
-    const traces = data.map((trace) => ({
-      ...trace,
-      marker: {
-        ...trace.marker,
-        size: trace.marker.size * unit,
-        color: colours.series(trace.meta.series),
-        line: { color: colours.surface, width: 0.75 },
-      },
-      ...(trace.line && { line: { ...trace.line, color: colours.series(trace.meta.series) } }),
-    }));
-    whole.yaxis.showgrid = Boolean(layout.yaxis.showgrid);
-    whole.shapes = shapes(layout.shapes, colours);
-    // Only a chart that has a line for every row can put its labels above them.
-    return width < NARROW && layout.yaxis.tickvals ? narrowed(traces, whole, width, unit) : [traces, whole];
+    const traces = resolved(data).map((trace) => (trace.marker?.size ? { ...trace, marker: { ...trace.marker, size: trace.marker.size * unit } } : trace));
+    return width < NARROW && layout.meta?.above ? narrowed(traces, whole, width, unit) : [traces, whole];
   };
 
   /* The part of an axis that is looked at; its ticks are then no longer the whole's. */
@@ -137,7 +111,7 @@
   /* Data and layout at a width, without the series and the parts that were put away. */
   const themed = ({ source, view }, element, width) => {
     const { colours, done } = paint(element);
-    const [data, layout] = source.layout.meta?.tokens ? tokened(source, colours, element, width) : numbered(source, colours, element, width);
+    const [data, layout] = coloured(source, colours, element, width);
     done();
     const traces = data.map((trace, at) => (view.unseen.has(at) ? { ...trace, visible: false } : trace));
     return [traces, looked(layout, view.ranges)];

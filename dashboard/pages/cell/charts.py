@@ -503,7 +503,8 @@ def _chart(
         height=height,
         bars=bars,
         legend="above",
-        names_colours=True,
+        has_outlines=False,
+        names_above=False,
         gap=gap,
         shares_x=shares_x,
     )

@@ -63,7 +63,13 @@ def session_ratio_chart(
         ),
     )
     height = FRAME_PX + row_px(rows, ROW_PX) * len(marks)
-    return Chart(panels=(panel,), height=height, has_legend=False, names_colours=True)
+    return Chart(
+        panels=(panel,),
+        height=height,
+        has_legend=False,
+        has_outlines=False,
+        names_above=False,
+    )
 
 
 def _points(row: int, mark: RatioMark) -> Points:

@@ -53,7 +53,8 @@ def test_a_target_is_a_stroke_across_the_bar_of_its_row():
     assert [round(y) for y in alone["y"] if y is not None] == [0, 0, 1, 1]
     assert cores["x"] == [430, 430, None]
     assert len({str(each["line"]) for each in (alone, cores)}) == 2
-    assert len({each["meta"]["series"] for each in drawn["data"]}) == 3
+    looks = [each.get("line", each.get("marker")) for each in drawn["data"]]
+    assert len({look["color"] for look in looks}) == 3
     assert bar["type"] == "bar"
 
 

@@ -66,7 +66,7 @@ def test_series_of_one_group_share_a_colour_and_differ_in_shape():
     series = [*TWO, Series("32-bit", "Xen, paravirtual")]
     drawn = figure([dot(0, 0), dot(0, 1), dot(0, 2)], series=series)
 
-    assert [trace["meta"]["series"] for trace in drawn["data"]] == [1, 1, 2]
+    assert [trace["marker"]["color"][-1] for trace in drawn["data"]] == ["1", "1", "2"]
     marks = [trace["marker"]["symbol"][0] for trace in drawn["data"]]
     assert marks[0] != marks[1]
     assert marks[0] == marks[2]
@@ -92,8 +92,8 @@ def test_the_axis_always_shows_native_speed():
 def test_the_line_of_native_speed_lies_above_the_tints_of_rows():
     shapes = figure([dot()])["layout"]["shapes"]
 
-    assert shapes[0]["name"] == "band"
-    assert (shapes[-1]["name"], shapes[-1]["x0"]) == ("native", 1)
+    assert shapes[0]["fillcolor"] == "--sunken"
+    assert (shapes[-1]["type"], shapes[-1]["x0"]) == ("line", 1)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_a_chart_is_as_high_as_it_says_and_on_a_phone_rows_have_names_above():
 
 
 def test_a_chart_in_the_colours_of_tokens_keeps_its_height_on_a_phone():
-    figure = replace(dots(0), names_colours=True)
+    figure = replace(dots(0), names_above=False)
 
     assert figure.narrow_room == figure.room
 

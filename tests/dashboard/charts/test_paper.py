@@ -72,7 +72,7 @@ CHARTS = {
     "half-normal": half_normal_plot(
         CONTRASTS, chance=1.05, margins=(1.1,), axis_title="x", other_title="y"
     ),
-    "cell": Chart(panels=(CELL,), height=200, names_colours=True),
+    "cell": Chart(panels=(CELL,), height=200),
     "panels": Chart(panels=(CELL, CELL, CELL), height=400, across=2, gap=0.1),
 }
 

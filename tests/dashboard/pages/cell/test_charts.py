@@ -272,7 +272,6 @@ def test_names_are_shown_and_never_read_as_markup(draw):
 def test_colours_are_tokens_of_the_style_sheet():
     figure = drawn_strip(bimodal())
 
-    assert figure["layout"]["meta"] == {"tokens": True}
     assert dots(figure)[1]["marker"]["color"] == "--series-2"
     assert json.loads(json.dumps(figure)) == figure
 
