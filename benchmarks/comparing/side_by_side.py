@@ -524,7 +524,10 @@ def _rows(
             systems[key.system],
             speed(own, case, against, told=_told(log_ratio, low, high)),
         )
-        mark = None if verdict is None else _mark(verdict, obstacle)
+        mark = None
+        if verdict is not None:
+            is_flagged = obstacle == Effect.Obstacle.FLAGGED
+            mark = VerdictMark(Verdict(verdict).slug, is_flagged)
         lines[case.pk, own["slot"]][key] = SideCell(row, mark)
     places = {pk: place for place, pk in enumerate(case_ids)}
     ordered = sorted(lines, key=lambda line: (places[line[0]], natural(line[1])))
@@ -546,11 +549,6 @@ def _told(
         return None
     ends = None if low is None or high is None else (exp(low), exp(high))
     return TableRatio(exp(log_ratio), None, ends)
-
-
-def _mark(verdict: int, obstacle: str) -> VerdictMark:
-    is_flagged = obstacle == Effect.Obstacle.FLAGGED
-    return VerdictMark(Verdict(verdict).slug, is_flagged)
 
 
 def _with_ratios(
