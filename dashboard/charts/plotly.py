@@ -284,8 +284,10 @@ def _shapes(panel: Panel, x: str, y: str) -> Iterator[dict[str, Any]]:
         paint = {"fillcolor": "--sunken", "opacity": 0.6}
         yield tint | paint | ends | _through(band, x, y)
     for rule in panel.rules:
-        # "between": above the grid, below the marks.
-        layer = "between" if rule.is_above else "below"
+        # "between": above the grid, below the marks; Plotly has no such layer for lines
+        # through the whole field.
+        above = "between" if rule.ends else "above"
+        layer = above if rule.is_above else "below"
         shape: dict[str, Any] = {"type": "line", "layer": layer}
         shape |= {f"{rule.axis}0": rule.at, f"{rule.axis}1": rule.at}
         shape |= _through(rule, x, y)

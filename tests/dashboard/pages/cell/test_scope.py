@@ -103,8 +103,6 @@ def test_on_different_days_it_is_drawn_hollow_and_that_is_said(measured, said):
     assert [hollow in page for page in (compare, direct, card)] == [True] * 3
     assert ['"interval-bar hollow"' in page for page in (direct, card)] == [True] * 2
     assert "circle-open" in chart
-    # Until Plotly has come, and on a phone's paper.
-    assert 'class="mark round hole"' in compare
 
 
 def test_pages_and_files_say_of_what_verdicts_speak(measured, said, client):
