@@ -56,7 +56,6 @@ def session_ratio_chart(
             Rule(
                 at=1,
                 axis="x",
-                kind="native",
                 ends=(-0.5, len(marks) - 0.5),
                 is_above=True,
             ),
