@@ -4,19 +4,22 @@ Uploads, studies, versions and the audit log are: only somebody deletes them.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
 from typing import Any, Final
 
 from django.contrib.sessions.models import Session as SignIn
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.utils import timezone
 
 from benchmarks.models import (
     Delivery,
     Event,
     Invitation,
+    Job,
     Letter,
     Picture,
     PublishingJob,
@@ -38,6 +41,24 @@ class Rule:
 
     def rows(self) -> QuerySet[Any]:
         return self.over(timezone.now() - self.kept)
+
+
+MADE: Final[Mapping[str, type[Model]]] = {
+    Job.Kind.PUBLISHING: PublishingJob,
+    Job.Kind.REPORT: Report,
+    Job.Kind.PICTURE: Picture,
+    Job.Kind.WEBHOOK: Delivery,
+    Job.Kind.LETTER: Letter,
+}
+
+
+def _left_behind() -> QuerySet[Job]:
+    """Return the jobs of what was deleted before it was made or sent."""
+    gone = [
+        Q(kind=kind) & ~Q(subject_id__in=model._default_manager.values("pk"))
+        for kind, model in MADE.items()
+    ]
+    return Job.objects.filter(reduce(or_, gone))
 
 
 RULES: Final = (
@@ -81,6 +102,11 @@ RULES: Final = (
         "deliveries of webhooks",
         timedelta(days=90),
         lambda before: Delivery.objects.filter(created_at__lt=before),
+    ),
+    Rule(
+        "jobs of what was deleted",
+        timedelta(0),
+        lambda _before: _left_behind(),
     ),
     Rule(
         "letters",
