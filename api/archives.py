@@ -29,9 +29,9 @@ from api.kit.parsing import StrictJSONError, read_object
 from api.kit.refusals import InvalidError, MalformedError, TooLargeError
 from api.kit.shapes import StrictSerializer, checked
 from api.kit.views import ApiView
-from api.runs import MAX_VMS
 from api.systems import SystemField, SystemInput
-from benchmarks.comparing.table import SCENARIOS
+from api.uploads import MAX_VMS
+from benchmarks.models.run import SCENARIOS
 from benchmarks.parsing.starts import time_zone
 from benchmarks.uploads.folders import (
     Asked,

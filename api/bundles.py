@@ -1,6 +1,7 @@
 """/bundles/: what a machine without a network measured, in one signed file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import IO, Any, cast
 
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -10,19 +11,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.status import HTTP_202_ACCEPTED
 
-from api.bulk import check_lines, submit_lines
 from api.kit import bodies
 from api.kit.errors import problem_of
-from api.kit.parsing import Line, PrintedJSONParser, StrictJSONError, read_object
+from api.kit.parsing import StrictJSONError, read_object
 from api.kit.refusals import LinesRefusedError
-from api.kit.shapes import checked
+from api.kit.shapes import StrictSerializer, checked
 from api.kit.views import ApiView
 from api.power import PowerInput
 from api.systems import HostInput
+from api.uploads import read_lines, submit_lines
 from benchmarks.errors import BenchmarksError, ConflictError, InvalidError
 from benchmarks.models import Agent
 from benchmarks.power.logs import keep_power
-from benchmarks.studies.saving import register_host
+from benchmarks.studies.systems import register_host
 from benchmarks.uploads.bundles import Counts, Document, import_bundle
 
 EXAMPLE = OpenApiExample(
@@ -94,47 +95,50 @@ def store_documents(agent: Agent, documents: Sequence[Document]) -> Counts:
 
     The shape of all is looked at before any is stored.
     """
-    hosts, runs, power = (
-        [_read(it) for it in documents if it.kind == kind]
+    by_kind = {
+        kind: [each for each in documents if each.kind == kind]
         for kind in ("host", "run", "power")
-    )
-    for line in hosts:
-        _said_of(line, checked, HostInput, line.document)
-    for line in power:
-        _said_of(line, checked, PowerInput, line.document)
+    }
     try:
-        if runs:
-            check_lines(runs)
-        registered = sum(_said_of(line, _register, agent, line) for line in hosts)
-        repeated = [it.repeated for it in submit_lines(agent, runs)] if runs else []
+        hosts = _read(by_kind["host"], HostInput)
+        power = _read(by_kind["power"], PowerInput)
+        runs = read_lines((run.line, run.raw) for run in by_kind["run"])
+        registered = 0
+        for line, host in hosts:
+            # A known machine with other facts keeps them.
+            with naming(line), suppress(ConflictError):
+                registered += register_host(lab=agent.lab, **checked(HostInput, host))[
+                    1
+                ]
+        repeated = [run.repeated for run in submit_lines(agent, runs)] if runs else []
     except LinesRefusedError as refused:
         raise InvalidError("bundle_refused", str(refused.detail)) from None
-    for line in power:
-        kept = _said_of(line, keep_power, agent=agent, document=line.document)
-        repeated.append(kept.repeated)
+    for line, chunk in power:
+        with naming(line):
+            repeated.append(keep_power(agent=agent, document=chunk).repeated)
     known = sum(repeated)
     return Counts(len(repeated) - known, known, registered)
 
 
-def _read(document: Document) -> Line:
+def _read(
+    documents: Iterable[Document], shape: type[StrictSerializer]
+) -> list[tuple[int, dict[str, Any]]]:
+    """Return the line and the content of each document."""
+    read = []
+    for document in documents:
+        with naming(document.line):
+            content = read_object(document.raw, as_printed=("output",))
+            checked(shape, content)
+            read.append((document.line, content))
+    return read
+
+
+@contextmanager
+def naming(line: int) -> Iterator[None]:
+    """Name the line that an error is about."""
     try:
-        read = read_object(document.raw, PrintedJSONParser.as_printed)
-    except StrictJSONError as error:
-        raise InvalidError("bundle_refused", f"Line {document.line}: {error}") from None
-    return Line(document.line, read)
-
-
-def _register(agent: Agent, line: Line) -> bool:
-    try:
-        return register_host(lab=agent.lab, **checked(HostInput, line.document))[1]
-    except ConflictError:  # with other facts, which stay
-        return False
-
-
-def _said_of(line: Line, act: Any, *words: Any, **named: Any) -> Any:
-    """Do something with a line; what is wrong names it."""
-    try:
-        return act(*words, **named)
-    except (BenchmarksError, serializers.ValidationError) as error:
-        reason = problem_of(error).detail
-        raise InvalidError("bundle_refused", f"Line {line.number}: {reason}") from None
+        yield
+    except (BenchmarksError, StrictJSONError, serializers.ValidationError) as error:
+        is_json = not isinstance(error, StrictJSONError)
+        reason = problem_of(error).detail if is_json else str(error)
+        raise InvalidError("bundle_refused", f"Line {line}: {reason}") from None

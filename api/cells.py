@@ -14,9 +14,9 @@ from api.kit.fields import Choice, Text
 from api.kit.queries import ListQuery, ToolParameter, WholeParameter, study_parameter
 from api.kit.views import AddressedRow, ApiView, ListView
 from benchmarks.analysis.clocks import ORDER
-from benchmarks.comparing.table import SCENARIOS
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Case, Cell, CellSession
+from benchmarks.models.run import SCENARIOS
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.contract import Kind
 from benchmarks.work_classes import WORK_CLASSES

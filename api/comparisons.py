@@ -26,10 +26,11 @@ from benchmarks.comparing.lights import Lights, known_systems
 from benchmarks.comparing.row import NOT_YET, ComparisonRow
 from benchmarks.comparing.rows import Reference, compared_cells, comparison_row
 from benchmarks.comparing.side_by_side import Side, measured_side
-from benchmarks.comparing.table import COMPONENTS, SCENARIOS
+from benchmarks.comparing.table import COMPONENTS
 from benchmarks.comparing.verdicts import Verdicts, study_verdicts
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Cell, Efficiency, Study, System
+from benchmarks.models.run import SCENARIOS
 from benchmarks.parsing.contract import Better
 from benchmarks.work_classes import WORK_CLASSES
 

@@ -12,7 +12,8 @@ from api.kit.fields import Choice
 from api.kit.queries import ToolParameter
 from api.kit.views import NamedStudyView, StudyQuery
 from benchmarks.comparing.coruns import study_coruns
-from benchmarks.comparing.table import COMPONENTS, SCENARIOS, TOGETHER
+from benchmarks.comparing.table import COMPONENTS
+from benchmarks.models.run import SCENARIOS, TOGETHER
 
 LOOKUPS = {
     "component": "case__component",

@@ -28,11 +28,11 @@ from api.kit.queries import (
 )
 from api.kit.refusals import ApiError, Problem
 from api.kit.views import ApiView
-from benchmarks.comparing.table import SCENARIOS
 from benchmarks.datasets.files import FORMS, DataFile, write_table
 from benchmarks.datasets.selecting import Wanted, count_of
 from benchmarks.datasets.tables import TABLES, description
 from benchmarks.errors import NotFoundError
+from benchmarks.models.run import SCENARIOS
 
 # Of the threads of a process (config/gunicorn.py) half are always left for others.
 MADE_AT_ONCE: Final = 2

@@ -26,7 +26,8 @@ from benchmarks.comparing.factor_effects import (
     StudyEffects,
     study_effects,
 )
-from benchmarks.comparing.table import COMPONENTS, SCENARIOS
+from benchmarks.comparing.table import COMPONENTS
+from benchmarks.models.run import SCENARIOS
 
 CHANCE = ("replicated", "contrasts", "residual", "unjudged", "constant")
 STRENGTHS = ("clear", "possible", "none", "unjudged")

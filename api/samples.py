@@ -7,30 +7,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.kit.fields import Number, Text, WholeNumber
 from api.kit.queries import ListQuery
-from api.kit.shapes import SmallMap, StrictSerializer
 from api.kit.views import ApiView
 from benchmarks.uploads import runs
-
-# What an integer of PostgreSQL holds.
-MAX_REPETITION = 2**31 - 1
-
-
-class SampleInput(StrictSerializer):
-    """One measured number."""
-
-    metric = Text(max_length=100)
-    parameters = SmallMap(
-        required=False, help_text="Block size, threads, operation, access, ..."
-    )
-    value = Number()
-    unit = Text(
-        max_length=20,
-        allow_blank=True,
-        help_text="Any unit that converts to the metric's; empty for a plain count.",
-    )
-    repetition = WholeNumber(required=False, min_value=1, max_value=MAX_REPETITION)
 
 
 class SampleSerializer(serializers.Serializer[Any]):

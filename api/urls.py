@@ -4,7 +4,6 @@ from django.urls import path, re_path, register_converter
 
 from api import (
     archives,
-    bulk,
     bundles,
     cells,
     comments,
@@ -34,9 +33,9 @@ from api import (
     sweeps,
     systems,
     trend,
+    uploads,
     versions,
 )
-from api.quick import quickly
 
 
 class StudyName:
@@ -74,8 +73,8 @@ urlpatterns = [
     ),
     path("systems/", systems.SystemsView.as_view(), name="systems"),
     path("systems/<int:pk>/", systems.SystemView.as_view(), name="system"),
-    path("runs/", quickly(runs.RunsView.as_view()), name="runs"),
-    path("runs/bulk/", bulk.BulkView.as_view(), name="bulk"),
+    path("runs/", runs.RunsView.as_view(), name="runs"),
+    path("runs/bulk/", uploads.BulkView.as_view(), name="bulk"),
     path("runs/<int:pk>/", runs.RunView.as_view(), name="run"),
     path("runs/<int:pk>/samples/", samples.SamplesView.as_view(), name="samples"),
     path("saved-views/", saved_views.SavedViewsView.as_view(), name="saved-views"),

@@ -47,9 +47,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.requests.requests",
     "config.bounds.bounds",
-    # Most of what is sent: nothing of what follows changes what becomes of it.
     "config.replicas.noting",
-    "api.quick.uploads",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.compression.compression",

@@ -1,27 +1,20 @@
-"""What uploads are read with, and answers written: strict JSON.
-
-Of many runs at once each line is a strict JSON object.
-"""
+"""Strict JSON: the parser of request bodies, and the renderer of answers."""
 
 import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import IO, Any
 
 import orjson
-from django.conf import settings
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 
 from api.kit import bodies
 from api.kit.refusals import (
     ApiError,
-    LinesRefusedError,
     MalformedError,
-    Problem,
     TooLargeError,
     member_path,
 )
@@ -52,16 +45,6 @@ class StrictJSONError(ValueError):
         self.too_much = too_much
 
 
-@dataclass(frozen=True)
-class Line:
-    """One document of a bulk upload and where it stood, counted from 1."""
-
-    number: int
-    document: dict[str, Any]
-    upload: Any = None
-    """What was made of it, if it was found right while it was read."""
-
-
 class StrictJSONParser(BaseParser):
     """Read a JSON object."""
 
@@ -74,39 +57,17 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        body = _body(stream, parser_context)
+        body = request_body(stream, parser_context)
         try:
             return read_object(body, self.as_printed)
         except StrictJSONError as error:
-            raise _refusal(error) from None
+            raise refusal(error) from None
 
 
 class PrintedJSONParser(StrictJSONParser):
     """Read a JSON object whose ``output`` is what a program printed, unchanged."""
 
     as_printed = ("output",)
-
-
-class NDJSONParser(BaseParser):
-    """Read one JSON object per line, each like the above; blank lines are skipped."""
-
-    media_type = "application/x-ndjson"
-
-    def parse(
-        self,
-        stream: IO[Any],
-        media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
-    ) -> Any:
-        return read_lines(_body(stream, parser_context), self.read_quickly)
-
-    @staticmethod
-    def read_quickly(raw: bytes) -> Any:
-        """Return what a line that is surely right means; None: it is to be looked at.
-
-        An answer has the ``document``.
-        """
-        return None
 
 
 class ORJSONRenderer(BaseRenderer):
@@ -148,53 +109,19 @@ def _as_floats(data: Any) -> Any:
     return float(data) if is_long else data
 
 
-def read_lines(
-    body: bytes, read_quickly: Callable[[bytes], Any] = lambda _: None
-) -> list[Line]:
-    """Return every line's document, or name every line that has none."""
-    lines: list[Line] = []
-    problems: dict[int, Problem] = {}
-    for number, row in _rows(body):
-        if upload := read_quickly(row):
-            lines.append(Line(number, upload.document, upload))
-            continue
-        try:
-            lines.append(Line(number, read_object(row, PrintedJSONParser.as_printed)))
-        except StrictJSONError as error:
-            problems[number] = _refusal(error).problem()
-    if problems:
-        raise LinesRefusedError(problems)
-    return lines
-
-
-def _rows(body: bytes) -> list[tuple[int, bytes]]:
-    rows = [
-        (number, row)
-        # Not splitlines, to which a lone \r ends a line: an editor counts otherwise.
-        for number, row in enumerate(body.split(b"\n"), start=1)
-        if row.strip(b" \t\r")
-    ]
-    if not rows:
-        raise MalformedError("The body is empty. Send one JSON object per line.")
-    if len(rows) > settings.BULK_LIMIT_LINES:
-        raise TooLargeError(
-            f"The body has {len(rows):,} lines; at most "
-            f"{settings.BULK_LIMIT_LINES:,} are taken at once. Split it."
-        )
-    return rows
-
-
-def _body(stream: IO[Any], context: Mapping[str, Any] | None) -> bytes:
+def request_body(stream: IO[Any], context: Mapping[str, Any] | None) -> bytes:
+    """Return the unpacked body of a request, or refuse it."""
     assert context is not None, "REST framework always passes the context"
     body = bodies.read_body(stream, context["request"])
     try:
         check_size(body)
     except StrictJSONError as error:
-        raise _refusal(error) from None
+        raise refusal(error) from None
     return body
 
 
-def _refusal(error: StrictJSONError) -> ApiError:
+def refusal(error: StrictJSONError) -> ApiError:
+    """Return the answer to a body that is not strict JSON."""
     wrong = TooLargeError if error.too_much else MalformedError
     return wrong(str(error))
 

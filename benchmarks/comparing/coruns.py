@@ -15,21 +15,21 @@ from django.db import connection
 from benchmarks import platforms
 from benchmarks.analysis import coruns as formulas
 from benchmarks.comparing.row import BRIEF, CellFigure, cell_figure
-from benchmarks.comparing.table import (
+from benchmarks.comparing.table import COMPONENTS, natural, rank
+from benchmarks.models import Case, Cell, Efficiency, Study, System
+from benchmarks.models.run import (
+    CELL_OF_SAMPLE,
     COMBINED,
-    COMPONENTS,
     MIXED,
     PARALLEL,
+    SAMPLES_OF_CELLS,
     SCENARIOS,
     SINGLE,
     TOGETHER,
     TOTALS,
     UNDER_LOAD,
-    natural,
-    rank,
+    of_cells,
 )
-from benchmarks.models import Case, Cell, Efficiency, Study, System
-from benchmarks.models.run import CELL_OF_SAMPLE, SAMPLES_OF_CELLS, of_cells
 from benchmarks.sentences import Sentence
 
 # Other VMs do other work meanwhile: what is measured has no sum.

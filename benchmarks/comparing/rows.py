@@ -26,10 +26,11 @@ from benchmarks.comparing.row import (
     State,
     speed,
 )
-from benchmarks.comparing.table import COMPONENTS, SCENARIOS, natural, rank
+from benchmarks.comparing.table import COMPONENTS, natural, rank
 from benchmarks.comparing.verdicts import Verdicts
 from benchmarks.models import Case, Cell, Study, System
 from benchmarks.models.cell import ratio_of_means
+from benchmarks.models.run import SCENARIOS
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.contract import Better
 from benchmarks.sentences import Sentence, joined

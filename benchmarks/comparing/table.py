@@ -12,28 +12,15 @@ from statistics import median
 from typing import Any
 
 from benchmarks.comparing.row import ComparisonRow
+from benchmarks.models.run import (
+    SCENARIOS,
+)
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.labels import case_details
 from benchmarks.platforms import NATIVE
 from benchmarks.units import quantity_of
 
 COMPONENTS = ("CPU", "memory", "disk", "network", "power", "application")
-SCENARIOS = (
-    "single",
-    "parallel",
-    "under CPU load",
-    "disk and network combined",
-    "inter-vm",
-    "same-host",
-    "inter-host",
-    "combined",
-)
-SINGLE, PARALLEL, UNDER_LOAD, COMBINED, INTER_VM = SCENARIOS[:5]
-MIXED = "combined"
-TOGETHER = (PARALLEL, UNDER_LOAD, COMBINED, INTER_VM, MIXED)
-"""The scenarios in which several VMs do something at the same time."""
-TOTALS = ("sum", "mean")
-"""Slots that stand for all VMs of a co-run together."""
 OPTIONS = ("hw_virt", "guest_tools", "storage", "swap", "scheduler", "tuned")
 PROPERTIES = (
     "host",

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from benchmarks import sight
 from benchmarks.errors import InvalidError, UnauthenticatedError
 from benchmarks.labs.audit import log_action
 from benchmarks.models import Agent, AuditEntry, Lab, Token
@@ -62,6 +63,7 @@ def issue_token(
     return token, f"vl_{prefix}_{secret}"
 
 
+@sight.everything()  # asked for by what only its bearer knows
 def authenticate(shown: str) -> Token:
     """Return the valid token behind a shown secret, or raise UnauthenticatedError.
 

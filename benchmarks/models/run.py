@@ -13,6 +13,23 @@ from benchmarks.models.sentence import SentenceField
 from benchmarks.models.study import CoRun, Session, Study, System, visible_studies
 from benchmarks.viewer import Viewer
 
+SCENARIOS = (
+    "single",
+    "parallel",
+    "under CPU load",
+    "disk and network combined",
+    "inter-vm",
+    "same-host",
+    "inter-host",
+    "combined",
+)
+SINGLE, PARALLEL, UNDER_LOAD, COMBINED, INTER_VM = SCENARIOS[:5]
+MIXED = "combined"
+TOGETHER = (PARALLEL, UNDER_LOAD, COMBINED, INTER_VM, MIXED)
+"""The scenarios in which several VMs do something at the same time."""
+TOTALS = ("sum", "mean")
+"""Slots that stand for all VMs of a co-run together."""
+
 
 class RunQuerySet(models.QuerySet["Run"]):
     def visible_to(self, viewer: Viewer) -> "RunQuerySet":

@@ -19,7 +19,7 @@ from benchmarks.analysis.planning import (
 from benchmarks.errors import ConflictError, InvalidError, UnknownNameError
 from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, Study, System
 from benchmarks.sentences import Sentence
-from benchmarks.studies.saving import register_system
+from benchmarks.studies.systems import register_system
 from benchmarks.text import clean_text
 
 SEED_BITS = 32

@@ -25,7 +25,7 @@ from benchmarks.plans.progress import (
     try_to_advance,
 )
 from benchmarks.sentences import Sentence
-from benchmarks.studies.saving import describe_system, hosts_by_slug
+from benchmarks.studies.systems import describe_system, hosts_by_slug
 
 # A guest that waits asks every LOOK_AGAIN_S: so long a silence is an absence.
 PRESENT_FOR = timedelta(seconds=15)

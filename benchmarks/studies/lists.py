@@ -12,12 +12,7 @@ from django.db.models import (
 )
 from django.utils import timezone
 
-from benchmarks.comparing.table import (
-    COMPONENTS,
-    SCENARIOS,
-    natural,
-    rank,
-)
+from benchmarks.comparing.table import COMPONENTS, natural, rank
 from benchmarks.models import (
     Cell,
     Host,
@@ -26,6 +21,7 @@ from benchmarks.models import (
     Study,
     System,
 )
+from benchmarks.models.run import SCENARIOS
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.studies.lookup import visible
 from benchmarks.studies.rollups import counted_studies, numbers_of, run_tallies

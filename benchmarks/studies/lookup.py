@@ -13,10 +13,6 @@ from django.db.models import (
 from django.db.models import Case as CaseOf
 from django.db.models.expressions import RawSQL
 
-from benchmarks.comparing.table import (
-    TOGETHER,
-    TOTALS,
-)
 from benchmarks.errors import MalformedError, NotFoundError
 from benchmarks.models import (
     Case,
@@ -27,6 +23,7 @@ from benchmarks.models import (
     Study,
     System,
 )
+from benchmarks.models.run import TOGETHER, TOTALS
 from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence, either
 from benchmarks.viewer import Viewer

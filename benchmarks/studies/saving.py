@@ -15,11 +15,6 @@ from benchmarks.errors import (
     exists_otherwise,
 )
 from benchmarks.evidence.pools import questions_of, renew_pools
-from benchmarks.fingerprints import (
-    SystemDescription,
-    display_parameters,
-    system_fingerprint,
-)
 from benchmarks.labs.audit import log_action
 from benchmarks.models import (
     AuditEntry,
@@ -30,10 +25,8 @@ from benchmarks.models import (
     Study,
     System,
 )
-from benchmarks.platforms import canonical_platform, is_emulation
 from benchmarks.sentences import Sentence
 from benchmarks.studies.checking import check_study
-from benchmarks.text import collapse
 from benchmarks.unattended.queue import put_checks
 from benchmarks.uploads.efficiencies import (
     cells_misjudged,
@@ -190,28 +183,6 @@ def _share(study: Study, named: Iterable[str] | None) -> None:
 
 
 @transaction.atomic
-def register_host(
-    *, lab: Lab, slug: str, title: str = "", facts: dict[str, Any] | None = None
-) -> tuple[Host, bool]:
-    """Store a machine; saying the same again changes nothing.
-
-    Raises ConflictError when the slug is taken by a machine with other facts.
-    """
-    stated = {"title": title, "facts": facts or {}}
-    host, created = Host.objects.get_or_create(lab=lab, slug=slug, defaults=stated)
-    differing = [name for name, value in stated.items() if getattr(host, name) != value]
-    if differing:
-        raise exists_otherwise(
-            "host_exists",
-            Sentence("host"),
-            slug,
-            differing,
-            Sentence("A changed machine is another host: give it another slug."),
-        )
-    return host, created
-
-
-@transaction.atomic
 def update_host(*, host: Host, **changes: Any) -> Host:
     """Change what is stated of a machine, and check the studies that measured on it.
 
@@ -226,61 +197,3 @@ def update_host(*, host: Host, **changes: Any) -> Host:
         measured = Study.objects.filter(cells__system__host=host)
         put_checks(measured.values_list("pk", flat=True))
     return host
-
-
-@transaction.atomic
-def register_system(*, lab: Lab, description: dict[str, Any]) -> tuple[System, bool]:
-    """Store a system under test, or find the one with the same fingerprint."""
-    hosts = hosts_by_slug(lab, [description["host"]])
-    wanted = describe_system(lab, hosts, description)
-    # Asked first: afterwards nothing tells who stored the row.
-    known = set(
-        System.objects.filter(lab=lab, fingerprint=wanted.fingerprint).values_list("pk")
-    )
-    system = store_systems(lab, [wanted])[wanted.fingerprint]
-    return system, not known
-
-
-def hosts_by_slug(lab: Lab, slugs: Iterable[str]) -> dict[str, Host]:
-    """Return the lab's machines among these."""
-    return {host.slug: host for host in Host.objects.filter(lab=lab, slug__in=slugs)}
-
-
-def describe_system(
-    lab: Lab, hosts: dict[str, Host], description: dict[str, Any]
-) -> System:
-    """Return an unsaved system in canonical words, with its fingerprint."""
-    host = hosts.get(description["host"])
-    if host is None:
-        raise UnknownNameError("host", description["host"], sorted(hosts))
-    stated = SystemDescription(**description)
-    platform = canonical_platform(
-        stated.hypervisor, stated.hypervisor_version, stated.virtualization
-    )
-    return System(
-        lab=lab,
-        host=host,
-        hypervisor=platform.hypervisor,
-        hypervisor_version=platform.version,
-        virtualization=platform.virtualization,
-        guest_os=collapse(stated.guest_os),
-        guest_bits=stated.guest_bits,
-        vcpus=stated.vcpus,
-        memory_bytes=stated.memory_bytes,
-        options=display_parameters(stated.options),
-        fingerprint=system_fingerprint(stated),
-        is_emulated=is_emulation(*platform, stated.options),
-    )
-
-
-def store_systems(lab: Lab, systems: Iterable[System]) -> dict[str, System]:
-    """Store those not yet known; return all by fingerprint."""
-    wanted = {system.fingerprint: system for system in systems}
-    rows = System.objects.filter(lab=lab, fingerprint__in=wanted).select_related("host")
-    stored = {system.fingerprint: system for system in rows}
-    if new := [wanted[key] for key in sorted(wanted.keys() - stored.keys())]:
-        # Another upload may store the same ones: whose they are is read afterwards.
-        System.objects.bulk_create(new, ignore_conflicts=True)
-        # all() asks once more; `rows` itself would answer what it found before.
-        stored = {system.fingerprint: system for system in rows.all()}
-    return stored

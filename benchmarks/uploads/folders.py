@@ -31,7 +31,7 @@ from benchmarks.parsing.archives import Member, members
 from benchmarks.parsing.decoding import decode
 from benchmarks.parsing.folders import Guess, folder_of, named, with_files
 from benchmarks.parsing.starts import placed, prints_clock
-from benchmarks.studies.saving import register_system
+from benchmarks.studies.systems import register_system
 from benchmarks.uploads.intake import Submission, submit_runs
 from benchmarks.uploads.results import FILE_DATE, ZONE
 

@@ -1,20 +1,25 @@
-"""Take uploads in: check them, keep them unchanged, and note the work they make.
+"""Take uploads in: check them, store them unchanged, and queue their processing.
 
-What returns without an error is committed. All or nothing: one bad document of a
-batch refuses the batch, so that nothing is ever half-stored.
+What returns without an error is committed. All or nothing: one bad document of a batch
+refuses the batch. Most uploads come alone and name only what is there already: one
+statement looks up all that such an upload names, another stores it (`_submit_known`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial, reduce
 from hashlib import sha256
 from itertools import chain
-from typing import Any, TypeVar
+from operator import xor
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 import orjson
-from django.db import transaction
+from django.db import IntegrityError, connection, transaction
+from django.db.backends.signals import connection_created
 
+from benchmarks import sight, tools
 from benchmarks.errors import (
     BatchRefusedError,
     BenchmarksError,
@@ -24,23 +29,92 @@ from benchmarks.errors import (
     key_reused,
     shorten,
 )
+from benchmarks.fingerprints import SystemDescription, system_fingerprint
 from benchmarks.labs.quotas import admit_uploads
-from benchmarks.models import Agent, CoRun, Host, Lab, Run, Session, Study, System
+from benchmarks.models import (
+    Agent,
+    Case,
+    CoRun,
+    Host,
+    Lab,
+    OwnTool,
+    OwnToolVersion,
+    Run,
+    Session,
+    Study,
+    System,
+)
 from benchmarks.monitoring.counters import ACCEPTED, REPEATED
 from benchmarks.own_tools.lookup import (
     DeclaredTool,
     declared_tools,
     is_own,
+    named,
     tool_named,
 )
 from benchmarks.parsing.contract import Tool
 from benchmarks.parsing.decoding import writes_comma
 from benchmarks.platforms import shows_emulation, shows_hypervisor_beneath
 from benchmarks.simultaneous import despite_others
-from benchmarks.studies.saving import describe_system, hosts_by_slug, store_systems
-from benchmarks.uploads.results import ReadSamples, read_samples, store_cases
-from benchmarks.uploads.storing import NewRun, StoredSamples, moment, store_uploads
+from benchmarks.studies.systems import describe_system, hosts_by_slug, store_systems
+from benchmarks.uploads.results import (
+    ReadSamples,
+    SampleCase,
+    read_samples,
+    store_cases,
+)
+from benchmarks.uploads.storing import (
+    NewRun,
+    StoredSamples,
+    array,
+    moment,
+    rows_of,
+    store_uploads,
+)
 from benchmarks.wake import wake
+
+CASES_CACHED: Final = 50_000
+SYSTEMS_CACHED: Final = 1024
+
+LAB, STUDY, HOST, SYSTEM, RUN, SESSION, CORUN, CASE, OWN, VERSION = (
+    model._meta.db_table
+    for model in (
+        *(Lab, Study, Host, System, Run, Session, CoRun, Case),
+        *(OwnTool, OwnToolVersion),
+    )
+)
+LOOK_UP = f"""
+    SELECT study.id, host.id, system.id, system.is_emulated,
+           system.is_above_hypervisor,
+           session.id, session.origin, corun.id, known.id, known.digest, known.status,
+           (SELECT string_agg(concat_ws('.', own.id, own.xmin, (
+                       SELECT max(version.id) FROM {VERSION} AS version
+                       WHERE version.tool_id = own.id
+                   )), ' ' ORDER BY own.id)
+            FROM {OWN} AS own WHERE own.lab_id = lab.id),
+           (SELECT bit_xor(hashtextextended(fingerprint, 0)) FROM {CASE}
+            WHERE id = ANY(%(cases)s::bigint[]))
+    FROM {LAB} AS lab
+    LEFT JOIN {STUDY} AS study
+      ON study.lab_id = lab.id AND study.slug = %(study)s
+     AND study.deleted_at IS NULL AND study.archived_at IS NULL
+    LEFT JOIN {HOST} AS host ON host.lab_id = lab.id AND host.slug = %(host)s
+    LEFT JOIN {SYSTEM} AS system
+      ON system.lab_id = lab.id AND system.fingerprint = %(system)s
+    LEFT JOIN {SESSION} AS session
+      ON session.study_id = study.id AND session.name = %(session)s
+    LEFT JOIN {CORUN} AS corun
+      ON corun.study_id = study.id AND corun.name = %(corun)s
+    LEFT JOIN {RUN} AS known
+      ON known.lab_id = lab.id AND known.agent_id = %(agent)s::bigint
+     AND known.key = %(key)s::uuid AND known.part = 1
+    WHERE lab.id = %(lab)s::bigint
+"""
+CASES = f"""
+    SELECT fingerprint, id, hashtextextended(fingerprint, 0) FROM {CASE}
+    WHERE fingerprint = ANY(%(fingerprints)s::text[])
+"""
+
 
 COPIED = ("tool_version", "load", "clock", "document", "table", "note")
 
@@ -222,10 +296,168 @@ def submit_runs(
 
 
 def submit_uploads(*, agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
-    """The same for documents whose kept texts are made already."""
+    """Do the same with uploads that were read already."""
+    if len(uploads) == 1 and (known := _submit_known(agent, uploads[0])):
+        return [known]
     size = sum(len(upload.text) for upload in uploads)
     admit_uploads(agent.lab_id, runs=len(uploads), size=size)
     return despite_others(partial(_submit, agent, uploads))
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What an upload names, as `LOOK_UP` returns it; None: it is not there."""
+
+    study_id: int | None
+    host_id: int | None
+    system_id: int | None
+    is_emulated: bool | None
+    is_above_hypervisor: bool | None
+    session_id: int | None
+    session_origin: str | None
+    corun_id: int | None
+    run_id: int | None
+    run_digest: str | None
+    run_status: str | None
+    own_tools: str | None
+    cases: int | None
+
+
+# Ids of our own tools' cases, which stay the same once stored, with their hash; and
+# labs' own tools. `LOOK_UP` proves both: a database may have been set back.
+_case_ids: dict[str, tuple[int, int]] = {}
+_own_tools: dict[int, tuple[str, tuple[DeclaredTool, ...]]] = {}
+
+
+def forget(**_signal: Any) -> None:
+    """Empty the caches: a new connection may lead to another state of the database."""
+    _case_ids.clear()
+    _own_tools.clear()
+
+
+connection_created.connect(forget, dispatch_uid="intake caches ids")
+
+
+@sight.everything()  # each of its statements names the lab
+def _submit_known(agent: Agent, upload: Upload) -> Submission | None:
+    """Store a run that names only what is there; None: nothing was stored.
+
+    Then `_submit` makes what is missing, or says what is wrong.
+    """
+    document, lab_id = upload.document, agent.lab_id
+    system = document["system"]
+    if "samples" not in document or not isinstance(system, dict):
+        return None
+    try:
+        tool = tools.get(document["tool"])
+        read = upload.samples_of(tool)
+        fingerprint = _system_fingerprint(orjson.dumps(system))
+    except BenchmarksError:
+        return None
+    samples, derived = read.with_derived(tool)
+    cases = _ids_of(samples.cases)
+    if cases is None:
+        return None
+    row = rows_of(
+        LOOK_UP,
+        {
+            "lab": str(lab_id),
+            "agent": str(agent.pk),
+            "study": document["study"],
+            "host": system["host"],
+            "system": fingerprint,
+            "session": document.get("session", ""),
+            "corun": document.get("corun", ""),
+            "key": str(upload.key),
+            "cases": array([pk for pk, _ in cases.values()]),
+        },
+    )
+    found = _Named(*row[0])
+    if not _is_all_there(found, agent.lab, document, cases):
+        return None
+    if found.run_id is not None:
+        if found.run_digest != upload.digest:
+            return None
+        REPEATED.inc(1)
+        return Submission(found.run_id, upload.key, str(found.run_status), True)
+    assert found.study_id is not None
+    assert found.system_id is not None
+    run = NewRun(
+        key=upload.key,
+        digest=upload.digest,
+        text=upload.text,
+        study_id=found.study_id,
+        system_id=found.system_id,
+        session_id=found.session_id,
+        corun_id=found.corun_id,
+        fields=stated_fields(document, tool),
+        samples=StoredSamples(
+            [cases[case.fingerprint][0] for case in samples.cases],
+            samples.repetitions,
+            samples.values,
+        ),
+        derived_count=derived,
+    )
+    admit_uploads(lab_id, runs=1, size=len(upload.text))
+    try:
+        # One statement is a transaction by itself, unless one is open.
+        with transaction.atomic() if connection.in_atomic_block else nullcontext():
+            stored = store_uploads(lab_id=lab_id, agent_id=agent.pk, runs=[run])
+    except IntegrityError:
+        return None  # another request stored the same, or deleted what it names
+    _wake_and_count(1)
+    return Submission(stored[run.key], upload.key, Run.Status.RECEIVED, False)
+
+
+def _is_all_there(
+    found: _Named,
+    lab: Lab,
+    document: Mapping[str, Any],
+    cases: Mapping[str, tuple[int, int]],
+) -> bool:
+    """Return whether nothing is to be made, changed or refused."""
+    facts = document.get("facts", {})
+    # A check may be about to rename a derived session.
+    is_session_there = not document.get("session") or (
+        found.session_id is not None and found.session_origin != Session.Origin.DERIVED
+    )
+    if (
+        None in (found.study_id, found.host_id, found.system_id)
+        or not is_session_there
+        or (document.get("corun") and found.corun_id is None)
+        or (shows_emulation(facts) and not found.is_emulated)
+        or (shows_hypervisor_beneath(facts) and not found.is_above_hypervisor)
+    ):
+        return False
+    if found.own_tools:
+        proof, own = _own_tools.get(lab.pk, ("", ()))
+        if proof != found.own_tools:
+            own = tuple(declared_tools(lab.slug).values())
+            _own_tools[lab.pk] = found.own_tools, own
+        if named(own, document["tool"]) is not None:
+            return False
+    if found.cases != reduce(xor, (mark for _, mark in cases.values()), 0):
+        forget()
+        return False
+    return True
+
+
+def _ids_of(cases: Sequence[SampleCase]) -> dict[str, tuple[int, int]] | None:
+    """Return the ids of cases by fingerprint; None if one is not stored yet."""
+    wanted = {case.fingerprint for case in cases}
+    if missing := [key for key in wanted if key not in _case_ids]:
+        if len(_case_ids) > CASES_CACHED:
+            _case_ids.clear()
+        for key, pk, mark in rows_of(CASES, {"fingerprints": missing}):
+            _case_ids[key] = pk, mark
+    ids = {key: _case_ids.get(key) for key in wanted}
+    known = {key: found for key, found in ids.items() if found is not None}
+    return known if len(known) == len(wanted) else None
+
+
+@lru_cache(SYSTEMS_CACHED)
+def _system_fingerprint(described: bytes) -> str:
+    return system_fingerprint(SystemDescription(**orjson.loads(described)))
 
 
 def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
@@ -255,8 +487,7 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
     if drafts:
         for key, run_id in _store(agent, drafts).items():
             known[key] = run_id, Run.Status.RECEIVED
-
-        _tell_of(len(drafts))
+        _wake_and_count(len(drafts))
     if repeated := len(uploads) - len(fresh):
         REPEATED.inc(repeated)
     return [
@@ -265,13 +496,13 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
     ]
 
 
-def _tell_of(runs: int) -> None:
-    """Wake a worker and count, once these runs are stored for good.
+def _wake_and_count(runs: int) -> None:
+    """Wake a worker and count runs, once they are committed.
 
-    No hint and no counter that fails makes a failure of it. Not partials: Django names
-    what fails in its log by its own name.
+    A failing hint or counter must not fail the upload.
     """
 
+    # Not partials: Django logs a failing callback by its name.
     def hint() -> None:
         wake(runs)
 

@@ -11,7 +11,7 @@ from django.utils import translation
 from benchmarks.models import Reread, Run, RunOutput, Study
 from benchmarks.parsing import archives, reading
 from benchmarks.parsing.archives import Member
-from benchmarks.studies import checking, saving
+from benchmarks.studies import checking, systems
 from benchmarks.uploads import processing, rereading
 from dashboard import wording
 from dashboard.pages.upload.files import Named, Room, preview
@@ -44,7 +44,7 @@ def member(client, person):
 def place(study, lab, host):
     """Where files belong, as the form says it."""
     described = {"host": host.slug, "hypervisor": "KVM", "vcpus": 2}
-    system, _ = saving.register_system(lab=lab, description=described)
+    system, _ = systems.register_system(lab=lab, description=described)
     return {"study": study.slug, "system": system.pk, "scenario": "single"}
 
 

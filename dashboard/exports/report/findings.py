@@ -13,8 +13,9 @@ from benchmarks.comparing.coruns import study_coruns
 from benchmarks.comparing.factor_effects import Analysis, study_effects
 from benchmarks.comparing.profile import Profile
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.table import COMPONENTS, SCENARIOS, rank
+from benchmarks.comparing.table import COMPONENTS, rank
 from benchmarks.models import Flag, Study
+from benchmarks.models.run import SCENARIOS
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.power.meters import study_energy

@@ -7,7 +7,6 @@ from django.utils.translation import gettext as _
 
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import (
-    SCENARIOS,
     CaseRow,
     ComparisonTable,
     Fact,
@@ -15,6 +14,7 @@ from benchmarks.comparing.table import (
     natural,
     rank,
 )
+from benchmarks.models.run import SCENARIOS
 from dashboard import wording
 from dashboard.exports.report.charts import ratio_chart
 from dashboard.exports.table_texts import (

@@ -22,7 +22,7 @@ from benchmarks.parsing.archives import MAX_TOTAL_BYTES
 from benchmarks.parsing.folders import Guess
 from benchmarks.parsing.starts import time_zone
 from benchmarks.platforms import HYPERVISORS, VIRTUALIZATIONS
-from benchmarks.studies.saving import register_host
+from benchmarks.studies.systems import register_host
 from benchmarks.uploads.folders import Times
 from dashboard import wording
 from dashboard.kit.addresses import id_in

@@ -27,7 +27,7 @@ from benchmarks.labs.people import person_agent
 from benchmarks.labs.quotas import admit_lab_previews
 from benchmarks.models import Study
 from benchmarks.parsing.archives import MAX_TOTAL_BYTES, MIB
-from benchmarks.studies.saving import register_system
+from benchmarks.studies.systems import register_system
 from dashboard import wording
 from dashboard.kit.addresses import id_in
 from dashboard.kit.routes import DO_UPLOAD, UPLOAD, route

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.errors import ConflictError, UnknownNameError
 from benchmarks.models import System
-from benchmarks.studies.saving import register_host, register_system
+from benchmarks.studies.systems import register_host, register_system
 
 
 def test_a_host_with_the_same_facts_is_the_same_host(lab):

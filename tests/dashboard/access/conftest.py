@@ -31,7 +31,7 @@ from benchmarks.models import (
 from benchmarks.own_tools.declaration import declared
 from benchmarks.own_tools.declaring import change_tool, retire_tool
 from benchmarks.plans.planning import create_plan
-from benchmarks.studies import checking, saving
+from benchmarks.studies import checking, saving, systems
 from benchmarks.uploads import processing, rereading
 from benchmarks.uploads.intake import submit_runs
 from running import browser
@@ -135,7 +135,7 @@ def declared_tools(lab: Lab) -> None:
     retire_tool(tool=declare(lab, slug="old", title="Old"), by=lab.agents.get())
     # Measured in a public study: strangers see it, too.
     saving.save_study(lab=lab, slug="boots", title="Boots", visibility="public")
-    saving.register_host(lab=lab, slug="stopwatch", title="Stopwatch")
+    systems.register_host(lab=lab, slug="stopwatch", title="Stopwatch")
     run = {
         "key": str(uuid4()),
         "study": "boots",
@@ -151,7 +151,7 @@ def declared_tools(lab: Lab) -> None:
 def measured_on_days(lab: Lab) -> None:
     """Measure a guest and its machine in three sessions, in two, and on days apart."""
     saving.save_study(lab=lab, slug="days", title="Days", visibility="public")
-    saving.register_host(lab=lab, slug="rack", title="Rack")
+    systems.register_host(lab=lab, slug="rack", title="Rack")
     design = {
         "write": ((3, 4, 5), (3, 4, 5)),
         "read": ((3, 4), (3, 4)),

@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from benchmarks.models import Agent, Lab
-from benchmarks.studies import saving
+from benchmarks.studies import saving, systems
 from benchmarks.uploads import intake, processing
 from tests.reference import load_study
 
@@ -42,7 +42,7 @@ def load_hostile(lab, agent):
     saving.save_study(
         lab=lab, slug="hostile", title=name, note=name, visibility="public"
     )
-    saving.register_host(lab=lab, slug="evil", title=name, facts={name: name})
+    systems.register_host(lab=lab, slug="evil", title=name, facts={name: name})
     intake.submit_runs(
         agent=agent, documents=[attack(at, each) for at, each in enumerate(PAYLOADS)]
     )

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from benchmarks.models import Agent, Lab, Membership, Plan, Study
 from benchmarks.plans import barriers, turns
 from benchmarks.plans.planning import stop_plan
-from benchmarks.studies import saving
+from benchmarks.studies import systems
 from tests.dashboard import browsing, serving
 
 pytestmark = pytest.mark.browser
@@ -22,9 +22,9 @@ def site(transactional_db):
     connection.close()  # another module's site may have ended it
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
     Study.objects.create(lab=lab, slug="study", title="A study")
-    saving.register_host(lab=lab, slug="alpha")
+    systems.register_host(lab=lab, slug="alpha")
     described = {"host": "alpha", "hypervisor": "KVM", "guest_os": "Debian 12"}
-    saving.register_system(lab=lab, description=described)
+    systems.register_system(lab=lab, description=described)
     Agent.objects.create(lab=lab, name="alice")
     carol = get_user_model().objects.create_user("carol", password="sesame-open")
     Membership.objects.create(lab=lab, user=carol, role="maintainer")

@@ -1,7 +1,6 @@
-"""The thin way in says yes to what REST framework says yes to, and never to more."""
+"""Uploads accepted by parts are those that the full rules accept, and no others."""
 
 import copy
-from functools import partial
 from typing import Any
 
 import orjson
@@ -13,11 +12,10 @@ from rest_framework.serializers import ValidationError
 
 from api.kit.parsing import StrictJSONError, read_object
 from api.kit.shapes import checked
-from api.quick import read_quickly
-from api.runs import RunInput, RunsView
+from api.uploads import DOUBTS, RunInput, _accept_by_parts
 from benchmarks.labs import tokens
 from benchmarks.models import Run, RunOutput, Sample, Study, Token
-from benchmarks.uploads import direct
+from benchmarks.uploads import intake
 from tests import jobs
 
 KEY = "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"
@@ -96,6 +94,14 @@ TEXTS = {
 }
 
 
+def read_quickly(raw: bytes) -> intake.Upload | None:
+    """Return an upload that is accepted by parts; None if it is read in full."""
+    try:
+        return _accept_by_parts(raw)
+    except DOUBTS:
+        return None
+
+
 def is_taken_in_full(raw: bytes) -> bool:
     """Whether the strict parser and REST framework take it."""
     try:
@@ -165,24 +171,20 @@ def test_whatever_it_takes_is_taken_in_full(path, value):
 @pytest.fixture(autouse=True)
 def nothing_remembered():
     """What was rolled back after a test is no longer there."""
-    direct.forget()
-
-
-@pytest.fixture
-def no_short_way(monkeypatch):
-    monkeypatch.setattr("api.quick.submit_directly", lambda *_: None)
+    intake.forget()
 
 
 @pytest.fixture
 def taken_directly(monkeypatch):
     """What the short way answered, request by request."""
     answers = []
+    submit = intake._submit_known
 
-    def submit(*given):
-        answers.append(direct.submit_directly(*given))
+    def note(*given):
+        answers.append(submit(*given))
         return answers[-1]
 
-    monkeypatch.setattr("api.quick.submit_directly", submit)
+    monkeypatch.setattr(intake, "_submit_known", note)
     return answers
 
 
@@ -191,7 +193,7 @@ def test_both_ways_store_and_answer_the_same(
 ):
     first = api.post("runs/", run_document())  # the system and the case are new
     short = api.post("runs/", run_document())
-    monkeypatch.setattr("api.quick.submit_directly", lambda *_: None)
+    monkeypatch.setattr(intake, "_submit_known", lambda *_: None)
     full = api.post("runs/", run_document())
 
     assert [bool(each) for each in taken_directly] == [False, True]
@@ -212,50 +214,6 @@ def test_both_ways_store_and_answer_the_same(
     ]
     assert samples[0] == samples[1] != []
     assert jobs.waiting("upload").filter(is_read=True).count() == 3
-
-
-def test_an_answer_before_all_other_middleware_is_as_after_it(
-    api, run_document, taken_directly, monkeypatch, valkey
-):
-    """What they add to an answer is seen on the first that went through them."""
-    went_all_the_way = []
-    view = RunsView.dispatch
-    monkeypatch.setattr(
-        RunsView,
-        "dispatch",
-        lambda *its, **named: went_all_the_way.append(1) or view(*its, **named),
-    )
-    full = api.post("runs/", run_document())
-    short = [api.post("runs/", run_document()) for _ in range(2)]
-
-    assert len(went_all_the_way) == 1
-    own = {"Location", "X-Request-ID", "Content-Length"}
-    for answer in short:
-        assert {k: v for k, v in answer.headers.items() if k not in own} == {
-            k: v for k, v in full.headers.items() if k not in own
-        }
-        assert answer.headers["Location"].endswith(f"/runs/{answer.json()['id']}/")
-        assert answer.headers["X-Request-ID"]
-        assert int(answer.headers["Content-Length"]) == len(answer.content)
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [{"host": "elsewhere.example"}, {"accept-language": "xx"}, {"cookie": "a=b"}],
-    ids=str,
-)
-def test_what_other_middleware_decides_by_goes_through_it(
-    api, client, token, run_document, headers
-):
-    api.post("runs/", run_document())
-    send = partial(client.post, "/api/v1/runs/", content_type="application/json")
-    known = {"authorization": f"Token {token}"}
-    assert send(run_document(), headers=known).status_code == 202
-
-    answer = send(run_document(), headers={**known, **headers})
-
-    assert answer.status_code == (400 if "host" in headers else 202)
-    assert answer.headers["Content-Language"] == "en"
 
 
 def test_it_takes_the_same_once(api, run_document, taken_directly):
@@ -291,8 +249,7 @@ def test_a_token_that_may_not_upload_is_refused_at_once(
     answer = api.post("runs/", run_document())
 
     assert answer.status_code in (401, 403)
-    assert Run.objects.count() == 2
-    assert taken_directly[-1] is None
+    assert Run.objects.count() == len(taken_directly) == 2
 
 
 def test_it_stores_nothing_in_another_lab(api, run_document, other_agent):
@@ -326,8 +283,8 @@ def test_cases_that_are_others_now_are_asked_for_again(
     api.post("runs/", run_document())
     api.post("runs/", run_document())
     # As after a database that was set back: the ids are those of other cases.
-    direct._case_ids.update(
-        {key: (pk, mark + 1) for key, (pk, mark) in direct._case_ids.items()}
+    intake._case_ids.update(
+        {key: (pk, mark + 1) for key, (pk, mark) in intake._case_ids.items()}
     )
 
     answers = [api.post("runs/", run_document()) for _ in range(2)]
@@ -345,7 +302,8 @@ def test_a_packed_upload_goes_the_short_way(api, run_document, taken_directly):
     assert taken_directly[-1] is not None
 
 
-def test_the_text_is_kept_in_both_ways_alike(api, run_document, no_short_way):
+def test_the_text_is_kept_in_both_ways_alike(api, run_document, monkeypatch):
+    monkeypatch.setattr(intake, "_submit_known", lambda *_: None)
     document = run_document(note="Tab\tand line\n")
     api.post("runs/", document)
 
