@@ -1,8 +1,10 @@
-"""Reading of one moment; and whether an error means that PostgreSQL was away."""
+"""Consistent reads, prepared statements, and errors of a PostgreSQL that was away."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any, Final
 
+import psycopg
 from django.db import (
     DatabaseError,
     InterfaceError,
@@ -13,6 +15,9 @@ from django.db import (
 )
 from django.db.backends.signals import connection_created
 from django.db.models.expressions import RawSQL
+
+NEVER: Final = 1_000_000_000
+"""Executions after which psycopg prepares a statement that nobody asked to prepare."""
 
 
 @contextmanager
@@ -83,3 +88,17 @@ def any_of(ids: Iterable[int]) -> RawSQL:
     A place in the statement for each of thousands takes longer to make than to execute.
     """
     return RawSQL("SELECT unnest(%s::bigint[])", [list(ids)])
+
+
+def rows_of(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Return the rows of a prepared statement.
+
+    PostgreSQL plans it once: Django binds parameters itself, so that each is planned.
+    """
+    connection.ensure_connection()
+    raw = connection.connection
+    # Without a threshold, as Django opens it, psycopg prepares nothing, asked or not.
+    raw.prepare_threshold = NEVER
+    with connection.wrap_database_errors, psycopg.Cursor(raw) as cursor:
+        cursor.execute(statement, parameters, prepare=True)
+        return cursor.fetchall() if cursor.description else []

@@ -4,12 +4,15 @@ import hmac
 import secrets
 from datetime import datetime, timedelta
 from hashlib import sha256
+from itertools import islice
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, transaction
+from django.db.models import Model
 from django.utils import timezone
 
 from benchmarks import sight
+from benchmarks.database import rows_of
 from benchmarks.errors import InvalidError, UnauthenticatedError
 from benchmarks.labs.audit import log_action
 from benchmarks.models import Agent, AuditEntry, Lab, Token
@@ -19,6 +22,23 @@ SECRET_BYTES = 32  # 256 bits
 
 SCOPES = frozenset({"upload", "read"})
 USE_IS_NOTED_EVERY = timedelta(minutes=1)
+
+TOKEN, AGENT, LAB = (model._meta.db_table for model in (Token, Agent, Lab))
+COLUMNS: dict[type[Model], list[str]] = {
+    model: [field.attname for field in model._meta.concrete_fields]
+    for model in (Token, Agent, Lab)
+}
+SELECTED = ", ".join(
+    f'{model._meta.db_table}."{name}"'
+    for model, names in COLUMNS.items()
+    for name in names
+)
+FIND = f"""
+    SELECT {SELECTED} FROM {TOKEN}
+    JOIN {AGENT} ON {AGENT}.id = {TOKEN}.agent_id
+    JOIN {LAB} ON {LAB}.id = {AGENT}.lab_id
+    WHERE {TOKEN}.prefix = %(prefix)s
+"""
 
 
 def new_prefix() -> str:
@@ -75,14 +95,30 @@ def authenticate(shown: str) -> Token:
     prefix, _, secret = rest.partition("_")
     # A NUL character would be an error in the database.
     is_prefix = prefix.isascii() and prefix.isalnum()
-    tokens = Token.objects.filter(prefix=prefix).select_related("agent__lab")
-    token = tokens.first() if is_prefix else None
+    token = _find(prefix) if is_prefix else None
     # Compared in any case: an unknown prefix must not be answered sooner.
     matches = fits(secret, token.digest if token else digest(""))
     if brand != "vl" or token is None or not matches or not token.is_valid():
         raise UnauthenticatedError
     note_use(token.pk, token.last_used_at)
     return token
+
+
+def _find(prefix: str) -> Token | None:
+    """Return a token with its agent and lab.
+
+    By a prepared statement: every upload asks, and building the query takes longer than
+    running it.
+    """
+    for row in rows_of(FIND, {"prefix": prefix}):
+        values = iter(row)
+        token, agent, lab = (
+            model.from_db(DEFAULT_DB_ALIAS, names, list(islice(values, len(names))))
+            for model, names in COLUMNS.items()
+        )
+        agent.lab, token.agent = lab, agent
+        return token
+    return None
 
 
 def note_use(token_id: int, last_used_at: datetime | None) -> None:

@@ -20,6 +20,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.backends.signals import connection_created
 
 from benchmarks import sight, tools
+from benchmarks.database import rows_of
 from benchmarks.errors import (
     BatchRefusedError,
     BenchmarksError,
@@ -68,7 +69,6 @@ from benchmarks.uploads.storing import (
     StoredSamples,
     array,
     moment,
-    rows_of,
     store_uploads,
 )
 from benchmarks.wake import wake

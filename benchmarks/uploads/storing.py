@@ -12,18 +12,14 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import orjson
-import psycopg
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from benchmarks import sight
-from benchmarks.database import is_distributed
+from benchmarks.database import is_distributed, rows_of
 from benchmarks.models import Job, Run, RunOutput, Sample
 from benchmarks.monitoring.tracing import current_id
 from benchmarks.wake import is_bulk
-
-ONLY_IF_ASKED: Final = 1_000_000_000
-"""So often is a statement executed that nobody asked to prepare, before it is."""
 
 RUN, TEXT, WORK, SAMPLE = (
     model._meta.db_table for model in (Run, RunOutput, Job, Sample)
@@ -239,20 +235,6 @@ def insert_samples(rows: Iterable[tuple[int, int, int, int, int, float]]) -> Non
 def array(numbers: Sequence[float]) -> str:
     """Return numbers as the text of an array: exact, and quickly made."""
     return "{" + orjson.dumps(numbers).decode()[1:-1] + "}"
-
-
-def rows_of(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Return what a prepared statement answers.
-
-    Django binds parameters itself, so that PostgreSQL plans every statement anew.
-    """
-    connection.ensure_connection()
-    raw = connection.connection
-    # Without a threshold, as Django opens it, psycopg prepares nothing, asked or not.
-    raw.prepare_threshold = ONLY_IF_ASKED
-    with connection.wrap_database_errors, psycopg.Cursor(raw) as cursor:
-        cursor.execute(statement, parameters, prepare=True)
-        return cursor.fetchall() if cursor.description else []
 
 
 def moment(text: str | None) -> datetime | None:
