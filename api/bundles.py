@@ -102,6 +102,9 @@ def store_documents(agent: Agent, documents: Sequence[Document]) -> Counts:
     try:
         hosts = _read(by_kind["host"], HostInput)
         power = _read(by_kind["power"], PowerInput)
+        for run in by_kind["run"]:
+            with naming(run.line):
+                read_object(run.raw, as_printed=("output",))
         runs = read_lines((run.line, run.raw) for run in by_kind["run"])
         registered = 0
         for line, host in hosts:

@@ -218,6 +218,7 @@ class _Samples(msgspec.Struct):
 DOUBTS: Final = (
     serializers.ValidationError,
     msgspec.MsgspecError,
+    KeyError,
     ValueError,
     TypeError,
     RecursionError,

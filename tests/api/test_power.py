@@ -93,5 +93,5 @@ def test_reading_needs_no_query_for_each_meter(
     api.post("power/", piece(LOG))
     api.post("power/", piece(LOG, meter={**WALL, "name": "another"}))
 
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(2):
         assert len(reader.get("power/").json()["results"]) == 2
