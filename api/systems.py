@@ -19,8 +19,7 @@ from benchmarks.labs.quotas import admit_preview
 from benchmarks.labs.throttle import network_of
 from benchmarks.models import Host, Run, System
 from benchmarks.parsing.machines import read_machine
-from benchmarks.studies.saving import update_host
-from benchmarks.studies.systems import register_host, register_system
+from benchmarks.studies.systems import register_host, register_system, update_host
 
 EXAMPLE_HOST = (
     "A machine",

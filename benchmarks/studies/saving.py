@@ -19,7 +19,6 @@ from benchmarks.labs.audit import log_action
 from benchmarks.models import (
     AuditEntry,
     Cell,
-    Host,
     Lab,
     Report,
     Study,
@@ -180,20 +179,3 @@ def _share(study: Study, named: Iterable[str] | None) -> None:
     for slug in sorted(wanted - labs.keys()):
         raise UnknownNameError("lab", slug)
     study.shared_with.set(lab for lab in labs.values() if lab.pk != study.lab_id)
-
-
-@transaction.atomic
-def update_host(*, host: Host, **changes: Any) -> Host:
-    """Change what is stated of a machine, and check the studies that measured on it.
-
-    For what was not stated, or stated wrongly: a machine that was changed is another
-    host, so that what was measured before keeps its facts.
-    """
-    changed = [name for name, value in changes.items() if getattr(host, name) != value]
-    for name in changed:
-        setattr(host, name, changes[name])
-    host.save(update_fields=changed)
-    if "facts" in changed:
-        measured = Study.objects.filter(cells__system__host=host)
-        put_checks(measured.values_list("pk", flat=True))
-    return host

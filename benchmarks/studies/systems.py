@@ -1,4 +1,4 @@
-"""Register machines and systems under test, and describe systems."""
+"""Register and change machines; register and describe systems under test."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,10 +11,11 @@ from benchmarks.fingerprints import (
     display_parameters,
     system_fingerprint,
 )
-from benchmarks.models import Host, Lab, System
+from benchmarks.models import Host, Lab, Study, System
 from benchmarks.platforms import canonical_platform, is_emulation
 from benchmarks.sentences import Sentence
 from benchmarks.text import collapse
+from benchmarks.unattended.queue import put_checks
 
 
 @transaction.atomic
@@ -37,6 +38,23 @@ def register_host(
             Sentence("A changed machine is another host: give it another slug."),
         )
     return host, created
+
+
+@transaction.atomic
+def update_host(*, host: Host, **changes: Any) -> Host:
+    """Change what is stated of a machine, and check the studies that measured on it.
+
+    For what was not stated, or stated wrongly: a machine that was changed is another
+    host, so that what was measured before keeps its facts.
+    """
+    changed = [name for name, value in changes.items() if getattr(host, name) != value]
+    for name in changed:
+        setattr(host, name, changes[name])
+    host.save(update_fields=changed)
+    if "facts" in changed:
+        measured = Study.objects.filter(cells__system__host=host)
+        put_checks(measured.values_list("pk", flat=True))
+    return host
 
 
 @transaction.atomic

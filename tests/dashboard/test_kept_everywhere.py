@@ -44,9 +44,9 @@ from benchmarks.studies.data_versions import (
     telling_tables,
 )
 from benchmarks.studies.flags import decide_flag
-from benchmarks.studies.saving import update_host, update_study
+from benchmarks.studies.saving import update_study
 from benchmarks.studies.session_corrections import correct_sessions
-from benchmarks.studies.systems import register_host
+from benchmarks.studies.systems import register_host, update_host
 from benchmarks.together.comments import (
     Thing,
     author_of,

@@ -18,8 +18,7 @@ from django.utils.translation import gettext_lazy
 from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.models import Host, Study, System
 from benchmarks.parsing.machines import LIMIT, MachineFacts, read_machine
-from benchmarks.studies.saving import update_host
-from benchmarks.studies.systems import register_host
+from benchmarks.studies.systems import register_host, update_host
 from benchmarks.text import clean_text, collapse
 from dashboard.kit.forms import (
     UNPROCESSABLE,
