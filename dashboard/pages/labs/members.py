@@ -233,9 +233,10 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
             person: User = form.save() if is_new else signed_in_person(request)
             accept_invitation(invitation=invitation, person=person)
     except IntegrityError:
-        if not is_new:
-            raise
         # Somebody took the name since the form was validated.
+        name = form.cleaned_data.get("username", "") if is_new else ""
+        if not User.objects.filter(username=name).exists():
+            raise
         taken = form.instance.unique_error_message(User, ("username",))
         form.add_error("username", taken)
         return _offer(request, invitation, form, 422)
