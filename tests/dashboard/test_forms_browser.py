@@ -8,7 +8,7 @@ from django.db import connection
 from playwright.sync_api import expect
 
 from benchmarks.models import Lab, Membership, Plan, Study
-from benchmarks.studies import saving
+from benchmarks.studies import systems
 from tests.dashboard import browsing, serving
 
 pytestmark = pytest.mark.browser
@@ -25,9 +25,9 @@ def site(transactional_db):
     connection.close()  # another module's site may have ended it
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
     Study.objects.create(lab=lab, slug="study", title="A study")
-    saving.register_host(lab=lab, slug="alpha")
+    systems.register_host(lab=lab, slug="alpha")
     described = {"host": "alpha", "hypervisor": "KVM", "guest_os": "Debian 12"}
-    saving.register_system(lab=lab, description=described)
+    systems.register_system(lab=lab, description=described)
     carol = get_user_model().objects.create_user("carol", password=PASSWORD)
     Membership.objects.create(lab=lab, user=carol, role="maintainer")
     with serving.served() as address:

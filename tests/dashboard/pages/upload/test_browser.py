@@ -12,7 +12,7 @@ from django.db import connection
 from playwright.sync_api import expect
 
 from benchmarks.models import Lab, Membership, Run, Study
-from benchmarks.studies import checking, saving
+from benchmarks.studies import checking, systems
 from benchmarks.uploads import processing
 from tests.dashboard import browsing, serving
 
@@ -44,9 +44,9 @@ def site(transactional_db):
     connection.close()  # another module's site may have ended it
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
     Study.objects.create(lab=lab, slug="study", title="A study")
-    saving.register_host(lab=lab, slug="alpha")
+    systems.register_host(lab=lab, slug="alpha")
     native = {"host": "alpha", "hypervisor": "native", "guest_os": "Debian 12"}
-    saving.register_system(lab=lab, description=native)
+    systems.register_system(lab=lab, description=native)
     carol = get_user_model().objects.create_user("carol", password="sesame-open")
     Membership.objects.create(lab=lab, user=carol, role="maintainer")
     with serving.served() as address:

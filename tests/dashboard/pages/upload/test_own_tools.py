@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from benchmarks.models import Run
 from benchmarks.own_tools.declaring import retire_tool
-from benchmarks.studies import saving
+from benchmarks.studies import systems
 from benchmarks.uploads import processing
 from tests.own_tools import declare
 
@@ -32,7 +32,7 @@ def tool(lab, agent):
 @pytest.fixture
 def place(lab, study, host):
     description = {"host": host.slug, "hypervisor": "KVM"}
-    system = saving.register_system(lab=lab, description=description)[0]
+    system = systems.register_system(lab=lab, description=description)[0]
     return {"study": study.slug, "system": system.pk, "scenario": "single"}
 
 

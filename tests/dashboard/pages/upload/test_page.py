@@ -13,7 +13,7 @@ from django.test import Client
 
 from benchmarks.broker import connection
 from benchmarks.models import Agent, Host, Membership, Run, RunOutput, System
-from benchmarks.studies import saving
+from benchmarks.studies import systems
 from benchmarks.uploads import processing
 from dashboard.pages.upload import files as upload_files
 from dashboard.pages.upload import views
@@ -38,7 +38,7 @@ def member(client, person):
 
 @pytest.fixture
 def system(lab, host):
-    return saving.register_system(
+    return systems.register_system(
         lab=lab, description={"host": host.slug, "hypervisor": "KVM", "vcpus": 2}
     )[0]
 
@@ -144,7 +144,7 @@ def test_another_labs_study_is_like_a_missing_one(member, other_lab, place, slug
 
 def test_another_labs_system_and_host_are_like_missing_ones(member, other_lab, place):
     host = Host.objects.create(lab=other_lab, slug="beta")
-    foreign, _ = saving.register_system(
+    foreign, _ = systems.register_system(
         lab=other_lab, description={"host": host.slug, "hypervisor": "KVM"}
     )
 
@@ -392,7 +392,7 @@ def test_the_same_file_for_the_same_is_stored_once(member, place, lab, host):
     first, again = (
         words(send(member, upload(HDPARM), do="store", **place)) for _ in range(2)
     )
-    other, _ = saving.register_system(
+    other, _ = systems.register_system(
         lab=lab, description={"host": host.slug, "hypervisor": "Xen"}
     )
     third = words(
@@ -665,6 +665,6 @@ def test_a_folder_is_of_a_known_system_only_of_the_machine_that_is_known(
 ):
     assert chosen_of_folder(member, study) == {system.host.slug, str(system.pk)}
 
-    saving.register_host(lab=lab, slug="beta")
+    systems.register_host(lab=lab, slug="beta")
     # Nobody knows which of the two it ran on: the lab's one KVM is no reason.
     assert chosen_of_folder(member, study) == set()
