@@ -5,8 +5,7 @@ from typing import Any
 
 from benchmarks.models import Agent, Study
 from benchmarks.reference.documents import reference_study
-from benchmarks.studies import saving
-from benchmarks.studies import saving as systems
+from benchmarks.studies import saving, systems
 from benchmarks.uploads import intake, processing
 from tests.own_tools import declare
 
