@@ -1,6 +1,6 @@
 """/runs/: uploads go in here, and can be read again with their samples."""
 
-from typing import Any
+from typing import Any, cast
 
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -17,7 +17,7 @@ from api.uploads import EXAMPLE, RAW_EXAMPLE, RunInput, RunParser
 from benchmarks.errors import BatchRefusedError
 from benchmarks.models import Run
 from benchmarks.uploads import runs
-from benchmarks.uploads.intake import submit_uploads
+from benchmarks.uploads.intake import Upload, submit_uploads
 
 FILTERS = ("study", "tool", "status", "system", "sitting", "key")
 LOOKUPS = {name: name for name in FILTERS}
@@ -138,7 +138,8 @@ class RunsView(ApiView):
     )
     def post(self, request: Request) -> Response:
         try:
-            [submission] = submit_uploads(agent=self.agent, uploads=[request.data])
+            upload = cast(Upload, request.data)
+            [submission] = submit_uploads(agent=self.agent, uploads=[upload])
         except BatchRefusedError as refused:
             raise refused.problems[0] from None
         url = request.build_absolute_uri(f"{submission.run_id}/")

@@ -9,7 +9,7 @@ repeat, are checked by `RunInput` once and remembered.
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import IO, Annotated, Any, Final, NamedTuple
+from typing import IO, Annotated, Any, Final, NamedTuple, cast
 
 import msgspec
 import orjson
@@ -406,7 +406,8 @@ class BulkView(ApiView):
         examples=[LINE_EXAMPLE],
     )
     def post(self, request: Request) -> Response:
-        submissions = submit_lines(self.agent, request.data)
+        lines = cast(list[Line], request.data)
+        submissions = submit_lines(self.agent, lines)
         repeated = sum(submission.repeated for submission in submissions)
         # Not by the serializer, which takes longer than storing the runs.
         runs = [
@@ -416,7 +417,7 @@ class BulkView(ApiView):
                 "key": str(submission.key),
                 "status": submission.status,
             }
-            for line, submission in zip(request.data, submissions, strict=True)
+            for line, submission in zip(lines, submissions, strict=True)
         ]
         shown = {
             "accepted": len(runs) - repeated,

@@ -5,6 +5,7 @@ import secrets
 from datetime import datetime, timedelta
 from hashlib import sha256
 from itertools import islice
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import DEFAULT_DB_ALIAS, transaction
@@ -112,11 +113,12 @@ def _find(prefix: str) -> Token | None:
     """
     for row in rows_of(FIND, {"prefix": prefix}):
         values = iter(row)
-        token, agent, lab = (
+        read: list[Any] = [
             model.from_db(DEFAULT_DB_ALIAS, names, list(islice(values, len(names))))
             for model, names in COLUMNS.items()
-        )
-        agent.lab, token.agent = lab, agent
+        ]
+        token: Token = read[0]
+        token.agent, token.agent.lab = read[1:]
         return token
     return None
 
