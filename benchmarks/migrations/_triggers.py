@@ -5,6 +5,9 @@ show is counted in `benchmarks_change` (`create_change_counters`), which
 `benchmarks/studies/data_versions.py` turns into cache keys (docs/decisions/caching.md).
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 REVIEW_COLUMNS = (
     *("lab_id", "title", "authors", "note", "published_by", "product_version"),
     *("rule_set", "content", "stamp", "requested_at", "site"),
@@ -137,7 +140,7 @@ EVENTS = {
 }
 
 
-def change_counters(schema):
+def change_counters(schema: str) -> Iterator[str]:
     """Yield the SQL of the change counters: functions, then triggers."""
     yield GATHER.format(schema=schema)
     yield NOTE.format(schema=schema, name="note_change_of_all", found=BOTH)
@@ -146,7 +149,7 @@ def change_counters(schema):
         name="note_change_of_table",
         found="SELECT TG_TABLE_NAME, 0, 1",
     )
-    found = {}
+    found: dict[tuple[str, str], str] = {}
     for number, (rows, tables) in enumerate({**OF_STUDY, **OF_LAB}.items()):
         for event in EVENTS:
             parts = " UNION ALL ".join(
@@ -208,7 +211,7 @@ def change_counters(schema):
         )
 
 
-def create_change_counters(apps, schema_editor):
+def create_change_counters(apps: Any, schema_editor: Any) -> None:
     """Create the counters in the schema of the connection."""
     with schema_editor.connection.cursor() as cursor:
         cursor.execute("SELECT quote_ident(current_schema())")
