@@ -30,6 +30,7 @@ from benchmarks.models import (
 )
 from benchmarks.plans.planning import create_plan
 from benchmarks.power.logs import keep_power
+from benchmarks.publishing.jobs import Kind, order
 from benchmarks.publishing.reviews import store_review_files
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
@@ -203,6 +204,7 @@ def review_once_public(study):
         content={"with_flagged": False, "questions": [], "studies": []},
     )
     review.reviewed.create(study=study)
+    order(Kind.REVIEW, review)
     taken = jobs.taken(review)
     store_review_files(review=taken, files={"review.csv": b"secret"})
 

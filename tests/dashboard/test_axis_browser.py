@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.models import Agent, Lab
 from benchmarks.studies import saving
-from benchmarks.studies import saving as systems
+from benchmarks.studies import systems
 from benchmarks.uploads import intake, processing
 from tests.dashboard import browsing, serving
 

@@ -30,7 +30,7 @@ def native(host):
 def labels(page, name):
     """Return the choices of a menu that are systems, as it calls them."""
     shown = page.context["page"]
-    menus = shown.chooser.menus if hasattr(shown, "chooser") else shown.menus
+    menus = shown["menus"] if isinstance(shown, dict) else shown.chooser.menus
     (menu,) = (menu for menu in menus if menu.name == name)
     return [choice.label for choice in menu.choices if choice.value.isdigit()]
 
@@ -98,7 +98,7 @@ def test_a_cells_card_says_whose_number_each_is(client, machines):
         f"{STUDY}compare/cell/?cell={machines.pk}&baseline={native('alpha')}"
     )
 
-    names = [name for name, _figure in page.context["card"].lines]
+    names = [name for name, _figure in page.context["card"]["lines"]]
     assert names == [f"native, {BETA}", f"against native, {ALPHA}"]
 
 

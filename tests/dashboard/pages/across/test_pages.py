@@ -170,14 +170,14 @@ def test_the_missing_runs_are_a_plan_filled_in(client, person, measured):
     esxi = Study.objects.get(slug="other").cells.get(system__hypervisor="VMware ESXi")
     assert asked["system"] == [str(esxi.system_id)]
     assert "iperf3" in asked["tool"]
-    assert [it.system.pk for it in ticked(form)] == [esxi.system_id]
+    assert [it["system"].pk for it in ticked(form)] == [esxi.system_id]
     assert dict(form.context["tools"])["iperf3"]
     assert form.context["filled"]["repetitions"] == "5"
 
 
 def ticked(form):
     choices = [*form.context["measured"], *form.context["others"]]
-    return [choice for choice in choices if choice.is_ticked]
+    return [choice for choice in choices if choice["is_ticked"]]
 
 
 def test_it_asks_as_often_for_many_systems(
@@ -250,7 +250,7 @@ def test_an_empty_cell_leads_its_keeper_to_an_upload_of_it(client, text, gap, pe
     form = client.get(address)
 
     page, xen = form.context["page"], System.objects.get(hypervisor="Xen")
-    assert (page.study, page.system) == ("study", str(xen.pk))
+    assert (page["study"], page["system"]) == ("study", str(xen.pk))
     assert form.context["chosen"]["tool"] == "iometer"
 
 

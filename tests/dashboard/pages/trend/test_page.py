@@ -70,7 +70,7 @@ def test_a_point_is_a_day_with_its_interval(text, submit, series):
     assert all(bar > 0 for bar in line["error_y"]["array"])
     assert drawn["layout"]["xaxis"]["type"] == "date"
     (change,) = drawn["layout"]["shapes"]
-    assert (change["name"], change["label"]["text"]) == ("change", "\xd7\xa00.897")
+    assert change["label"]["text"] == "\xd7\xa00.897"
 
 
 def test_many_points_are_folded_in_the_table(text, submit, series):
@@ -89,7 +89,7 @@ def test_fewer_than_ten_runs_a_side_claim_nothing(text, submit, series):
 
     assert "(18 dated runs)" in said
     assert "10 before" in said
-    assert figure(text(PAGE))["layout"]["shapes"] == []
+    assert not figure(text(PAGE))["layout"].get("shapes")
 
 
 def test_what_holds_for_all_systems_is_said_once(text, submit, series):
