@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from benchmarks.models import Agent, Lab
-from benchmarks.studies import saving
-from benchmarks.studies import systems
+from benchmarks.studies import saving, systems
 from benchmarks.uploads import intake, processing
 from tests.dashboard import browsing, serving
 

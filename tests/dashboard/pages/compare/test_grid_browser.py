@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from benchmarks.models import Agent, Lab
-from benchmarks.studies import saving
-from benchmarks.studies import systems
+from benchmarks.studies import saving, systems
 from benchmarks.uploads import intake, processing
 from dashboard.pages.compare import page as grid
 from tests.dashboard import browsing, serving
