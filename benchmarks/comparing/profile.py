@@ -1,6 +1,6 @@
 """The overhead profile of a study: what each system costs, component by component.
 
-A mean is over the cases that all compared systems have (`analysis.summary`). The
+A mean is over the cases that all compared systems have (`analysis.aggregation`). The
 spectrum shows the pairs of all visible studies, without any mean.
 """
 
@@ -11,7 +11,7 @@ from math import exp
 
 import numpy as np
 
-from benchmarks.analysis.summary import overall
+from benchmarks.analysis.aggregation import overall
 from benchmarks.comparing.primaries import primary_rows
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import comparison_rows

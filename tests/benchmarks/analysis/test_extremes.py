@@ -16,8 +16,9 @@ from benchmarks.analysis import (
     sessions,
     trend,
 )
+from benchmarks.analysis.aggregation import overall
 from benchmarks.analysis.factor_effects.design import log_m2
-from benchmarks.analysis.summary import last_place, overall, summarise
+from benchmarks.analysis.summary import last_place, summarise
 
 LARGEST = 1.7e308
 EXTREMES = [5e-324, 2e-308, 1e-160, 1e-9, 1.0, 1.0000000000000002, 1e160, LARGEST]
