@@ -8,9 +8,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from babel.messages.extract import DEFAULT_KEYWORDS
+
+from dashboard.management.commands.write_messages import KEYWORDS
+
 # What makes a sentence, and how many templates it takes.
 MAKERS = {"Sentence": 1, "template": 1, "counted": 2}
 MARKERS = {*MAKERS, "_", "gettext", "gettext_lazy", "ngettext", "pgettext_lazy"}
+# What takes a template and its values, and makes the sentence itself.
+MAKES_SENTENCES = KEYWORDS.keys() - DEFAULT_KEYWORDS.keys() - MARKERS
 # What takes a text for people, beside the errors, and which argument it is.
 TAKERS = {
     "fault": slice(2, 3),
@@ -41,18 +47,26 @@ def bare_words(*folders: Path) -> Iterator[str]:
                 yield f"{path}, line {node.lineno}: a text within an f-string."
             if not isinstance(node, ast.Call):
                 continue
-            name = node.func.id if isinstance(node.func, ast.Name) else ""
-            if name in MAKERS and _hides_words(node.args[: MAKERS[name]]):
+            name = _called(node)
+            is_made = isinstance(node.func, ast.Name) and name in MAKERS
+            if is_made and _hides_words(node.args[: MAKERS[name]]):
                 yield (
                     f"{path}, line {node.lineno}: the template of a sentence must "
                     "stand there as one text, or be marked with template() where it "
                     "stands."
                 )
-            elif name in KINDS:
-                if any(isinstance(text, ast.JoinedStr) for text in node.args[1:2]):
-                    yield f"{path}, line {node.lineno}: an error takes a template."
-            elif name not in MAKERS and any(map(_is_bare, _taken(node, name))):
+            templates = _templates(node, name)
+            if any(map(_is_put_together, templates)):
+                yield f"{path}, line {node.lineno}: a template must be one text."
+            taken = [each for each in _taken(node, name) if each not in templates]
+            if any(map(_is_bare, taken)):
                 yield f"{path}, line {node.lineno}: people must read a Sentence."
+
+
+def _called(call: ast.Call) -> str:
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 def _is_marked(node: ast.AST) -> bool:
@@ -67,23 +81,16 @@ def _has_words(text: str) -> bool:
     return bool(WORD.search(PLACE.sub(" ", text)))
 
 
-# Their first argument is a code, the second the template of a sentence.
-KINDS = {
-    "ConflictError",
-    "ForbiddenError",
-    "InvalidError",
-    "MalformedError",
-    "StorageFullError",
-    "TooLargeError",
-    "UnavailableError",
-}
+def _templates(call: ast.Call, name: str) -> list[ast.expr]:
+    """Return the arguments that a call makes a sentence of itself: Babel sees them."""
+    places = (KEYWORDS[name] or (1,)) if name in MAKES_SENTENCES else ()
+    return [each for at in places for each in call.args[at - 1 : at]]
 
 
 def _taken(call: ast.Call, name: str) -> list[ast.expr]:
     """Return what a call takes for people: the words of errors, marks and refusals."""
-    if isinstance(call.func, ast.Attribute):
-        name = call.func.attr
-    is_ours = name.endswith("Error") and name not in FOR_PROGRAMMERS
+    # Of an error that takes a template, any other text is a code.
+    is_ours = name.endswith("Error") and name not in MAKES_SENTENCES | FOR_PROGRAMMERS
     return call.args[:1] if is_ours else call.args[TAKERS.get(name, slice(0))]
 
 
@@ -92,6 +99,15 @@ def _is_bare(given: ast.expr) -> bool:
     is_text = isinstance(given, ast.Constant) and isinstance(given.value, str)
     is_text = is_text and _has_words(ast.literal_eval(given))
     return is_text or (isinstance(given, ast.JoinedStr) and _is_hidden(given))
+
+
+def _is_put_together(given: ast.expr) -> bool:
+    """Whether a template is chosen or made here: Babel would find another text."""
+    if isinstance(given, ast.IfExp):
+        return any(map(_is_bare, (given.body, given.orelse)))
+    if isinstance(given, ast.BinOp):
+        return any(map(_is_bare, (given.left, given.right)))
+    return isinstance(given, ast.JoinedStr) and _is_hidden(given)
 
 
 def _hides_words(templates: list[ast.expr]) -> bool:
@@ -113,3 +129,13 @@ def _is_constant(given: ast.expr) -> bool:
     """Whether it is a constant of its module, or an entry of one."""
     named = given.value if isinstance(given, ast.Subscript) else given
     return isinstance(named, ast.Name) and named.id.isupper()
+
+
+def texts_of_calls(*folders: Path) -> Iterator[str]:
+    """Yield the templates that stand in calls, as Python reads them."""
+    for path in (path for folder in folders for path in folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                for given in _templates(node, _called(node)):
+                    if isinstance(given, ast.Constant):
+                        yield given.value

@@ -15,8 +15,8 @@ from benchmarks.plausibility.findings import further
 from benchmarks.sentences import either
 from benchmarks.studies import checking
 from dashboard import wording
-from dashboard.management.commands.write_messages import Command, catalogue
-from tests.dashboard.bare_words import bare_words
+from dashboard.management.commands.write_messages import ROOMS, Command, catalogue
+from tests.dashboard.bare_words import bare_words, texts_of_calls
 from tests.dashboard.marking import (
     marked_language,
     read,
@@ -173,6 +173,16 @@ def test_a_text_is_found_however_it_is_marked(tmp_path):
     }
 
 
+def test_no_template_of_an_error_is_missing():
+    """Babel reads tokens: a variable called like a function misleads it."""
+    rooms = [ROOT / room for room in ROOMS]
+    found = {message.id for message in catalogue(*rooms)}
+    said = set(texts_of_calls(*rooms))
+
+    assert len(said) > 300
+    assert said - found == set()
+
+
 def test_every_translation_keeps_what_is_put_into_it():
     for path in (ROOT / "locale").glob("*/LC_MESSAGES/django.po"):
         for message in read(path):
@@ -233,10 +243,15 @@ def test_a_sentence_that_hides_its_words_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "line",
     [
-        'raise ParseError("The file is empty.")',
+        'raise LineError("The line is empty.")',
+        'raise fault(output, 7, "it is cut.")',
+        'raise ParseError(f"{name} is empty.")',
+        'raise ParseError("It is cut." if cut else "It is empty.")',
+        'raise InvalidError("no_name", "It has no " + name)',
         'raise line.refused(f"it has {n} columns.")',
         'run.mark("cut", f"{name} is cut.")',
-        'finished(runs, "It printed nothing.")',
+        'run.finished("It printed nothing.")',
+        'finished(runs, f"{name} printed nothing.")',
         """return f"{name}, {_('Single runs.')}\"""",
     ],
 )
@@ -251,6 +266,11 @@ def test_words_for_people_outside_of_a_sentence_are_refused(tmp_path, line):
     "line",
     [
         'raise ParseError(Sentence("The file is empty."))',
+        'raise ParseError("{name} is empty.", name=name)',
+        'raise InvalidError("no_name", "It has no name.")',
+        'raise line.refused("it has {n} columns.", n=n)',
+        'run.mark("cut", "{name} is cut.", name=name)',
+        'finished(runs, "It printed nothing.")',
         'raise ValueError("for programmers")',
         'run.mark("cut", CUT)',
     ],
