@@ -29,14 +29,14 @@ def clean_text(
     ``multiline``.
     """
     pattern = _REFUSED_IN_LINES if multiline else _REFUSED
-    if refused := pattern.search(text):
+    if found := pattern.search(text):
         raise InvalidError(
             "unclean_text",
             "The {what} holds {character} at character {place}. Remove it: it "
             "is invisible or changes how the text is shown.",
             what=what,
-            character=_name(refused[0]),
-            place=refused.start() + 1,
+            character=_name(found[0]),
+            place=found.start() + 1,
         )
     return text
 

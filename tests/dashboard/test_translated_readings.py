@@ -89,8 +89,9 @@ def damaged(path):
 def sayings(data):
     """Return everything that is said for and against an output."""
     shown = preview(Member(0, "room.txt", data), Named(), Room(0), {})
-    troubles = [shown.trouble, *(each.trouble for each in shown.results)]
-    marks = [mark for each in shown.results for mark in each.run.warnings]
+    results = shown.get("results", ())
+    troubles = [shown.get("trouble"), *(each["trouble"] for each in results)]
+    marks = [mark for each in results for mark in each["run"].warnings]
     yield from (each.why for each in troubles if each)
     yield from (wording.said(mark.sentence) for mark in marks)
 
