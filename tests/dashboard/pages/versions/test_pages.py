@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from benchmarks.models import Membership, PublishingJob, Study, System, Version
 from benchmarks.studies import checking
-from dashboard import wording
+from benchmarks.unattended import queue
 from dashboard.kit import waiting
-from dashboard.pages.versions import files as publishing
-from dashboard.pages.versions import views
+from dashboard.pages.versions import files, views
 from dashboard.pages.versions.files import version_texts
+from tests import jobs
 from tests.dashboard.exports import tex
 from tests.dashboard.pages.report import paper
 from tests.own_tools import boot_sample, declare
@@ -44,7 +44,7 @@ def requested(client, person, settled, monkeypatch, django_capture_on_commit_cal
 
     def ask(**changes):
         sent = []
-        monkeypatch.setattr(views, "send", lambda task, pk: sent.append(pk))
+        monkeypatch.setattr(views, "send", lambda *hint: sent.append(hint))
         client.force_login(person)
         with django_capture_on_commit_callbacks(execute=True):
             answer = client.post(f"{STUDY}publish/", {"licence": "free", **changes})
@@ -57,8 +57,8 @@ def requested(client, person, settled, monkeypatch, django_capture_on_commit_cal
 def published(client, publish, requested):
     """Publish the study by its page; return the version. Nobody is signed in after."""
     publish(Study.objects.get())
-    for pk in requested()[1]:
-        publishing.publish(pk)
+    for hint in requested()[1]:
+        queue.run(*hint)
     client.logout()
     return Version.objects.latest("pk")
 
@@ -95,14 +95,15 @@ def test_the_question_about_licences_is_asked(client, text, settled, person):
 
 
 def test_who_waits_sees_how_far_it_is_and_then_the_version(client, requested):
-    answer, (pk,) = requested()
-    assert answer.url == f"/publishing/{pk}/"
+    answer, (hint,) = requested()
+    assert hint == ("publishing", PublishingJob.objects.get().pk)
+    assert answer.url == f"/publishing/{hint[1]}/"
     page = client.get(answer.url).content.decode()
     assert 'hx-trigger="every 500ms"' in page
     assert '<progress class="upload-bar" max="3" value="0"' in page
     assert "carol" in page[page.index("page-head") : page.index("making")]
 
-    publishing.publish(pk)
+    queue.run(*hint)
 
     version = Version.objects.get()
     part = client.get(answer.url, headers={"HX-Request": "true"})
@@ -127,7 +128,7 @@ def test_it_is_done_in_the_answer_where_a_worker_is_quick(
     client, requested, monkeypatch
 ):
     def work(made, *fields):
-        publishing.publish(made.pk)
+        queue.run("publishing", made.pk)
         made.refresh_from_db()
 
     monkeypatch.setattr(views, "wait_a_moment", work)
@@ -138,9 +139,9 @@ def test_it_is_done_in_the_answer_where_a_worker_is_quick(
 def test_why_it_was_not_published_is_said_and_the_answer_is_kept(
     client, text, requested
 ):
-    answer, (pk,) = requested(licence="permitted", licence_note="Ada, in May.")
+    answer, (hint,) = requested(licence="permitted", licence_note="Ada, in May.")
     Study.objects.update(note="another")
-    publishing.publish(pk)
+    queue.run(*hint)
 
     page = text(answer.url)
     assert page.count('class="note note-bad section-tight"') == 1
@@ -150,32 +151,38 @@ def test_why_it_was_not_published_is_said_and_the_answer_is_kept(
     assert not Version.objects.exists()
 
 
-def test_what_breaks_is_said_to_be_in_the_log(text, requested, monkeypatch):
-    answer, (pk,) = requested()
-    monkeypatch.setattr(publishing, "pdf", lambda *given: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        publishing.publish(pk)
+def test_what_breaks_is_said_to_be_in_the_log(text, requested, monkeypatch, caplog):
+    answer, (hint,) = requested()
+    monkeypatch.setattr(files, "pdf", lambda *given: 1 / 0)
+    queue.run(*hint)
 
-    assert wording.said(publishing.BROKEN) in text(answer.url)
+    assert "The files could not be written. See the log" in text(answer.url)
+    assert "ZeroDivisionError" in caplog.text
+    assert jobs.failed().get().quarantined_at
     assert not Version.objects.exists()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_database_that_went_away_is_no_failure_of_it(requested, monkeypatch):
     def away(*given):
         raise OperationalError("the connection is closed")
 
-    _answer, (pk,) = requested()
-    monkeypatch.setattr(publishing, "pdf", away)
-    with pytest.raises(OperationalError):
-        publishing.publish(pk)
+    _answer, (hint,) = requested()
+    with monkeypatch.context() as broken:
+        broken.setattr(files, "pdf", away)
+        with pytest.raises(OperationalError):
+            queue.run(*hint)
 
     assert PublishingJob.objects.get().stage == "typesetting"
+    assert not jobs.failed().exists()
+    assert queue.run(*hint) == 1
+    assert Version.objects.exists()
 
 
 def test_a_message_that_comes_twice_publishes_once(requested):
-    _answer, (pk,) = requested()
-    publishing.publish(pk)
-    publishing.publish(pk)
+    _answer, (hint,) = requested()
+    queue.run(*hint)
+    queue.run(*hint)
 
     assert Version.objects.count() == 1
 
@@ -190,8 +197,8 @@ def test_what_no_worker_takes_says_so_and_what_to_do(text, requested):
 
 def test_a_german_reader_publishes_the_same_numbers(client, requested):
     client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
-    _answer, (pk,) = requested()
-    publishing.publish(pk)
+    _answer, (hint,) = requested()
+    queue.run(*hint)
 
     texts = paper.texts(bytes(Version.objects.get().files.get(form="pdf").content))
     assert any("52.97" in text for text in texts)
