@@ -114,8 +114,8 @@ def store_documents(agent: Agent, documents: Sequence[Document]) -> Counts:
                     1
                 ]
         repeated = [run.repeated for run in submit_lines(agent, runs)] if runs else []
-    except LinesRefusedError as refused:
-        raise InvalidError("bundle_refused", str(refused.detail)) from None
+    except LinesRefusedError as error:
+        raise InvalidError("bundle_refused", str(error.detail)) from None
     for line, chunk in power:
         with naming(line):
             repeated.append(keep_power(agent=agent, document=chunk).repeated)

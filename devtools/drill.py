@@ -1,11 +1,7 @@
-"""`make drill`: a backup, the way back to a second, an upgrade - all done for real.
+"""`make drill`: restore a backup, recover to a point in time, upgrade an old version.
 
-A product takes uploads while its log is archived. Then its backup is restored into a
-second one, the archive brings a third one back to a moment between two uploads, and a
-fourth, begun by an old version, is upgraded to this one. Each has to hold exactly the
-runs, samples and results that were there, and to answer its pages.
-
-With ``--control`` a saboteur takes a run from each of them: that has to be found.
+Each product must then hold exactly the runs, samples and results that were uploaded,
+and answer its pages. ``--control`` deletes one run from each: that must be found.
 """
 
 import argparse
@@ -33,7 +29,7 @@ from running.folders import VarFolder
 from running.processes import ROOT
 from running.product import Product, wait_until_processed
 
-# The oldest version that is upgraded in one step; docs/operations.md tells of it.
+# The oldest version that is upgraded in one step; see docs/operations.md.
 OLDEST: Final = "78b8a68e"
 STUDY: Final = "lmu-2010-xen"
 PART: Final = 40
