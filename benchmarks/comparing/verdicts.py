@@ -49,7 +49,6 @@ from benchmarks.studies.cell_sessions import (
     cell_sessions,
     study_sessions,
 )
-from benchmarks.studies.flags import withheld_cells
 
 STATISTICS = ("n", "mean", "m2", "decimals")
 ENDS = ("minimum", "maximum")
@@ -319,11 +318,11 @@ def study_verdicts(
     columns = _columns(study, reference, there)
     if columns is None:
         return Verdicts({}, correct(judge(NOTHING, NOTHING, [])))
-    stored, withheld = study_sessions(study), withheld_cells(study)
+    stored, withheld = study_sessions(study), study.flags.withheld_cells()
     if there != study:
         both = {*columns.ids.tolist(), *columns.baseline_ids.tolist()}
         stored = cell_sessions(both)
-        withheld |= withheld_cells(there)
+        withheld |= there.flags.withheld_cells()
     doubted = np.fromiter(withheld, dtype=np.int64, count=len(withheld))
     sides = (columns.ids, columns.baseline_ids)
     flagged = np.logical_or(*(np.isin(side, doubted) for side in sides))

@@ -33,7 +33,6 @@ from benchmarks.own_tools.lookup import known_tool
 from benchmarks.power.meters import meter_readings
 from benchmarks.sentences import Sentence
 from benchmarks.studies.cell_sessions import study_sessions
-from benchmarks.studies.flags import withheld_cells
 
 METERED, UNMETERED, MISSING = "metered", "unmetered", "missing"
 BY_METERS = {"unknown_accuracy", "within_meters"}
@@ -94,7 +93,7 @@ def _judged(
     ]
     if not allowed:
         return energies
-    withheld, pairs = withheld_cells(study), []
+    withheld, pairs = study.flags.withheld_cells(), []
     for cell_id in allowed:
         own, base_id = energies[cell_id], bases[cell_id].cell_id
         base = costs[base_id or 0]

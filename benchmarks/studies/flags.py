@@ -70,14 +70,6 @@ def _subjects(
     return {flag_id: Subjects(tuple(ids), count) for flag_id, ids, count in rows}
 
 
-def withheld_cells(study: Study) -> frozenset[int]:
-    """Return the cells of a study that get no verdict because of a flag."""
-    links = Flag.cells.through._default_manager.filter(
-        flag__in=study.flags.withholding()
-    )
-    return frozenset(links.values_list("cell_id", flat=True))
-
-
 def impossible_results(study: Study) -> frozenset[int]:
     """Return the cells of a study whose ratio cannot be: a flag says so of their
     number, or of the one that they are compared with."""

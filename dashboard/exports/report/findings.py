@@ -19,7 +19,6 @@ from benchmarks.models.run import SCENARIOS
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.power.meters import study_energy
-from benchmarks.studies.flags import withheld_cells
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.coruns import drawings
@@ -313,7 +312,7 @@ def corun_section(study: Study) -> Section | None:
     together = study_coruns(study)
     if not together.coruns:
         return None
-    withheld = withheld_cells(study)
+    withheld = study.flags.withheld_cells()
     texts: list[str] = []
     charts: list[Figure] = []
     tables: list[Table] = []

@@ -10,7 +10,6 @@ from django.utils.translation import gettext_lazy
 from benchmarks.comparing.coruns import ComparedCoRun, study_coruns
 from benchmarks.models import Case, Study
 from benchmarks.own_tools.lookup import known_tool
-from benchmarks.studies.flags import withheld_cells
 from dashboard import wording
 from dashboard.charts.coruns import drawings, row_names
 from dashboard.charts.drawings import NONE, Drawing, shown_ratio
@@ -24,7 +23,7 @@ from dashboard.wording.coruns import corun_answer, remarks
 
 
 def corun_page(study: Study, query: Mapping[str, str]) -> dict[str, Any]:
-    compared, withheld = study_coruns(study), withheld_cells(study)
+    compared, withheld = study_coruns(study), study.flags.withheld_cells()
     cases = {corun.of.case.pk: corun.of.case for corun in compared.coruns}
     directed = (case for case in cases.values() if case.better != "neither")
     first = next(directed, None) or next(iter(cases.values()), None)
