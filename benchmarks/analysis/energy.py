@@ -32,18 +32,8 @@ SENTENCES: Final = {
     "within_meters": template("Two meters alone could differ by so much."),
     "no_spread": template("The runs are all equal, or too far apart."),
 }
-
 RATES: Final = frozenset({"data rate", "floating-point rate", "rate"})
 PER_SECOND: Final = "/s"
-
-LONGER: Final = template(
-    "The meter ran {off:.3g} s ({share:.2g} %) longer than the work: {energy:.5g} J "
-    "at its mean power, not {printed:.5g} J."
-)
-SHORTER: Final = template(
-    "The meter ran {off:.3g} s ({share:.2g} %) shorter than the work: {energy:.5g} J "
-    "at its mean power, not {printed:.5g} J."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,75 +80,6 @@ class EnergyRatio:
         return self.low, self.high
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeterTotal:
-    """A meter's energy and time, and the time of the work, if stated.
-
-    A meter that is stopped by hand runs longer than the work, so that totals of
-    different waits cannot be compared.
-    """
-
-    label: str
-    meter_j: float
-    meter_s: float
-    work_s: float | None = None
-    operations: float | None = None
-
-    def __post_init__(self) -> None:
-        known = (self.meter_j, self.meter_s, self.work_s, self.operations)
-        if not all(number is None or 0 < number < math.inf for number in known):
-            raise ValueError(f"{self.label}: energy and times must be above 0")
-
-    @property
-    def mean_w(self) -> float:
-        return self.meter_j / self.meter_s
-
-    @property
-    def overrun_s(self) -> float | None:
-        return None if self.work_s is None else self.meter_s - self.work_s
-
-
-@dataclass(frozen=True, slots=True)
-class EnergyRow:
-    """One case of a table: the printed total and the energy of the work.
-
-    ``energy_j`` is the meter's mean power x the work's time: too little where the meter
-    ran on while the machine idled, as the printed total is too much.
-    """
-
-    total: MeterTotal
-    energy_j: float | None
-    less_wait_j: float | None
-    per_work: PerWork | None
-    printed_ratio: float
-    energy_ratio: float | None
-
-    @property
-    def is_reversed(self) -> bool:
-        """Above the reference by the printed total, below it by the work, or so."""
-        if self.energy_ratio is None:
-            return False
-        return (self.printed_ratio - 1) * (self.energy_ratio - 1) < 0
-
-    @property
-    def sentence(self) -> Sentence:
-        total = self.total
-        if total.work_s is None or self.energy_j is None:
-            return Sentence(
-                "The meter ran {ran:.6g} s, but how long the work took is not stated: "
-                "its energy is not known.",
-                ran=total.meter_s,
-            )
-        overrun_s = total.meter_s - total.work_s
-        return Sentence(
-            LONGER if overrun_s >= 0 else SHORTER,
-            off=abs(overrun_s),
-            share=100 * abs(overrun_s) / total.work_s,
-            energy=self.energy_j,
-            printed=total.meter_j,
-        )
-
-
 def per_work(
     energy_j: float, duration_s: float, operations: float | None = None
 ) -> PerWork:
@@ -173,16 +94,53 @@ def per_work(
     return PerWork(energy_j / operations, operations / energy_j, energy_j * duration_s)
 
 
-def gain_log_variance(
-    *, is_same_meter: bool, gain_errors: tuple[float, float] = (GAIN_ERROR, GAIN_ERROR)
-) -> float:
-    """Return what gain errors add to the variance of ln(energy ratio).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeterTotal:
+    """A meter's energy and time, and the time of the work, if stated.
 
-    0 with one meter, else a^2/3 for each (a uniform error of +-a: GUM, JCGM 100:2008,
-    4.3.7).
+    A meter that is stopped by hand runs longer than the work, so that totals of
+    different waits cannot be compared.
     """
-    if is_same_meter:
-        return 0.0
+
+    meter_j: float
+    meter_s: float
+    work_s: float | None = None
+    operations: float | None = None
+
+    def __post_init__(self) -> None:
+        known = (self.meter_j, self.meter_s, self.work_s, self.operations)
+        if not all(number is None or 0 < number < math.inf for number in known):
+            raise ValueError("energy and times must be above 0")
+
+    @property
+    def mean_w(self) -> float:
+        return self.meter_j / self.meter_s
+
+    @property
+    def energy_j(self) -> float | None:
+        """Mean power x the work's time; too little if the machine idled meanwhile."""
+        return None if self.work_s is None else self.mean_w * self.work_s
+
+    def less_wait_j(self, waiting_w: float | None) -> float | None:
+        """Return the total without idle power: the best figure, if it can be known."""
+        # A machine that waits does not take more than its mean over work and wait.
+        if self.work_s is None or waiting_w is None or waiting_w > self.mean_w:
+            return None
+        overrun_s = self.meter_s - self.work_s
+        return self.meter_j - waiting_w * overrun_s if overrun_s >= 0 else None
+
+    @property
+    def per_work(self) -> PerWork | None:
+        if self.work_s is None or self.energy_j is None:
+            return None
+        return per_work(self.energy_j, self.work_s, self.operations)
+
+
+def gain_log_variance(*gain_errors: float) -> float:
+    """Return what meters' gain errors add to the variance of ln(energy ratio).
+
+    a^2/3 for each (a uniform error of +-a: GUM, JCGM 100:2008, 4.3.7).
+    """
     return sum(error**2 for error in gain_errors) / 3
 
 
@@ -193,14 +151,6 @@ def gain_margin(gain_error: float = GAIN_ERROR) -> float:
     +-1.5 %.
     """
     return 2 * gain_error * (1 - math.sqrt(0.05))
-
-
-def is_lost_in_gain(
-    ratio: float, *, is_same_meter: bool, gain_error: float = GAIN_ERROR
-) -> bool:
-    """Whether two meters' gain errors alone could make this difference."""
-    _demand_positive(ratio=ratio)
-    return not is_same_meter and max(ratio, 1 / ratio) < 1 + gain_margin(gain_error)
 
 
 def _demand_positive(**values: float) -> None:
@@ -276,7 +226,7 @@ def bare_ratio(
             return EnergyRatio(ratio, reason="unknown_accuracy")
         # The margin is that of two equal errors: the larger one is on the safe side.
         largest = max(errors[0], errors[1])
-        if is_lost_in_gain(ratio, is_same_meter=False, gain_error=largest):
+        if max(ratio, 1 / ratio) < 1 + gain_margin(largest):
             return EnergyRatio(ratio, reason="within_meters")
     if min(len(own), len(base)) < 2:
         return EnergyRatio(ratio, reason="single_run")
@@ -290,8 +240,7 @@ def meters_log_variance(meters: tuple[MeterFacts, MeterFacts]) -> float:
         return 0.0
     if one.gain_error is None or other.gain_error is None:
         raise ValueError("two meters of unknown accuracy cannot be judged")
-    errors = (one.gain_error, other.gain_error)
-    return gain_log_variance(is_same_meter=False, gain_errors=errors)
+    return gain_log_variance(one.gain_error, other.gain_error)
 
 
 def cost_unit(metric: str, unit: str, better: str) -> str:
@@ -322,43 +271,3 @@ def work_cost(value: float, unit: str, better: str, mean_w: float) -> float | No
         return mean_w * convert(value, unit, "s")
     rate = value if unit.endswith(PER_SECOND) else convert(value, unit, "1/s")
     return mean_w / rate
-
-
-def energy_table(
-    totals: Sequence[MeterTotal],
-    *,
-    reference: str | None = None,
-    waiting_w: float | None = None,
-) -> tuple[EnergyRow, ...]:
-    """Return each case's printed total beside the energy of its work.
-
-    ``reference`` is the label of the compared case (default: the first). ``waiting_w``
-    is the idle power for ``less_wait_j``, the best figure. ValueError without that
-    label.
-    """
-    if not totals:
-        return ()
-    bases = [total for total in totals if reference in (None, total.label)]
-    if not bases:
-        raise ValueError(f'no case of this table is called "{reference}"')
-    return tuple(_row(total, bases[0], waiting_w) for total in totals)
-
-
-def _row(total: MeterTotal, base: MeterTotal, waiting_w: float | None) -> EnergyRow:
-    printed_ratio = total.meter_j / base.meter_j
-    if total.work_s is None or total.overrun_s is None:
-        return EnergyRow(total, None, None, None, printed_ratio, None)
-    energy_j = total.mean_w * total.work_s
-    is_waiting_known = waiting_w is not None and total.overrun_s >= 0
-    return EnergyRow(
-        total=total,
-        energy_j=energy_j,
-        less_wait_j=(
-            total.meter_j - (waiting_w or 0.0) * total.overrun_s
-            if is_waiting_known
-            else None
-        ),
-        per_work=per_work(energy_j, total.work_s, total.operations),
-        printed_ratio=printed_ratio,
-        energy_ratio=energy_j / (base.mean_w * base.work_s) if base.work_s else None,
-    )

@@ -205,9 +205,9 @@ SENTENCES: Final[Mapping[Gate, str]] = {
 
 
 def found_gates(
-    cell: Rollups, baseline: Rollups, intervals: Intervals, *, is_direct: bool = False
+    cell: Rollups, baseline: Rollups, intervals: Intervals
 ) -> NDArray[np.int64]:
-    """Return the reasons that runs give; ``is_direct``: neither side is a baseline."""
+    """Return the reasons that runs give."""
     n = np.minimum(cell.n, baseline.n)
     too_few = (Gate.NO_RUNS, Gate.SINGLE_RUN, Gate.TWO_RUNS, Gate.FEW_RUNS)
     # `select` takes the first that holds: the narrowest limit comes first.
@@ -219,8 +219,7 @@ def found_gates(
     # it says why.
     no_spread = several & ~(np.minimum(intervals.g, intervals.own_g) > LEAST_G)
     no_interval = several & ~no_spread & (intervals.method == Method.NONE)
-    g = np.maximum(intervals.g, intervals.own_g) if is_direct else intervals.g
-    noisy = several & ~no_interval & (g >= NOISY_G)
+    noisy = several & ~no_interval & (intervals.g >= NOISY_G)
     gates = gates | is_zero * int(Gate.ZERO) | no_spread * int(Gate.NO_SPREAD)
     gates |= no_interval * int(Gate.NO_INTERVAL) | noisy * int(Gate.NOISY_BASELINE)
     return np.asarray(gates, dtype=np.int64)

@@ -75,8 +75,9 @@ class Pools:
 class Heterogeneity:
     """How much the effects of one pool differ beyond their noise.
 
-    ``tau2`` is by REML with its Q-profile interval, ``q`` Cochran's, ``*_dl`` by
-    DerSimonian and Laird; ``without`` has the mean with each effect left out.
+    ``tau2`` is by REML with its Q-profile interval, ``q`` Cochran's,
+    ``mean_dl`` by DerSimonian and Laird; ``without`` has the mean with each effect
+    left out.
     """
 
     tau2: float
@@ -84,7 +85,6 @@ class Heterogeneity:
     tau2_high: float
     i2: float
     q: float
-    tau2_dl: float
     mean_dl: float
     without: tuple[float, ...]
 
@@ -226,7 +226,6 @@ def heterogeneity(
         tau2_high=_where_q_is(y, v, float(chdtri(k - 1, (1 + confidence) / 2))),
         i2=float(whole.i2[0]),
         q=q,
-        tau2_dl=tau2_dl,
         mean_dl=float((w * y).sum() / w.sum()),
         without=_leave_one_out(y, v, left_out),
     )
@@ -244,42 +243,6 @@ def _leave_one_out(
     means = np.full(k, np.nan)
     means[rows] = pooled(y[entry], v[entry], pool, rows.size).mean
     return tuple(means.tolist())
-
-
-@dataclass(frozen=True, slots=True)
-class Indirect:
-    """The ln ratio of two things through what each has in common with native, with its
-    interval."""
-
-    mean: float
-    low: float
-    high: float
-    predicted_low: float
-    predicted_high: float
-
-
-def indirect(
-    pools: Pools, one: int, other: int, *, confidence: float = CONFIDENCE
-) -> Indirect | None:
-    """Compare two pools of at least three studies; else None.
-
-    Variances add up (Bucher et al., Journal of Clinical Epidemiology 50 (1997));
-    degrees of freedom are those of the smaller pool.
-    """
-    k = min(int(pools.k[one]), int(pools.k[other]))
-    if k < FEWEST_POOLED:
-        return None
-    mean = float(pools.mean[one] - pools.mean[other])
-    errors = pools.standard_error[[one, other]]
-    variance = float(errors @ errors)
-    quantile = float(t_quantiles(np.array([k - 1.0]), (1 + confidence) / 2)[0])
-    reach = quantile * variance**0.5
-    prediction = (
-        quantile * (variance + float(pools.tau2[one] + pools.tau2[other])) ** 0.5
-    )
-    return Indirect(
-        mean, mean - reach, mean + reach, mean - prediction, mean + prediction
-    )
 
 
 def direction(low: float, high: float, margin: float = MARGIN) -> int:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from benchmarks.analysis.energy import MIN_COVERAGE, MOST
 from benchmarks.analysis.intervals import Floats
-from benchmarks.analysis.summary import last_place
 from benchmarks.sentences import Sentence
 
 # A step this many times longer than the usual one is a gap: nothing was measured there.
@@ -36,7 +35,6 @@ class Trace:
     ends_s: Floats
     first_w: Floats
     last_w: Floats
-    resolution_w: float
     is_counted: bool = False
 
     @property
@@ -54,14 +52,6 @@ class Trace:
         """When a sample was taken."""
         return np.union1d(self.starts_s, self.ends_s)
 
-    @property
-    def holes_s(self) -> list[tuple[float, float]]:
-        """From when to when nothing was measured between the first and last sample."""
-        gaps = zip(self.starts_s[self.is_gap], self.ends_s[self.is_gap], strict=True)
-        between = zip(self.ends_s[:-1], self.starts_s[1:], strict=True)
-        holes = [*gaps, *((end, start) for end, start in between if start > end)]
-        return sorted((float(a), float(b)) for a, b in holes)
-
     def at(self, moments_s: Floats) -> Floats:
         """Return the power at moments that lie each in the step of the same place."""
         length_s = self.ends_s - self.starts_s
@@ -75,7 +65,6 @@ class Trace:
             self.ends_s[kept],
             self.first_w[kept],
             self.last_w[kept],
-            self.resolution_w,
             self.is_counted,
         )
 
@@ -87,9 +76,7 @@ class Trace:
 def trace_of_power(times_s: Sequence[float], watts: Sequence[float]) -> Trace:
     """Return samples of power as steps between them; ValueError if they are none."""
     times, power = _readings(times_s, watts)
-    return Trace(
-        times[:-1], times[1:], power[:-1], power[1:], min(map(last_place, power))
-    )
+    return Trace(times[:-1], times[1:], power[:-1], power[1:])
 
 
 def trace_of_counter(times_s: Sequence[float], joules: Sequence[float]) -> Trace:
@@ -100,7 +87,7 @@ def trace_of_counter(times_s: Sequence[float], joules: Sequence[float]) -> Trace
     times, counts = _readings(times_s, joules)
     rose = np.diff(counts) >= 0
     power = np.diff(counts) / np.diff(times)
-    trace = Trace(times[:-1], times[1:], power, power, 0.0, is_counted=True)
+    trace = Trace(times[:-1], times[1:], power, power, is_counted=True)
     if not rose.any():
         raise ValueError(Sentence("a counter of joules must not fall"))
     return trace.take(rose)
@@ -138,7 +125,6 @@ def joined_traces(traces: Iterable[Trace]) -> Trace | None:
         np.concatenate([trace.ends_s for trace in kept]),
         np.concatenate([trace.first_w for trace in kept]),
         np.concatenate([trace.last_w for trace in kept]),
-        min(trace.resolution_w for trace in kept),
         all(trace.is_counted for trace in kept),
     )
 
@@ -180,8 +166,8 @@ def _readings(
 class WorkEnergy:
     """What a meter's samples say about one window of work.
 
-    ``gaps_s`` count with the mean power; ``edge_error_j`` bounds the error at the
-    window's ends, ``rounding_j`` that of the last digits.
+    Gaps count with the mean power; ``edge_error_j`` bounds the error at the window's
+    ends.
     """
 
     duration_s: float
@@ -189,9 +175,7 @@ class WorkEnergy:
     mean_w: float
     samples: int
     interval_s: float
-    gaps_s: tuple[tuple[float, float], ...]
     edge_error_j: float
-    rounding_j: float
 
     @property
     def energy_j(self) -> float:
@@ -209,31 +193,6 @@ class WorkEnergy:
     def above_idle_j(self, idle_w: float) -> float:
         """What the work took on top of the machine's idle power."""
         return (self.mean_w - idle_w) * self.duration_s
-
-    @property
-    def sentence(self) -> Sentence:
-        known = {
-            "energy": self.energy_j,
-            "power": self.mean_w,
-            "took": self.duration_s,
-            "samples": self.samples,
-            "every": self.interval_s,
-        }
-        missing_s = self.duration_s - self.covered_s
-        # Steps that are added up miss the whole by their last digits.
-        if missing_s <= 1e-9 * self.duration_s:
-            return Sentence(
-                "{energy:.6g} J: {power:.4g} W over {took:.6g} s, from {samples} "
-                "samples every {every:.3g} s.",
-                **known,
-            )
-        return Sentence(
-            "{energy:.6g} J: {power:.4g} W over {took:.6g} s, from {samples} samples "
-            "every {every:.3g} s; {missing:.3g} s ({share:.2g} %) were not measured.",
-            missing=missing_s,
-            share=100 * missing_s / self.duration_s,
-            **known,
-        )
 
 
 def work_energy(
@@ -265,16 +224,13 @@ def energy_within(trace: Trace, window_s: tuple[float, float]) -> WorkEnergy:
         )
     means = (trace.at(low) + trace.at(high)) / 2
     moments = trace.moments_s
-    holes = ((max(a, start), min(b, end)) for a, b in trace.holes_s)
     return WorkEnergy(
         duration_s=end - start,
         covered_s=covered,
         mean_w=float((means * (high - low))[kept].sum()) / covered,
         samples=int(((moments >= start) & (moments <= end)).sum()),
         interval_s=trace.usual_s,
-        gaps_s=tuple((a, b) for a, b in holes if a < b),
         edge_error_j=sum(_edge_error_j(trace, edge) for edge in window_s),
-        rounding_j=trace.resolution_w / 2 * (end - start),
     )
 
 

@@ -211,14 +211,13 @@ def judge(
     confidence: float = CONFIDENCE,
     sessions: tuple[SessionRollups, SessionRollups] | None = None,
     moves: tuple[ArrayLike, ArrayLike] | None = None,
-    is_direct: bool = False,
 ) -> Judgements:
     """Judge cells against their baselines, all at once.
 
     ``gates`` are bits that the statistics cannot show: states, shapes, flags, units.
     ``sessions`` are of cells and baselines; without them all runs are of one sitting.
     ``moves`` are the parts by which the order of the runs moves each side's means
-    (``shape``), NaN if unknown. ``is_direct``: see `compare_directly`.
+    (``shape``), NaN if unknown.
     """
     options: dict[str, Any] = {
         "extra_log_variance": extra_log_variance,
@@ -240,7 +239,7 @@ def judge(
         low, high = designed.deciding_low, designed.deciding_high
     direction = _direction(low, high, margin)
 
-    found = found_gates(cell, baseline, intervals, is_direct=is_direct)
+    found = found_gates(cell, baseline, intervals)
     given = np.asarray(gates, dtype=np.int64)
     bits = _all_gates(given, found, designed, direction)
     is_separated = np.zeros(bits.shape, dtype=np.bool_)
@@ -287,34 +286,6 @@ def judge(
         judged,
         wanted_runs=np.where(by_session, 0, wanted_runs),
         wanted_sessions=_wanted_sessions(judged, designed),
-    )
-
-
-def compare_directly(
-    one: Rollups,
-    other: Rollups,
-    higher_is_better: ArrayLike,
-    *,
-    gates: ArrayLike = 0,
-    extra_log_variance: ArrayLike = 0.0,
-    margin: float = MARGIN,
-    confidence: float = CONFIDENCE,
-    sessions: tuple[SessionRollups, SessionRollups] | None = None,
-) -> Judgements:
-    """Judge virtual machines against each other, from their runs alone.
-
-    Going through both efficiencies would count the shared baseline's noise twice.
-    """
-    return judge(
-        one,
-        other,
-        higher_is_better,
-        gates=gates,
-        extra_log_variance=extra_log_variance,
-        margin=margin,
-        confidence=confidence,
-        sessions=sessions,
-        is_direct=True,
     )
 
 

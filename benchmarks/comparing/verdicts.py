@@ -15,7 +15,7 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from benchmarks.analysis.baselines import MACHINE_FACTS
-from benchmarks.analysis.energy import gain_log_variance, gain_margin
+from benchmarks.analysis.energy import GAIN_ERROR, gain_log_variance, gain_margin
 from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
 from benchmarks.analysis.intervals import Floats, Rollups
 from benchmarks.analysis.judgement import (
@@ -61,7 +61,7 @@ SIDES = ("cell", "baseline")
 DAY_S = 86_400
 BETWEEN = ";"
 # Each of two meters has a gain error of its own; one meter's cancels in a ratio.
-TWO_METERS = gain_log_variance(is_same_meter=False)
+TWO_METERS = gain_log_variance(GAIN_ERROR, GAIN_ERROR)
 
 
 class VerdictMark(NamedTuple):

@@ -1,20 +1,29 @@
 """The stored domain; docs/data.md draws it."""
 
 from benchmarks.models.cell import Case, Cell, CellSession, Efficiency
-from benchmarks.models.comment import Comment, EarlierText
+from benchmarks.models.collaboration import (
+    Comment,
+    Delivery,
+    Digest,
+    EarlierText,
+    Event,
+    FeedToken,
+    Follow,
+    Letter,
+    SavedView,
+    StudyNews,
+    Webhook,
+)
 from benchmarks.models.effect import Effect, EffectSummary, PublicEvidence, StudyRollup
-from benchmarks.models.event import Event, FeedToken, StudyNews
 from benchmarks.models.flag import Decision, Flag
 from benchmarks.models.job import Job
 from benchmarks.models.lab import Agent, AuditEntry, Invitation, Lab, Membership, Token
-from benchmarks.models.letter import Digest, Follow, Letter
 from benchmarks.models.own_tool import OwnTool, OwnToolVersion
 from benchmarks.models.picture import Picture
 from benchmarks.models.plan import Plan, PlanPart, PlanSlot, PlanStep
 from benchmarks.models.power import Meter, PowerChunk, RunEnergy, RunWindow
 from benchmarks.models.review import Review, ReviewedStudy, ReviewFile
 from benchmarks.models.run import Reread, Run, RunMean, RunOutput, Sample
-from benchmarks.models.saved_view import SavedView
 from benchmarks.models.study import CoRun, Host, Session, Study, System
 from benchmarks.models.version import (
     Making,
@@ -24,7 +33,6 @@ from benchmarks.models.version import (
     Version,
     VersionFile,
 )
-from benchmarks.models.webhook import Delivery, Webhook
 
 __all__ = [
     "Agent",

@@ -12,7 +12,7 @@ from benchmarks.errors import InvalidError
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models.lab import Lab
 from benchmarks.models.sentence import SentenceField
-from benchmarks.models.study import Session, Study, System, visible_studies
+from benchmarks.models.study import OfStudyQuerySet, Session, Study, System
 from benchmarks.parsing.contract import Better
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
@@ -59,11 +59,6 @@ class Case(models.Model):
             parameters=canonical_parameters(self.parameters),
             shown=self.parameters,
         )
-
-
-class CellQuerySet(models.QuerySet["Cell"]):
-    def visible_to(self, viewer: Viewer) -> "CellQuerySet":
-        return self.filter(visible_studies(viewer, "study__"))
 
 
 class Cell(models.Model):
@@ -116,7 +111,7 @@ class Cell(models.Model):
     table = models.TextField(blank=True)
     updated_at = models.DateTimeField(default=timezone.now)
 
-    objects = CellQuerySet.as_manager()
+    objects = OfStudyQuerySet.as_manager()
 
     class Meta:
         constraints = [

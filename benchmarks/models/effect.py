@@ -1,20 +1,10 @@
 """What each study's check found of a cell's cost: what pages over all studies read."""
 
-from typing import Self, TypeVar
-
 from django.db import models
 
 from benchmarks.models.cell import Case, Cell
 from benchmarks.models.lab import Lab
-from benchmarks.models.study import Host, Study, System, visible_studies
-from benchmarks.viewer import Viewer
-
-M = TypeVar("M", bound=models.Model)
-
-
-class EffectQuerySet(models.QuerySet[M]):
-    def visible_to(self, viewer: Viewer) -> Self:
-        return self.filter(visible_studies(viewer, "study__"))
+from benchmarks.models.study import Host, OfStudyQuerySet, Study, System
 
 
 class Effect(models.Model):
@@ -72,7 +62,7 @@ class Effect(models.Model):
     UNUSABLE = (Obstacle.RELATIVE, Obstacle.EMULATION, Obstacle.NO_STEADY_STATE)
     """Whose ratio is none to the own native, of no real machine, or no single one."""
 
-    objects = EffectQuerySet.as_manager()
+    objects = OfStudyQuerySet.as_manager()
 
     class Meta:
         indexes = [
@@ -107,7 +97,7 @@ class EffectSummary(models.Model):
     flagged = models.PositiveIntegerField(default=0)
     impossible = models.PositiveIntegerField(default=0)
 
-    objects = EffectQuerySet.as_manager()
+    objects = OfStudyQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "effect summaries"

@@ -7,14 +7,8 @@ from django.utils import timezone
 
 from benchmarks.models.lab import Agent, Lab
 from benchmarks.models.sentence import SentenceField
-from benchmarks.models.study import Study, System, visible_studies
+from benchmarks.models.study import OfStudyQuerySet, Study, System
 from benchmarks.sentences import Sentence
-from benchmarks.viewer import Viewer
-
-
-class PlanQuerySet(models.QuerySet["Plan"]):
-    def visible_to(self, viewer: Viewer) -> "PlanQuerySet":
-        return self.filter(visible_studies(viewer, "study__"))
 
 
 class Plan(models.Model):
@@ -48,7 +42,7 @@ class Plan(models.Model):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
 
-    objects = PlanQuerySet.as_manager()
+    objects = OfStudyQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.title

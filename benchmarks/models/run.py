@@ -10,8 +10,7 @@ from benchmarks.models.cell import Case, Cell
 from benchmarks.models.job import Job
 from benchmarks.models.lab import Agent, Lab
 from benchmarks.models.sentence import SentenceField
-from benchmarks.models.study import CoRun, Session, Study, System, visible_studies
-from benchmarks.viewer import Viewer
+from benchmarks.models.study import CoRun, OfStudyQuerySet, Session, Study, System
 
 SCENARIOS = (
     "single",
@@ -29,11 +28,6 @@ TOGETHER = (PARALLEL, UNDER_LOAD, COMBINED, INTER_VM, MIXED)
 """The scenarios in which several VMs do something at the same time."""
 TOTALS = ("sum", "mean")
 """Slots that stand for all VMs of a co-run together."""
-
-
-class RunQuerySet(models.QuerySet["Run"]):
-    def visible_to(self, viewer: Viewer) -> "RunQuerySet":
-        return self.filter(visible_studies(viewer, "study__"))
 
 
 class Run(models.Model):
@@ -131,7 +125,7 @@ class Run(models.Model):
     derived_count = models.PositiveIntegerField(default=0)
     """How many of its samples, its last ones, nobody uploaded: made of the others."""
 
-    objects = RunQuerySet.as_manager()
+    objects = OfStudyQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -1,6 +1,6 @@
 """What is studied: studies, the machines, and the systems under test."""
 
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from django.db import models
 from django.db.models import Q
@@ -43,6 +43,16 @@ def hidden_quotes(
     # them what would be found here.
     seen = Study._default_manager.filter(visible_studies(viewer)).values("pk")
     return quoted.exclude(study__in=seen)
+
+
+M = TypeVar("M", bound=models.Model)
+
+
+class OfStudyQuerySet(models.QuerySet[M]):
+    """Rows of studies, by ``study``."""
+
+    def visible_to(self, viewer: Viewer) -> Self:
+        return self.filter(visible_studies(viewer, "study__"))
 
 
 class StudyQuerySet(models.QuerySet["Study"]):
@@ -242,11 +252,6 @@ class System(models.Model):
         return " ".join(part for part in parts if part)
 
 
-class SessionQuerySet(models.QuerySet["Session"]):
-    def visible_to(self, viewer: Viewer) -> "SessionQuerySet":
-        return self.filter(visible_studies(viewer, "study__"))
-
-
 class Session(models.Model):
     """Runs done in one sitting: on one day, under one kernel, firmware and microcode.
 
@@ -268,7 +273,7 @@ class Session(models.Model):
         Host, models.SET_NULL, null=True, blank=True, related_name="+"
     )
 
-    objects = SessionQuerySet.as_manager()
+    objects = OfStudyQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -76,15 +76,14 @@ class CellFact:
     ``host`` is the same text for the same machine, in other studies too: of another
     lab only where both labs say so. ``means``
     are the run means in the order of the runs, in ``unit``; ``decimals`` is how many
-    decimals the most precise of its samples was printed with. ``efficiency`` with its
-    interval is what the study shows; ``baseline`` names the cell it was formed with.
+    decimals the most precise of its samples was printed with. ``baseline`` names
+    the cell it is compared with.
     ``sittings`` are the names of the sessions of ``means``; an empty one: not known.
     ``is_emulated``: an agent detected that a program emulates the processor.
     """
 
     id: Id
     study: Id
-    lab: Id = ""
     study_label: str = ""
 
     host: str
@@ -127,17 +126,11 @@ class CellFact:
 
     baseline: Id | None = None
     baseline_study: Id | None = None
-    baseline_mean: float | None = None
-    baseline_n: int | None = None
-    baseline_variance: float | None = None
-    efficiency: float | None = None
 
     session: str = ""
     sittings: tuple[str, ...] = ()
     first_at: datetime | None = None
     last_at: datetime | None = None
-    document: str = ""
-    table: str = ""
 
     @property
     def variance(self) -> float | None:
@@ -483,7 +476,6 @@ class StudyFacts:
     """
 
     id: Id
-    label: str = ""
     cells: tuple[CellFact, ...] = ()
     runs: tuple[RunFact, ...] = ()
     others: tuple[CellFact, ...] = ()

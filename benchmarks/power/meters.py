@@ -11,9 +11,7 @@ from django.db.models import Q
 from benchmarks.analysis.energy import (
     METERS,
     WORK_TIMES,
-    EnergyRow,
     MeterTotal,
-    energy_table,
 )
 from benchmarks.comparing.table import natural
 from benchmarks.models import Case, Run, Sample, Study, System
@@ -195,20 +193,17 @@ def _ratio(value: float | None, other: float | None) -> float | None:
 def _of_system(
     readings: Sequence[MeterReading], waiting_w: float | None
 ) -> SystemEnergy:
-    rows: list[EnergyRow] = []
-    for reading in readings:
-        total = MeterTotal(
-            label=str(reading.run.pk),
+    totals = [
+        MeterTotal(
             meter_j=reading.meter_j or 0.0,
             meter_s=reading.meter_s or 0.0,
             work_s=reading.work.seconds,
             operations=reading.work.operations,
         )
-        # A machine that waits does not take more than its mean over work and wait.
-        is_possible = waiting_w is not None and waiting_w <= total.mean_w
-        rows += energy_table([total], waiting_w=waiting_w if is_possible else None)
-    totals = [row.total for row in rows]
-    works = [row.per_work for row in rows]
+        for reading in readings
+    ]
+    unknown = [total.meter_s for total in totals if total.work_s is None]
+    works = [total.per_work for total in totals]
     return SystemEnergy(
         system=readings[0].run.system,
         run_ids=tuple(reading.run.pk for reading in readings),
@@ -216,8 +211,8 @@ def _of_system(
         meter_s=fmean(total.meter_s for total in totals),
         mean_w=fmean(total.mean_w for total in totals),
         work_s=known_mean(total.work_s for total in totals),
-        energy_j=known_mean(row.energy_j for row in rows),
-        less_wait_j=known_mean(row.less_wait_j for row in rows),
+        energy_j=known_mean(total.energy_j for total in totals),
+        less_wait_j=known_mean(total.less_wait_j(waiting_w) for total in totals),
         operations=known_mean(total.operations for total in totals),
         joules_per_operation=known_mean(
             w.joules_per_operation if w else None for w in works
@@ -226,7 +221,13 @@ def _of_system(
             w.operations_per_joule if w else None for w in works
         ),
         energy_delay_js=known_mean(w.energy_delay_js if w else None for w in works),
-        reason=next((row.sentence for row in rows if row.energy_j is None), ""),
+        reason=Sentence(
+            "The meter ran {ran:.6g} s, but how long the work took is not stated: "
+            "its energy is not known.",
+            ran=unknown[0],
+        )
+        if unknown
+        else "",
     )
 
 

@@ -7,12 +7,12 @@ from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
 from django.db import connection
+from django.db.models import QuerySet
 
 from benchmarks.comparing.row import CIRCUMSTANCES
 from benchmarks.models import (
     Case,
     Cell,
-    Efficiency,
     Run,
     Sample,
     Study,
@@ -32,7 +32,6 @@ from benchmarks.sentences import kept_words
 
 # A case of a hundred labs must not fill the memory of who checks one study.
 OTHERS_AT_MOST = 50_000
-NOT_OF_NATIVE = (Efficiency.State.RELATIVE, Efficiency.State.SLOWDOWN)
 PLACE = ("system_id", *CIRCUMSTANCES)
 RUN_MEANS = f"""
     {of_cells("cell.study_id = %s")}
@@ -43,15 +42,15 @@ RUN_MEANS = f"""
 """
 
 
-COLUMNS = (
-    *("id", "study_id", "lab_id", "system_id", "case_id"),
-    *("scenario", "vms", "slot", "load", "n", "mean", "decimals", "clock"),
-    *("session__name", "first_at", "last_at", "document", "table"),
-    *("efficiency__state", "efficiency__ratio", "efficiency__baseline_id"),
-    *(f"efficiency__baseline__{name}" for name in ("study_id", "mean", "n", "m2")),
-)
-SYSTEM, CASE = COLUMNS.index("system_id"), COLUMNS.index("case_id")
-CIRCUMSTANCES_AT = slice(CASE + 1, CASE + 1 + len(CIRCUMSTANCES))
+COLUMNS = {
+    **{name: f"{name}_id" for name in ("study", "system", "case")},
+    **{name: name for name in ("id", *CIRCUMSTANCES, "n", "mean", "decimals", "clock")},
+    **{"session": "session__name", "first_at": "first_at", "last_at": "last_at"},
+    "baseline": "efficiency__baseline_id",
+    "baseline_study": "efficiency__baseline__study_id",
+}
+"""Fields of `CellFact`, each with the column that it is read from."""
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -119,33 +118,39 @@ def study_facts(study: Study, *, with_runs: bool = True) -> StudyFacts:
         parsed = Run.objects.filter(study=study, status=Run.Status.PARSED)
         runs = list(parsed.select_related("corun").order_by("pk"))
     measured = Cell.objects.filter(n__gt=0).order_by("pk")
-    own = list(measured.filter(study=study).values_list(*COLUMNS))
+    own = _rows(measured.filter(study=study))
     means = run_means(study)
     # Whoever sees this study's flags may see the cells of these studies as well; what
     # other labs measured informs (`foreign`) and flags nothing.
-    near = measured.filter(lab=study.lab_id, case__in={row[CASE] for row in own})
+    near = measured.filter(lab=study.lab_id, case__in={row["case"] for row in own})
     if not study.is_private:
         near = near.filter(study__visibility=Study.Visibility.PUBLIC)
-    others = list(near.exclude(study=study).values_list(*COLUMNS)[:OTHERS_AT_MOST])
+    others = _rows(near.exclude(study=study)[:OTHERS_AT_MOST])
     stated = _stated([*own, *others], runs)
     return StudyFacts(
         id=study.pk,
-        label=study.slug,
-        cells=tuple(_cell_fact(row, means.get(row[0], NO_RUNS), stated) for row in own),
+        cells=tuple(
+            _cell_fact(row, means.get(row["id"], NO_RUNS), stated) for row in own
+        ),
         runs=tuple(_run_facts(study, runs, own, stated)),
         others=tuple(_cell_fact(row, NO_RUNS, stated) for row in others),
         varied=tuple(study.factors),
     )
 
 
-def _stated(rows: Sequence[tuple[Any, ...]], runs: Sequence[Run]) -> Stated:
+def _rows(cells: QuerySet[Cell]) -> list[Row]:
+    rows = cells.values_list(*COLUMNS.values())
+    return [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+
+
+def _stated(rows: Sequence[Row], runs: Sequence[Run]) -> Stated:
     """Return what cells and runs refer to: thousands of them to a few systems."""
-    systems = {row[SYSTEM] for row in rows} | {run.system_id for run in runs}
-    cases = {row[CASE] for row in rows}
+    systems = {row["system"] for row in rows} | {run.system_id for run in runs}
+    cases = {row["case"] for row in rows}
     return Stated(
         System.objects.select_related("host").in_bulk(systems),
         Case.objects.in_bulk(cases),
-        Study.objects.in_bulk({row[1] for row in rows}),
+        Study.objects.in_bulk({row["study"] for row in rows}),
     )
 
 
@@ -163,63 +168,31 @@ def run_means(study: Study) -> Mapping[int, RunMeans]:
     }
 
 
-def _cell_fact(row: tuple[Any, ...], runs: RunMeans, stated: Stated) -> CellFact:
-    pk, study, lab, system, case, *rest = row
-    scenario, vms, slot, load, n, mean, decimals, clock, session, *rest = rest
-    first_at, last_at, document, table, state, ratio, baseline, *of_baseline = rest
-    against: dict[str, Any] = {}
-    if baseline is not None:
-        baseline_study, baseline_mean, baseline_n, m2 = of_baseline
-        against = {
-            "baseline": baseline,
-            "baseline_study": baseline_study,
-            "baseline_mean": baseline_mean,
-            "baseline_n": baseline_n,
-            "baseline_variance": m2 / (baseline_n - 1) if baseline_n > 1 else None,
-            # Against a reference system, or the same one alone, it is no efficiency:
-            # no rule takes it for one.
-            "efficiency": ratio if state not in NOT_OF_NATIVE else None,
-        }
+def _cell_fact(row: Row, runs: RunMeans, stated: Stated) -> CellFact:
+    named = {**row, "session": row["session"] or ""}
     return CellFact(
-        id=pk,
-        study=study,
-        study_label=stated.studies[study].slug,
-        lab=lab,
-        system=system,
-        **stated.of_system(system),
-        case=case,
-        **stated.of_case(case),
-        **against,
-        scenario=scenario,
-        vms=vms,
-        slot=slot,
-        load=load,
-        n=n,
-        mean=mean,
+        **named,
+        **stated.of_system(row["system"]),
+        **stated.of_case(row["case"]),
+        study_label=stated.studies[row["study"]].slug,
         means=runs.means,
         sittings=runs.sittings,
-        decimals=decimals,
-        clock=clock,
-        session=session or "",
-        first_at=first_at,
-        last_at=last_at,
-        document=document,
-        table=table,
     )
 
 
 def _run_facts(
-    study: Study, runs: Sequence[Run], rows: Sequence[tuple[Any, ...]], stated: Stated
+    study: Study, runs: Sequence[Run], rows: Sequence[Row], stated: Stated
 ) -> Iterator[RunFact]:
     if not runs:
         return
     # The cells of each place by their cases: a run has one place for all its samples.
     places: dict[tuple[Any, ...], dict[int, int]] = defaultdict(dict)
     for row in rows:
-        places[(row[SYSTEM], *row[CIRCUMSTANCES_AT])][row[CASE]] = row[0]
+        place = (row["system"], *(row[name] for name in CIRCUMSTANCES))
+        places[place][row["case"]] = row["id"]
     place_of = attrgetter(*PLACE)
     cells_of = {run.pk: places.get(place_of(run), {}) for run in runs}
-    known = {row[CASE] for row in rows}
+    known = {row["case"] for row in rows}
     measured = {pk: stated.cases[pk] for pk in known}
     samples: dict[int, list[SampleFact]] = defaultdict(list)
     read = Sample.objects.filter(lab=study.lab_id, run__study=study)

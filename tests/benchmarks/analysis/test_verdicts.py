@@ -10,7 +10,6 @@ from benchmarks.analysis.verdicts import (
     EvidenceLevel,
     Verdict,
     benjamini_hochberg,
-    compare_directly,
     correct,
     judge,
 )
@@ -109,41 +108,6 @@ def test_why_there_is_no_baseline_is_said_once(gate):
     assert np.isnan(judged.intervals.ratio[0])
 
 
-# --- Two virtual machines.
-
-
-def test_two_machines_are_compared_by_their_own_runs():
-    one, other = cells((5, 90.0, 0.5)), cells((5, 100.0, 0.5))
-
-    judged = compare_directly(one, other, [True])
-
-    direct = log_ratio_intervals(one, other, [True])
-    np.testing.assert_array_equal(judged.intervals.low, direct.low)
-    np.testing.assert_array_equal(judged.intervals.high, direct.high)
-
-
-def test_a_noisy_native_baseline_does_not_blur_their_comparison():
-    one, other, native = cells((5, 90, 0.5)), cells((5, 100, 0.5)), cells((5, 120, 9))
-
-    direct = compare_directly(one, other, [True])
-
-    through_native = [log_ratio_intervals(vm, native, [True]) for vm in (one, other)]
-    doubled = np.hypot(*(each.log_half_width for each in through_native))
-    assert direct.verdict[0] == Verdict.SLOWER
-    assert doubled[0] > 10 * direct.intervals.log_half_width[0]
-    assert through_native[0].high[0] > through_native[1].low[0]
-
-
-@pytest.mark.parametrize("noisy", [0, 1])
-def test_either_of_two_machines_may_be_the_noisy_one(noisy):
-    sides = [(5, 100.0, 0.5), (5, 100.0, 0.5)]
-    sides[noisy] = (5, 1000.0, 400.0)
-
-    judged = compare_directly(*map(cells, sides), [True])
-
-    assert judged.gates[0] == Gate.NOISY_BASELINE
-
-
 any_number = st.floats(width=64)
 any_cell = st.tuples(st.integers(0, 9), any_number, any_number, any_number)
 
@@ -152,7 +116,7 @@ any_cell = st.tuples(st.integers(0, 9), any_number, any_number, any_number)
 def test_no_numbers_are_too_strange_to_be_judged(cell, baseline, higher_is_better):
     sides = [Rollups.of(*([each] for each in side)) for side in (cell, baseline)]
 
-    judged = compare_directly(*sides, [higher_is_better])
+    judged = judge(*sides, [higher_is_better])
 
     intervals = judged.intervals
     if judged.verdict[0] != Verdict.NOT_ASSESSED:
@@ -252,10 +216,9 @@ def test_the_error_of_two_meters_blurs_a_verdict():
     meters = 2 * 0.015**2 / 3
 
     assert judge(*sides, [True]).verdict[0] == Verdict.SLOWER
-    for compare in (judge, compare_directly):
-        judged = compare(*sides, [True], extra_log_variance=meters)
-        assert judged.verdict[0] == Verdict.UNDETERMINED
-        assert judged.wanted_runs[0] == 0  # no number of runs shows a meter's error
+    judged = judge(*sides, [True], extra_log_variance=meters)
+    assert judged.verdict[0] == Verdict.UNDETERMINED
+    assert judged.wanted_runs[0] == 0  # no number of runs shows a meter's error
 
 
 def side(n, deviation, mean=100.0, resolution=float("nan")):

@@ -12,7 +12,6 @@ from benchmarks.analysis.verdicts import (
     EvidenceLevel,
     Strength,
     Verdict,
-    compare_directly,
     correct,
     judge,
 )
@@ -30,10 +29,10 @@ from tests.benchmarks.analysis.sittings import (
 )
 
 
-def judged(own, other, *, gates=0, rho=float("nan"), how=judge, **options):
+def judged(own, other, *, gates=0, rho=float("nan"), **options):
     sessions = in_sessions(own, rho=rho), in_sessions(other)
     cells = rolled(own), rolled(other)
-    return how(*cells, [True], gates=[int(gates)], sessions=sessions, **options)
+    return judge(*cells, [True], gates=[int(gates)], sessions=sessions, **options)
 
 
 def verdict_of(own, other, **options):
@@ -291,17 +290,11 @@ def test_different_days_want_sessions_and_not_runs():
     assert (said.wanted_sessions[0], said.wanted_runs[0]) == (3, 0)
 
 
-def test_two_machines_follow_their_design_as_well():
-    said = judged(days(A, level=90), days(B), how=compare_directly)
-
-    assert said.gates.tolist() == [Gate.UNREPEATED]
-
-
 def test_a_wild_day_of_both_sides_is_no_noisy_side():
     own = {A: runs(90), B: runs(300), C: runs(20)}
     native = {A: runs(100), B: runs(330), C: runs(22)}
 
-    assert verdict_of(own, native, how=compare_directly) == Verdict.SLOWER
+    assert verdict_of(own, native) == Verdict.SLOWER
 
 
 # --- p and verdict.

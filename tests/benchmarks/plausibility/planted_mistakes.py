@@ -315,7 +315,6 @@ def other_parameter(rng: Generator, study: StudyFacts) -> Mistake:
             case=f"{cell.case} threads=4",
             parameters={**cell.parameters, "threads": "4"},
             baseline=None,
-            efficiency=None,
         )
         for cell in cells
     ]

@@ -12,9 +12,9 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks import tools, units
-from benchmarks.analysis.baselines import CellConditions, choose_baseline, efficiency
+from benchmarks.analysis.baselines import CellConditions, choose_baseline
 from benchmarks.analysis.summary import summarise
-from benchmarks.errors import BenchmarksError, InvalidError, UnknownNameError
+from benchmarks.errors import BenchmarksError, UnknownNameError
 from benchmarks.fingerprints import (
     SystemDescription,
     canonical_parameters,
@@ -96,7 +96,6 @@ def _as_facts(studies: Iterable[ReferenceStudy]) -> Mapping[str, StudyFacts]:
     return {
         slug: StudyFacts(
             id=slug,
-            label=slug,
             cells=tuple(cell for cell in cells if cell.study == slug),
             others=tuple(cell for cell in cells if cell.study != slug),
             runs=runs[slug],
@@ -327,20 +326,5 @@ def _conditions(cell: CellFact) -> CellConditions:
 
 
 def _against(cell: CellFact, native: CellFact | None) -> CellFact:
-    """The cell with its efficiency against a native one."""
-    if native is None:
-        return cell
-    ratio = None
-    if cell.better != "neither":
-        try:
-            ratio = efficiency(cell.mean, native.mean, cell.better)
-        except InvalidError:
-            ratio = None
-    return replace(
-        cell,
-        baseline=native.id,
-        baseline_mean=native.mean,
-        baseline_n=native.n,
-        baseline_variance=native.variance,
-        efficiency=ratio,
-    )
+    """The cell with its baseline."""
+    return cell if native is None else replace(cell, baseline=native.id)

@@ -280,15 +280,7 @@ def with_baselines(cells: Iterable[CellFact]) -> Iterator[CellFact]:
         if cell.is_native or own is None:
             yield cell
         else:
-            ratio = cell.mean / own.mean if own.mean else None
-            yield replace(
-                cell,
-                baseline=own.id,
-                baseline_mean=own.mean,
-                baseline_n=own.n,
-                baseline_variance=own.variance,
-                efficiency=ratio,
-            )
+            yield replace(cell, baseline=own.id)
 
 
 def _run(
