@@ -41,8 +41,8 @@ from benchmarks.analysis.intervals import (
     t_quantiles,
     welch_df,
 )
-from benchmarks.analysis.order import REPEATED_SESSIONS
 from benchmarks.analysis.sessions import (
+    REPEATED_SESSIONS,
     UNKNOWN_TIME,
     Places,
     SessionRollups,

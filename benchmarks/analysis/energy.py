@@ -5,13 +5,11 @@ them has no interval.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Final, Literal
 
-from benchmarks.analysis.designs import Design, designed_intervals
-from benchmarks.analysis.sessions import SessionRollups, rollups_of_runs
 from benchmarks.sentences import Sentence, template
 from benchmarks.units import convert, find
 
@@ -163,45 +161,6 @@ def _demand_positive(**values: float) -> None:
                     value=value,
                 )
             )
-
-
-def energy_ratio(
-    own: Sequence[float],
-    base: Sequence[float],
-    meters: tuple[MeterFacts, MeterFacts],
-    sessions: tuple[Sequence[int], Sequence[int]] = ((), ()),
-    days: Mapping[int, str] | None = None,
-) -> EnergyRatio | None:
-    """Compare the energies of two systems' runs by what was repeated (``designs``).
-
-    None where they cannot be compared at all (`bare_ratio`).
-    """
-    bare = bare_ratio(own, base, meters)
-    if bare is None or bare.reason:
-        return bare
-    designed = designed_intervals(
-        rollups_of_runs([own]),
-        rollups_of_runs([base]),
-        (
-            SessionRollups.of_runs([own], [sessions[0]]),
-            SessionRollups.of_runs([base], [sessions[1]]),
-        ),
-        True,
-        extra_log_variance=meters_log_variance(meters),
-    )
-    ratio, low, high = (
-        float(each[0])
-        for each in (
-            designed.intervals.ratio,
-            designed.intervals.low,
-            designed.intervals.high,
-        )
-    )
-    scope = designed.scope(0, days or {})
-    if math.isnan(low) or math.isnan(high):
-        return replace(bare, reason="no_spread", scope=scope)
-    is_across = bool(designed.is_of(Design.UNREPEATED)[0])
-    return EnergyRatio(ratio, low, high, scope=scope, is_across_days=is_across)
 
 
 def bare_ratio(

@@ -3,14 +3,20 @@
 Ratios of energies are joules, own / baseline: above the margin is more energy.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from benchmarks.analysis.designs import BY_SESSION, Design
-from benchmarks.analysis.energy import MeterFacts, meters_log_variance
+from benchmarks.analysis.designs import BY_SESSION, Design, designed_intervals
+from benchmarks.analysis.energy import (
+    EnergyRatio,
+    MeterFacts,
+    bare_ratio,
+    meters_log_variance,
+)
 from benchmarks.analysis.gates import CURABLE, SENTENCES, Gate, codes_of, reasons_of
 from benchmarks.analysis.intervals import NO_WARNINGS
 from benchmarks.analysis.sessions import SessionRollups, rollups_of_runs
@@ -354,6 +360,45 @@ def _advice_of_sessions(judgements: Judgements, row: int) -> str:
         return advice
     differ = Sentence(DAYS_DIFFER, sd=100 * float(between))
     return joined((advice, differ))
+
+
+def energy_ratio(
+    own: Sequence[float],
+    base: Sequence[float],
+    meters: tuple[MeterFacts, MeterFacts],
+    sessions: tuple[Sequence[int], Sequence[int]] = ((), ()),
+    days: Mapping[int, str] | None = None,
+) -> EnergyRatio | None:
+    """Compare the energies of two systems' runs by what was repeated (``designs``).
+
+    None where they cannot be compared at all (`bare_ratio`).
+    """
+    bare = bare_ratio(own, base, meters)
+    if bare is None or bare.reason:
+        return bare
+    designed = designed_intervals(
+        rollups_of_runs([own]),
+        rollups_of_runs([base]),
+        (
+            SessionRollups.of_runs([own], [sessions[0]]),
+            SessionRollups.of_runs([base], [sessions[1]]),
+        ),
+        True,
+        extra_log_variance=meters_log_variance(meters),
+    )
+    ratio, low, high = (
+        float(each[0])
+        for each in (
+            designed.intervals.ratio,
+            designed.intervals.low,
+            designed.intervals.high,
+        )
+    )
+    scope = designed.scope(0, days or {})
+    if math.isnan(low) or math.isnan(high):
+        return replace(bare, reason="no_spread", scope=scope)
+    is_across = bool(designed.is_of(Design.UNREPEATED)[0])
+    return EnergyRatio(ratio, low, high, scope=scope, is_across_days=is_across)
 
 
 def energy_judgements(

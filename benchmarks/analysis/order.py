@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
 from benchmarks.analysis.intervals import Floats
+from benchmarks.analysis.sessions import MOST_RHO, REPEATED_SESSIONS
 
 Places = NDArray[np.intp]
 
@@ -48,10 +49,6 @@ CLEAR: Final = 1e-12
 SPREAD: Final = 2 / (9 * DEGREES)
 # Distances from a mean that are no more than this part of the values are its rounding.
 ROUNDING: Final = 8 * float(np.finfo(float).eps)
-
-MOST_RHO: Final = 0.99
-# From here on a spread between sessions can be relied on.
-REPEATED_SESSIONS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,8 @@ OWN_NAME: Final = re.compile(r"agent-[0-9a-f]{12}")
 LEAST_LAGGED: Final = 5
 LEAST_UNBIASING: Final = 4
 MOST_RHO: Final = 0.99
+# From here on a spread between sessions can be relied on.
+REPEATED_SESSIONS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)

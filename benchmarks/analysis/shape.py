@@ -23,7 +23,6 @@ from scipy.special import stdtr
 from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.order import (
     FALSE_ALARM,
-    REPEATED_SESSIONS,
     Places,
     RunOrder,
     is_repeated,
@@ -32,7 +31,7 @@ from benchmarks.analysis.order import (
     unbiased,
     without_line,
 )
-from benchmarks.analysis.sessions import lag_one
+from benchmarks.analysis.sessions import REPEATED_SESSIONS, lag_one
 from benchmarks.analysis.speeds import (
     MIN_RUNS,
     Mode,

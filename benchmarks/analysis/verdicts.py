@@ -52,9 +52,8 @@ from benchmarks.analysis.intervals import (
     log_ratio_intervals,
     tail,
 )
-from benchmarks.analysis.order import REPEATED_SESSIONS
 from benchmarks.analysis.separation import Ends, ends_of
-from benchmarks.analysis.sessions import SessionRollups, dependent
+from benchmarks.analysis.sessions import REPEATED_SESSIONS, SessionRollups, dependent
 from benchmarks.analysis.widths import runs_for_width, sessions_for_width
 
 RULE_SET: Final = 2

@@ -23,7 +23,7 @@ from benchmarks.analysis.intervals import (
     t_quantiles,
     welch_df,
 )
-from benchmarks.analysis.order import REPEATED_SESSIONS
+from benchmarks.analysis.sessions import REPEATED_SESSIONS
 from benchmarks.sentences import Sentence, counted
 
 MOST_RUNS: Final = 200  # more than this nobody runs: say so instead

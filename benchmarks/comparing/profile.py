@@ -11,7 +11,7 @@ from math import exp
 
 import numpy as np
 
-from benchmarks.analysis.aggregation import overall
+from benchmarks.analysis.pooling import overall
 from benchmarks.comparing.primaries import primary_rows
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import comparison_rows

@@ -1,6 +1,6 @@
 """Cases, the cells that summarise their runs, and how cells compare to native."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.db import models
 from django.utils import timezone
@@ -140,14 +140,6 @@ class Cell(models.Model):
     def resolution(self) -> float | None:
         """The last printed digit's worth, in the unit of the case."""
         return None if self.decimals is None else 10.0**-self.decimals
-
-    def ratio_to(self, baseline: "Cell") -> tuple[float | None, str]:
-        """Return the efficiency against another cell, or None and the reason why not.
-
-        1 is the baseline's speed, more is better, whatever the metric's direction.
-        """
-        better = cast(Better, self.case.better)
-        return ratio_of_means(self.mean, baseline.mean, better)
 
 
 def ratio_of_means(

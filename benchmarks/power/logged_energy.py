@@ -14,9 +14,9 @@ from benchmarks.analysis.energy import (
     WORK_TIMES,
     EnergyRatio,
     PerWork,
-    energy_ratio,
     per_work,
 )
+from benchmarks.analysis.judgement import energy_ratio
 from benchmarks.analysis.power_trace import (
     Span,
     WorkEnergy,

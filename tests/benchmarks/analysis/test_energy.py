@@ -9,12 +9,12 @@ from benchmarks.analysis.energy import (
     MeterTotal,
     bare_ratio,
     cost_unit,
-    energy_ratio,
     gain_log_variance,
     gain_margin,
     per_work,
     work_cost,
 )
+from benchmarks.analysis.judgement import energy_ratio
 from benchmarks.analysis.power_trace import work_energy
 from benchmarks.reference.rows import read_rows
 

@@ -16,8 +16,8 @@ from benchmarks.analysis import (
     sessions,
     trend,
 )
-from benchmarks.analysis.aggregation import overall
 from benchmarks.analysis.factor_effects.design import log_m2
+from benchmarks.analysis.pooling import overall
 from benchmarks.analysis.summary import last_place, summarise
 
 LARGEST = 1.7e308

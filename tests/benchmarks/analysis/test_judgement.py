@@ -3,10 +3,15 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
-from benchmarks.analysis.energy import MeterFacts, energy_ratio
+from benchmarks.analysis.energy import MeterFacts
 from benchmarks.analysis.gates import Gate
 from benchmarks.analysis.intervals import Rollups
-from benchmarks.analysis.judgement import EnergyPair, energy_judgements, judgement_of
+from benchmarks.analysis.judgement import (
+    EnergyPair,
+    energy_judgements,
+    energy_ratio,
+    judgement_of,
+)
 from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.analysis.verdicts import correct, judge
 from tests.benchmarks.analysis.sittings import (

@@ -42,7 +42,7 @@ SYSTEM_FIELDS = (
     *("hypervisor", "hypervisor_version", "virtualization", "guest_os"),
     *("guest_bits", "vcpus", "memory_bytes"),
 )
-PLACE_FIELDS = ("scenario", "vms", "slot", "load", "clock", "document", "table")
+PLACE_FIELDS = ("scenario", "vms", "slot", "load", "clock")
 OPTIONS = ("topology", "pinning", "scheduling", "storage", "swap", "tuned", "bridge")
 # What names a reading, or a setting of its system; no part of the case.
 ELSEWHERE = {*OPTIONS, "repetition", "iteration", "vcpus", "elapsed_s", "load"}
@@ -146,6 +146,8 @@ def _run_fact(run: Document, samples: Sequence[Document]) -> RunFact:
         vcpus=system.get("vcpus"),
         tool=_tool_name(run["tool"]),
         corun=run.get("corun", ""),
+        document=run.get("document", ""),
+        table=run.get("table", ""),
         **{name: run[name] for name in PLACE_FIELDS if name in run},
         started_at=_moment(started) if isinstance(started, str) else started,
         duration_s=took_us / 1e6 if took_us else None,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.analysis.aggregation import overall
+from benchmarks.analysis.pooling import overall
 
 UNKNOWN = float("nan")
 CASES = ("cpu", "disk", "net")
