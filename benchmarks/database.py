@@ -1,12 +1,13 @@
-"""Consistent reads, prepared statements, and errors of a PostgreSQL that was away."""
+"""Consistent reads, prepared statements, retries, and a PostgreSQL that was away."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Final, TypeVar
 
 import psycopg
 from django.db import (
     DatabaseError,
+    IntegrityError,
     InterfaceError,
     InternalError,
     OperationalError,
@@ -18,6 +19,9 @@ from django.db.models.expressions import RawSQL
 
 NEVER: Final = 1_000_000_000
 """Executions after which psycopg prepares a statement that nobody asked to prepare."""
+TRIES: Final = 3
+
+Stored = TypeVar("Stored")
 
 
 @contextmanager
@@ -102,3 +106,16 @@ def rows_of(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ..
     with connection.wrap_database_errors, psycopg.Cursor(raw) as cursor:
         cursor.execute(statement, parameters, prepare=True)
         return cursor.fetchall() if cursor.description else []
+
+
+def despite_others(store: Callable[[], Stored]) -> Stored:
+    """Return what ``store`` does in a transaction of its own.
+
+    It looks before it stores. If a row of the same key is stored in between, it is
+    called again, and finds that row.
+    """
+    for _ in range(TRIES - 1):
+        with suppress(IntegrityError), transaction.atomic():
+            return store()
+    with transaction.atomic():
+        return store()

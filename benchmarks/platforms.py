@@ -126,27 +126,12 @@ _VERSION: Final = re.compile(
 )
 # What lets QEMU run a guest on the processor itself, and how people say "without".
 _ACCELERATORS: Final = frozenset({"kvm", "hvf", "whpx", "haxm", "nvmm", "xen"})
-_HELP: Final = _ACCELERATORS | {
-    "accel",
-    "accelerator",
-    "acceleration",
-    "hardware",
-    "hw",
-}
+_HELP: Final = (
+    _ACCELERATORS | {"accel", "accelerator", "acceleration"} | {*("hardware", "hw")}
+)
 _WITHOUT: Final = frozenset(
-    {
-        "no",
-        "not",
-        "non",
-        "without",
-        "w",
-        "ohne",
-        "kein",
-        "keine",
-        "sans",
-        "sin",
-        "senza",
-    }
+    {"no", "not", "non", "without", "w"}
+    | {"ohne", "kein", "keine", "sans", "sin", "senza"}
 )
 _OFF: Final = frozenset({"off", "none", "disabled", "absent", "missing", "false"})
 _QEMU: Final = frozenset({"qemu", "tcg", "mttcg"})

@@ -5,7 +5,7 @@ write"). Results of different tools are pooled only within one class (rule set 2
 section 11). A metric whose work is of no class here names none: it is never pooled.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -37,74 +37,44 @@ class WorkClass:
         return f"{self.area_title}: {self.kind_title}"
 
 
-_VOCABULARY: Final = (
-    (
-        "cpu",
-        template("CPU"),
-        (
-            ("floating-point", template("floating point")),
-            ("integer", template("integer")),
-        ),
+# By area. A slug is its title in lower case with hyphens, without "energy ": per-work.
+_VOCABULARY: Final = {
+    template("CPU"): (template("floating point"), template("integer")),
+    template("memory"): (
+        *(template("read"), template("write"), template("copy"), template("latency")),
     ),
-    (
-        "memory",
-        template("memory"),
-        (
-            ("read", template("read")),
-            ("write", template("write")),
-            ("copy", template("copy")),
-            ("latency", template("latency")),
-        ),
+    template("disk"): (
+        *(template("sequential read"), template("sequential write")),
+        *(template("random read"), template("random write"), template("fsync")),
     ),
-    (
-        "disk",
-        template("disk"),
-        (
-            ("sequential-read", template("sequential read")),
-            ("sequential-write", template("sequential write")),
-            ("random-read", template("random read")),
-            ("random-write", template("random write")),
-            ("fsync", template("fsync")),
-        ),
+    template("network"): (
+        *(template("throughput out"), template("throughput in")),
+        *(template("round trip"), template("requests")),
     ),
-    (
-        "network",
-        template("network"),
-        (
-            ("throughput-out", template("throughput out")),
-            ("throughput-in", template("throughput in")),
-            ("round-trip", template("round trip")),
-            ("requests", template("requests")),
-        ),
+    template("system"): (
+        template("process creation"),
+        template("system call"),
+        template("context switch"),
     ),
-    (
-        "system",
-        template("system"),
-        (
-            ("process-creation", template("process creation")),
-            ("system-call", template("system call")),
-            ("context-switch", template("context switch")),
-        ),
+    template("application"): (
+        template("web"),
+        template("database"),
+        template("build"),
     ),
-    (
-        "application",
-        template("application"),
-        (
-            ("web", template("web")),
-            ("database", template("database")),
-            ("build", template("build")),
-        ),
-    ),
-    ("energy", template("energy"), (("per-work", template("energy per work")),)),
-)
+    template("energy"): (template("energy per work"),),
+}
+
+
+def _classes() -> Iterator[WorkClass]:
+    for area_title, kind_titles in _VOCABULARY.items():
+        area = area_title.lower()
+        for kind_title in kind_titles:
+            kind = kind_title.removeprefix("energy ").replace(" ", "-")
+            yield WorkClass(area, kind, area_title, kind_title)
+
 
 WORK_CLASSES: Final[Mapping[str, WorkClass]] = MappingProxyType(
-    {
-        known.slug: known
-        for area, area_title, kinds in _VOCABULARY
-        for kind, kind_title in kinds
-        for known in [WorkClass(area, kind, area_title, kind_title)]
-    }
+    {known.slug: known for known in _classes()}
 )
 
 

@@ -1,7 +1,7 @@
-"""Choose the native cell a cell is compared with, and judge comparability.
+"""Choose the native cell that a cell is compared with, and judge comparability.
 
-Rules: ``docs/method.md``, baselines. Paths between guests or hosts have only the same
-path measured natively as a counterpart.
+Rules: ``docs/method.md``, baselines. Network paths are compared with the same path
+measured natively only.
 """
 
 import math
@@ -34,8 +34,8 @@ Facts = Mapping[str, str]
 class CellConditions:
     """What decides whether two cells may be compared; empty texts and None: not stated.
 
-    ``setting`` is what the machine itself ran; ``sessions`` are those of its runs;
-    ``case_label`` and ``study`` appear in sentences only.
+    ``setting`` is what the machine itself ran; ``case_label`` and ``study`` appear in
+    sentences only.
     """
 
     id: Id
@@ -85,7 +85,6 @@ class Difference:
 
     @property
     def sentence(self) -> Sentence:
-        """The fact and its two sides."""
         not_stated = Sentence("not stated")
         name, one, other = self.name, self.one, self.other
         if name.endswith("_bytes"):
@@ -100,8 +99,8 @@ class Difference:
 class Comparability:
     """Green: only what is studied differs. Amber: more does. Red: not comparable.
 
-    ``studied`` are the differences that the comparison is about, ``unwanted`` those
-    that make it amber or red.
+    ``studied`` differences are the subject of the comparison, ``unwanted`` ones are
+    not.
     """
 
     light: Light
@@ -117,7 +116,7 @@ def choose_baseline(
     equivalence_margin_percent: float,
     max_age_days: float,
 ) -> BaselineChoice:
-    """Find a cell's native partner among its lab's cells.
+    """Choose a cell's native partner among its lab's cells.
 
     Preferred in order: same bits, same OS, same study, nearest OS, equal vCPUs, memory
     and options. If the rest differ by at most ``equivalence_margin_percent`` the latest
@@ -183,7 +182,6 @@ def wanted_places(cell: CellConditions) -> tuple[tuple[object, ...], ...]:
 
 
 def same_os(cell: CellConditions, other: CellConditions) -> bool:
-    """Whether two systems state the same OS."""
     return cell.guest_os.casefold() == other.guest_os.casefold()
 
 
@@ -209,8 +207,7 @@ def _wanted_circumstances(cell: CellConditions) -> tuple[str, ...]:
 def _preferred(
     cell: CellConditions, partners: list[CellConditions]
 ) -> list[CellConditions]:
-    """Return the partners most like the cell; options count only where native states
-    them."""
+    """Return the partners most like the cell."""
     likenesses: tuple[Callable[[CellConditions], bool], ...] = (
         lambda other: _sizes(other) == _sizes(cell) and other.options == cell.options,
         lambda other: _sizes(other) == _sizes(cell) and _agrees(other, cell),
@@ -330,11 +327,9 @@ def _missing(cell: CellConditions) -> str:
 def efficiency(
     value: float, baseline: float, better: Literal["higher", "lower", "neither"]
 ) -> float:
-    """Return VM / native where higher is better, native / VM where lower is; 1 is
-    native speed.
+    """Return VM / native where higher is better, native / VM where lower is.
 
-    Raises UndirectedMetricError without a better direction, ZeroReadingError for a
-    reading of 0.
+    Raises InvalidError without a better direction and for a reading of 0.
     """
     if better == "neither":
         raise InvalidError(

@@ -24,7 +24,7 @@ few lines of that.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -414,12 +414,19 @@ def _independent(cells: Rollups, side: SessionRollups) -> Rollups:
 
 def _replaced(cells: Rollups, rows: Places, by: Rollups) -> Rollups:
     """Return the cells with those of some rows replaced."""
-    columns = []
-    for name in ("n", "mean", "variance", "resolution", "independent"):
-        column = np.array(getattr(cells, name))
-        column[rows] = getattr(by, name)
-        columns.append(column)
-    return Rollups(*columns)
+    names = ("n", "mean", "variance", "resolution", "independent")
+    return Rollups(**_changed(cells, rows, {name: getattr(by, name) for name in names}))
+
+
+def _changed(
+    columns: object, rows: Places, made: Mapping[str, Any]
+) -> dict[str, NDArray[Any]]:
+    """Return copies of these columns with other values in some rows."""
+    changed = {}
+    for name, values in made.items():
+        changed[name] = np.array(getattr(columns, name))
+        changed[name][rows] = values
+    return changed
 
 
 def _rounding(side: SessionRollups) -> Floats:
@@ -546,9 +553,4 @@ def _with_sessions(
         "g": np.where(half**2 > LEAST_G, LEAST_G * 2, 0.0),
         "own_g": np.where(half**2 > LEAST_G, LEAST_G * 2, 0.0),
     }
-    columns = {}
-    for name, values in made.items():
-        column = np.array(getattr(intervals, name))
-        column[rows] = values
-        columns[name] = column
-    return Intervals(**columns)
+    return Intervals(**_changed(intervals, rows, made))

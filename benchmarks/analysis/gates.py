@@ -1,7 +1,4 @@
-"""The reasons for which a cell is not assessed: a bit each, a code, and a sentence.
-
-Bits, so that the reasons of all cells of a study are one array of integers.
-"""
+"""The reasons for which a cell is not assessed: a bit, a code and a sentence each."""
 
 from collections.abc import Mapping, Sequence
 from enum import IntFlag, auto
@@ -60,7 +57,6 @@ class Gate(IntFlag):
 
     @property
     def code(self) -> str:
-        """The reason's name for programs: ``few_runs``."""
         return (self.name or "").lower()
 
 

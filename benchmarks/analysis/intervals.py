@@ -1,20 +1,15 @@
 """Intervals of ratios between cells and of their means, from the statistics of runs.
 
-Everything happens on the log scale, where a ratio is a difference: the interval is
-never negative, and that of the reciprocal is its reciprocal.
+On the log scale a ratio is a difference: intervals are never negative, and the interval
+of the reciprocal is the reciprocal interval.
 
-- lnRR-Welch, from 5 runs a side: Hedges, Gurevitch and Curtis, "The meta-analysis of
-  response ratios in experimental ecology", Ecology 80 (1999) for the log variance;
-  Welch, Biometrika 34 (1947) and Satterthwaite, Biometrics Bulletin 2 (1946) for the
-  degrees of freedom.
-- MOVER, below: each side keeps its own t quantile. Zou and Donner, "Construction of
-  confidence limits about effect measures", Statistics in Medicine 27 (2008).
-- Beside the mean, from 10 runs on, what a few odd runs do not move: Hodges and Lehmann,
-  "Estimates of location based on rank tests", Annals of Mathematical Statistics 34
-  (1963). They need the run means themselves, not their summary.
-
-An interval of one mean says how well that mean is known; two systems are compared by
-their ratio, never by whether two such intervals overlap.
+- lnRR-Welch, from 5 runs a side: Hedges, Gurevitch and Curtis, Ecology 80 (1999) for
+  the log variance; Welch, Biometrika 34 (1947) and Satterthwaite, Biometrics Bulletin 2
+  (1946) for the degrees of freedom.
+- MOVER, below: each side keeps its own t quantile. Zou and Donner, Statistics in
+  Medicine 27 (2008).
+- Robust estimates from 10 runs: Hodges and Lehmann, Annals of Mathematical Statistics
+  34 (1963). They need the run means themselves.
 """
 
 from __future__ import annotations
@@ -59,12 +54,11 @@ MOST_LOG: Final = 700.0
 
 @dataclass(frozen=True, slots=True)
 class Rollups:
-    """The statistics of many cells: one array each, one entry a cell.
+    """The statistics of many cells: one array each, one entry per cell.
 
     ``variance`` is the sample variance of the run means (NaN below two runs),
-    ``resolution`` the last printed digit's worth (0.01 for "12.34", NaN if unknown).
-    ``independent`` is how many independent runs they are worth, where each depends on
-    the one before; None: every run counts in full.
+    ``resolution`` the value of the last printed digit (NaN if unknown), ``independent``
+    the equivalent number of independent runs (None: all).
     """
 
     n: NDArray[np.int64]
@@ -86,7 +80,6 @@ class Rollups:
         return cls(runs, means, variance, digits)
 
     def take(self, rows: NDArray[np.int64]) -> Rollups:
-        """Return the cells of these rows."""
         return Rollups(
             self.n[rows],
             self.mean[rows],
@@ -97,7 +90,7 @@ class Rollups:
 
     @property
     def worth(self) -> NDArray[np.int64] | Floats:
-        """How many independent runs these are worth."""
+        """The equivalent number of independent runs."""
         return self.n if self.independent is None else self.independent
 
     @property
@@ -110,9 +103,8 @@ class Rollups:
     def log_variance(self, n: ArrayLike | None = None) -> Floats:
         """Return the variance of ln(mean), s^2 / (n mean^2), for these or ``n`` runs.
 
-        Readings that are all but identical hide what they vary by in their rounding,
-        whose variance is resolution^2 / 12 (GUM, F.2.2.1). All of them are rounded
-        alike, so it is not divided by n: more such runs tell nothing more.
+        At least the variance of rounding, resolution^2 / 12 (GUM, F.2.2.1), which
+        repetition does not reduce.
         """
         runs = self.worth if n is None else np.asarray(n) * (self.worth / self.n)
         of_mean = self.variance / runs
@@ -125,10 +117,9 @@ class Rollups:
 class Intervals:
     """Ratios with their intervals; NaN where a ratio or an interval does not exist.
 
-    ``log_half_width`` is half the interval's width on the log scale and
-    ``standard_error`` that of the log ratio. ``df`` is NaN for MOVER, which has no
-    single one. ``g`` says how near the baseline's own interval comes to 0 (1: reaches
-    it) and ``own_g`` the same of the cell: Fieller (1954).
+    ``log_half_width`` and ``standard_error`` are of the log ratio. ``df`` is NaN for
+    MOVER. ``g`` is how near the baseline's own interval comes to 0 (1: reaches it),
+    ``own_g`` the cell's: Fieller (1954).
     """
 
     ratio: Floats
@@ -164,10 +155,10 @@ class MeanInterval:
 
 
 def t_quantiles(df: Floats, probability: float) -> Floats:
-    """Return the t quantile for each number of degrees of freedom, which are >= 1.
+    """Return the t quantile of each number of degrees of freedom, which are >= 1.
 
-    As ``scipy.special.stdtrit`` to within 1e-12, twenty times faster: a quantile is a
-    smooth function of 1/df and is interpolated by Chebyshev polynomials. NaN stays NaN.
+    Equals ``scipy.special.stdtrit`` to 1e-12 but is twenty times faster: Chebyshev
+    interpolation in 1/df. NaN stays NaN.
     """
     inverse = 1 / df
     quantiles = np.full_like(inverse, np.nan)
@@ -200,7 +191,6 @@ def tail(statistic: Floats, df: Floats) -> Floats:
 
 @lru_cache(maxsize=64)
 def _table(probability: float) -> Floats:
-    """Return the t quantile of 0, 1, 2 ... MOST_TABLED runs."""
     runs = np.arange(MOST_TABLED + 1.0)
     return t_quantiles(np.where(runs > 1, runs - 1, np.nan), probability)
 
@@ -227,10 +217,10 @@ def log_ratio_intervals(
 ) -> Intervals:
     """Return cell / baseline (baseline / cell where lower is better) with intervals.
 
-    ``extra_log_variance`` is uncertainty that no repetition shows, such as the gain
-    error of two meters: 2 (1.5 %)^2 / 3. There is no interval for a single run, for
-    readings of 0 or less, for identical readings of unknown resolution, and where
-    either side's own interval reaches 0 (g >= 1).
+    ``extra_log_variance`` is not shown by repetition, such as the gain error of two
+    meters: 2 (1.5 %)^2 / 3. No interval exists for a single run, readings of 0 or less,
+    identical readings of unknown resolution, and where a side's own interval reaches 0
+    (g >= 1).
     """
     probability = (1 + confidence) / 2
     extra = np.asarray(extra_log_variance, dtype=float)
@@ -275,8 +265,7 @@ def welch_df(
 
 @NO_WARNINGS
 def mean_intervals(cells: Rollups) -> tuple[Floats, Floats]:
-    """Return the ends of 95 % intervals; NaN for single runs and readings of 0 or less,
-    for identical readings of unknown resolution and where the interval reaches 0."""
+    """Return the ends of 95 % intervals; NaN where none exists (as for ratios)."""
     g = t_of_runs(cells.n, 0.975) ** 2 * cells.log_variance()
     exists = (cells.n > 1) & (cells.mean > 0) & (g < 1) & (g > LEAST_G)
     factor = np.exp(np.sqrt(np.where(exists, g, np.nan)))
@@ -286,12 +275,11 @@ def mean_intervals(cells: Rollups) -> tuple[Floats, Floats]:
 def mean_interval(
     n: int, mean: float, m2: float, resolution: float | None = None
 ) -> MeanInterval | None:
-    """Return Student's interval of the mean of ``n`` runs; None below two.
+    """Return Student's interval of the mean of ``n`` runs; None where there is none.
 
-    ``m2`` is the sum of squared deviations. Readings that spread less than rounding
-    alone would spread them get the variance of rounding, resolution^2 / 12, which no
-    repetition lessens (GUM, F.2.2.1); without a resolution they have no interval. Nor
-    has a mean whose ends are larger than any number.
+    ``m2`` is the sum of squared deviations. The variance is at least that of rounding,
+    resolution^2 / 12 (GUM, F.2.2.1); identical readings of unknown resolution have no
+    interval.
     """
     if n < 2:
         return None
@@ -307,7 +295,6 @@ def mean_interval(
 
 @lru_cache(maxsize=1000)
 def _student(freedom: int) -> float:
-    """Student's quantile of 97.5 %: thousands of cells have as many runs."""
     return float(stdtrit(freedom, 0.975))
 
 
@@ -330,8 +317,7 @@ def hodges_lehmann_ratio(
 ) -> float:
     """Return the median ratio of all pairs of a run and a baseline run.
 
-    Hodges and Lehmann's shift on the log scale: 1 is the baseline's speed. ValueError
-    with a reading that is not above 0, or fewer runs on a side than it needs.
+    ValueError for readings of 0 or less, or fewer than 10 runs on a side.
     """
     values, baselines = _values(run_means), _values(baseline_means)
     if min(values.min(), baselines.min()) <= 0:

@@ -115,12 +115,10 @@ class Judgement:
 
     ``ratio`` is None where no single figure describes the runs; ``range`` then has the
     ratios of the extremes. ``label`` is written beside the number, ``codes`` and
-    ``sentences`` are the reasons for programs and for people. ``design`` is what was
-    repeated (`designs.Design`), ``scope`` what the statement covers ("across 5
-    sessions"); both are empty if sessions are unknown. ``sessions`` are of the cell,
-    its baseline, and shared; ``between_sd`` is relative; ``wanted_sessions`` would
-    decide in all. ``is_weak`` rests on assumed start times. ``strength`` is how the
-    interval is drawn ("hollow", "faint").
+    ``sentences`` are the reasons. ``design`` is what was repeated (`designs.Design`),
+    ``scope`` what the statement covers ("across 5 sessions"); both are empty if
+    sessions are unknown. ``sessions`` are of the cell, its baseline, and shared;
+    ``between_sd`` is relative. ``is_weak`` rests on assumed start times.
     """
 
     ratio: float | None
@@ -306,7 +304,6 @@ def _design(judgements: Judgements, row: int) -> Design:
 
 
 def _worth(judgements: Judgements, row: int) -> float:
-    """Return how many independent runs the side that has fewer is worth."""
     if judgements.designed is None:
         return 0.0
     sides = judgements.designed.cell.worth[row], judgements.designed.baseline.worth[row]

@@ -1,28 +1,24 @@
-"""What several studies say together: effects pooled with their heterogeneity.
+"""Effects of several studies pooled, with their heterogeneity.
 
-An effect is a study's ln ratio with its variance. Studies differ by more than their
-own noise, so every pool has random effects, never a fixed mean:
+An effect is a study's ln ratio with its variance. Every pool has random effects:
 
 - tau^2, the variance between studies, by restricted maximum likelihood (Fisher scoring:
   Harville, JASA 72 (1977); Viechtbauer, Journal of Educational and Behavioral
-  Statistics 30 (2005)). DerSimonian and Laird's moment estimate (Controlled Clinical
-  Trials 7 (1986)) stands beside it: where they differ much one study drives the answer.
+  Statistics 30 (2005)), beside DerSimonian and Laird's mean (Controlled Clinical Trials
+  7 (1986)): if they differ much, one study dominates.
 - The interval of the mean: Hartung and Knapp, Statistics in Medicine 20 (2001), t with
-  k - 1 degrees of freedom, modified so that it is never narrower than Wald's (Roever,
-  Knapp and Friede, BMC Medical Research Methodology 15 (2015)).
-- The **prediction interval**, what the next study will see, with the same degrees of
-  freedom (Higgins, Thompson and Spiegelhalter, JRSS A 172 (2009); Partlett and Riley,
-  Statistics in Medicine 36 (2017)). It holds the next study in 94-97 % of simulated
-  worlds where studies differ by nothing or by much more than their noise, in 86-89 %
-  where tau is about as large as their noise: REML then often takes it for nothing.
+  k - 1 degrees of freedom, never narrower than Wald's (Roever, Knapp and Friede, BMC
+  Medical Research Methodology 15 (2015)).
+- The **prediction interval** of the next study, with the same degrees of freedom
+  (Higgins, Thompson and Spiegelhalter, JRSS A 172 (2009); Partlett and Riley,
+  Statistics in Medicine 36 (2017)). Simulated coverage is 94-97 %, and 86-89 % where
+  tau is about as large as the noise.
 - The interval of tau^2: Q-profile (Viechtbauer, Statistics in Medicine 26 (2007)).
-- I^2: which part of what is seen is no noise (Higgins and Thompson, Statistics in
-  Medicine 21 (2002)).
+- I^2: Higgins and Thompson, Statistics in Medicine 21 (2002).
 
-Studies of single runs have no variance that anybody knows. They are pooled apart, each
-with the same weight, by Student's t over studies.
+Studies of single runs have no known variance and are pooled apart with equal weights.
 
-Everything is done for many pools at once: entry i belongs to pool ``pool[i]``.
+All functions work on many pools at once: entry i belongs to pool ``pool[i]``.
 """
 
 from collections.abc import Callable, Sequence
@@ -60,8 +56,8 @@ UNDECIDED: Final = 2
 class Pools:
     """Pooled effects on the log scale, one entry per pool; NaN where there is no pool.
 
-    ``k`` counts studies; ``low`` to ``high`` is the mean's interval, ``predicted_*``
-    that of another study; ``weight`` is each effect's share of its pool.
+    ``k`` counts studies, ``predicted_*`` is the interval of another study, ``weight``
+    each effect's share of its pool.
     """
 
     k: Places
@@ -80,9 +76,8 @@ class Pools:
 class Heterogeneity:
     """How much the effects of one pool differ beyond their noise.
 
-    ``tau2`` is by REML with its Q-profile interval, ``q`` Cochran's,
-    ``mean_dl`` by DerSimonian and Laird; ``without`` has the mean with each effect
-    left out.
+    ``tau2`` is by REML with its Q-profile interval, ``q`` Cochran's, ``mean_dl`` by
+    DerSimonian and Laird; ``without`` has the mean with each effect left out.
     """
 
     tau2: float
@@ -95,7 +90,7 @@ class Heterogeneity:
 
 
 class EvidenceStrength(IntEnum):
-    """How much may be concluded from all that was measured, by rule."""
+    """How much may be concluded from all that was measured."""
 
     NONE = 0
     CONTRADICTORY = 1
@@ -212,8 +207,10 @@ def heterogeneity(
     left_out: Sequence[int] | None = None,
     confidence: float = CONFIDENCE,
 ) -> Heterogeneity | None:
-    """Return how much a pool's effects differ; None below three. ``left_out`` limits
-    `without`."""
+    """Return how much a pool's effects differ; None below three.
+
+    ``left_out`` limits `without`.
+    """
     y, v = np.asarray(effects, dtype=float), np.asarray(variances, dtype=float)
     k = y.size
     if k < FEWEST_POOLED:
@@ -289,10 +286,10 @@ def _sums(places: Places, count: int) -> Callable[[Floats], Floats]:
 
 
 def _tau2_reml(y: Floats, v: Floats, places: Places, count: int) -> Floats:
-    """Return the variance between studies of each pool by Fisher scoring.
+    """Return tau^2 of each pool by Fisher scoring.
 
-    With weights w = 1 / (v + tau^2), P the projection off the weighted mean:
-    tau^2 grows by (y'PPy - tr P) / tr PP until it stands, and is never below 0.
+    With weights w = 1 / (v + tau^2) and P the projection off the weighted mean, tau^2
+    grows by (y'PPy - tr P) / tr PP until it converges; at least 0.
     """
     sums = _sums(places, count)
     k = np.bincount(places, minlength=count)
@@ -348,7 +345,7 @@ def _where_q_is(y: Floats, v: Floats, wanted: float) -> float:
 class Overall:
     """A system across benchmarks; ``spread`` is the geometric standard deviation.
 
-    ``low`` and ``high`` are None for a single case. ``left_out`` are cases not all
+    ``low`` and ``high`` are None for a single case. ``left_out`` are cases that not all
     systems have.
     """
 

@@ -1,7 +1,7 @@
-"""Two speeds: whether runs fall into two groups, and which of them lie apart.
+"""Two speeds: whether runs fall into two groups.
 
-The runs, sorted, are cut where the cut explains most of the variance within sessions;
-only where that is more than runs with one hump ever show are they two speeds.
+The sorted runs are cut where the cut explains most of the variance within sessions.
+They are two speeds if that is more than unimodal runs ever show.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ class Mode:
     count: int
 
     def times(self, unit: float) -> Mode:
-        """Return it in another unit."""
         # Without its session's offset a reading can be larger than any number.
         largest = float(np.finfo(float).max)
         centre = min(max(self.centre * unit, -largest), largest)
@@ -57,7 +56,7 @@ class Mode:
 class Speeds:
     """Two speeds found in values ordered by session.
 
-    ``levelled`` are the values without session offsets; ``groups`` the indices of each
+    ``levelled`` are the values without session offsets, ``groups`` the indices of each
     speed. ``eta_squared`` and ``cutoff`` are None below 5 runs.
     """
 
@@ -80,7 +79,7 @@ class Speeds:
 
 
 def _middle(values: Floats) -> float:
-    """The median: of so few runs numpy's takes ten times as long."""
+    """Return the median (ten times faster than numpy for a few values)."""
     return float(median(values.tolist()))
 
 
@@ -99,10 +98,9 @@ def bimodal_cutoff(n: int) -> float | None:
 
 
 def two_speeds(values: Floats, sizes: tuple[int, ...], step: float) -> Speeds:
-    """Look for two speeds, each with 15 % of the runs and at least 3 of them.
+    """Find two speeds, each with 15 % of the runs and at least 3 of them.
 
-    ``sizes`` are the runs of each session. Repeated without far outliers where there
-    are any.
+    ``sizes`` are the runs of each session. Repeated without far outliers, if any.
     """
     everything = np.arange(values.size)
     labels = np.repeat(np.arange(len(sizes)), sizes)
@@ -153,8 +151,7 @@ def outliers_in(speeds: Speeds, groups: tuple[Places, ...], step: float) -> set[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Split:
-    """The best cut; ``fewer`` are the smaller group's indices in sessions with both
-    groups."""
+    """The best cut; ``fewer``: the smaller group, in sessions with both groups."""
 
     eta_squared: float
     cutoff: float | None
@@ -238,7 +235,7 @@ def _places_in_sessions(labels: Places) -> tuple[Places, Places]:
 
 
 def _far(centred: Floats) -> Places:
-    """Who is further from the middle 80 % than these are wide, either way."""
+    """Return values farther from the middle 80 % than these are wide."""
     ordered, last = np.sort(centred), centred.size - 1
     low, high = ordered[math.ceil(TAIL * last)], ordered[math.floor((1 - TAIL) * last)]
     width = high - low
@@ -248,8 +245,7 @@ def _far(centred: Floats) -> Places:
 def _offsets(
     values: Floats, sizes: tuple[int, ...], is_upper: NDArray[np.bool_] | None
 ) -> Floats:
-    """Return each value's session offset: by medians; of two speeds, by means within
-    each speed."""
+    """Return session offsets: by medians; of two speeds by means within each speed."""
     if len(sizes) == 1:
         return np.zeros(values.size)
     if is_upper is None:

@@ -6,14 +6,13 @@ two one-sided tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutic
 
 With sessions the interval follows what was repeated (``designs``). **Complete
 separation**, every run of one side beyond every run of the other by more than the
-margin, decides too where chance does it in at most one of a hundred cases, by more than
-a quarter, or where sessions decide the same. Where the order of the runs moves a mean,
-the interval is **stretched** by as much, and decides if it still can.
+margin, decides too if chance does it in at most one of a hundred cases, if it is more
+than a quarter, or if sessions agree. If the order of the runs moves a mean, the
+interval is **stretched** by as much, and decides if it still can.
 
-Many cells at once are corrected by Benjamini and Hochberg, "Controlling the false
-discovery rate", Journal of the Royal Statistical Society B 57 (1995). A cell makes one
-claim of three, whose p bounds the chance that it is wrong, so the rate bounds the share
-of wrong verdicts, as with directions in Benjamini and Yekutieli, JASA 100 (2005).
+Many cells are corrected by Benjamini and Hochberg, Journal of the Royal Statistical
+Society B 57 (1995). A cell makes one claim of three, so the rate bounds the share of
+wrong verdicts, as with directions in Benjamini and Yekutieli, JASA 100 (2005).
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ RATE: Final = 0.05
 
 
 class Verdict(IntEnum):
-    """What is said of a cell; also where its interval lies, whatever is said."""
+    """The verdict on a cell; also where its interval lies without a verdict."""
 
     # An order: what is below NOT_ASSESSED was tested, and is a direction.
     UNDETERMINED = 0
@@ -85,7 +84,7 @@ class Verdict(IntEnum):
 
 
 class EvidenceLevel(IntEnum):
-    """What the number of independent runs a side allows to be said."""
+    """What the number of independent runs per side permits."""
 
     NONE = 0  # "single run": no interval
     FAINT = 1  # 2 runs: an interval, drawn faint
@@ -95,7 +94,7 @@ class EvidenceLevel(IntEnum):
 
 
 class Strength(IntEnum):
-    """How an interval is drawn: by what its design lets it speak of."""
+    """How an interval is drawn, by its design."""
 
     FIRM = 0
     FAINT = 1  # two runs, or two sessions: hardly an interval
@@ -121,14 +120,14 @@ STRENGTHS: Final = np.array(
 
 @dataclass(frozen=True, slots=True)
 class Judgements:
-    """What may be said of many cells: one array each, one entry a cell.
+    """Verdicts on many cells: one array each, one entry per cell.
 
     ``direction`` is where the interval lies, with or without a verdict. ``gates`` are
-    bits of Gate. ``wanted_runs`` a side, or ``wanted_sessions``, would decide in all
+    bits of Gate. ``wanted_runs`` per side, or ``wanted_sessions``, would decide in all
     (0: unknown). ``tested`` cells were corrected together (0: not corrected).
-    ``stretch`` (ln) is by how much an interval was stretched that still decided.
-    ``shapeless`` are the gates of runs without a single figure. ``designed`` and
-    ``ends`` are None if sessions are unknown.
+    ``stretch`` (ln) is how far a deciding interval was stretched. ``shapeless`` are the
+    gates of runs without a single figure. ``designed`` and ``ends`` are None if
+    sessions are unknown.
     """
 
     intervals: Intervals
@@ -177,7 +176,7 @@ class Judgements:
         return p
 
     def _p_of_both(self, twice: Twice) -> Floats:
-        """Return the larger p of two sessions; 1 where they do not say the same."""
+        """Return the larger p of two sessions; 1 where their claims differ."""
         below, above = np.log1p(-self.margin), np.log1p(self.margin)
         nearest = np.minimum(
             np.abs(twice.log_ratio - below), np.abs(twice.log_ratio - above)
@@ -214,9 +213,8 @@ def judge(
     """Judge cells against their baselines, all at once.
 
     ``gates`` are bits that the statistics cannot show: states, shapes, flags, units.
-    ``sessions`` are of cells and baselines; without them all runs are of one sitting.
-    ``moves`` are the parts by which the order of the runs moves each side's means
-    (``shape``), NaN if unknown.
+    ``sessions`` are of cells and baselines (None: one sitting). ``moves`` are the parts
+    by which the order of the runs moves each side's means (``shape``), NaN if unknown.
     """
     options: dict[str, Any] = {
         "extra_log_variance": extra_log_variance,
@@ -305,7 +303,6 @@ def _all_gates(
 
 
 def _levels(n: NDArray[np.int64], designed: Designed | None) -> NDArray[np.int8]:
-    """Return what the runs of the side with fewer, or the sessions, let be said."""
     level = np.searchsorted(EVIDENCE_LEVEL_RUNS, n, side="right").astype(np.int8)
     if designed is None:
         return level
@@ -325,7 +322,7 @@ def _direction(low: Floats, high: Floats, margin: float) -> NDArray[np.int8]:
 def _of_design(
     found: NDArray[np.int64], designed: Designed, direction: NDArray[np.int8]
 ) -> NDArray[np.int64]:
-    """Return the reasons that the runs give, as their design lets them count."""
+    """Return the gates of the runs as far as their design lets them count."""
     # Sessions are the units: it takes three of them, and not many runs in each.
     of_sessions = designed.is_of(Design.SHARED, Design.REPEATED)
     few = int(Gate.TWO_RUNS | Gate.FEW_RUNS)
@@ -349,7 +346,7 @@ def _by_separation(
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.bool_]]:
     """Return gates and directions where complete separation decides, and where.
 
-    It lifts every reason or none; few runs stay a reason and leave it indicative.
+    It lifts every gate or none; few runs stay a gate and leave it indicative.
     """
     side = ends.side(margin)
     lifted = np.where(ends.is_beyond_days, int(LIFTED_BEYOND_DAYS), int(LIFTED))
@@ -472,7 +469,6 @@ def _wanted_runs(
 
 
 def _beyond(wanted: NDArray[np.int64], there: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the wanted number, at least one more than there is."""
     return np.where(wanted > 0, np.maximum(wanted, there + 1), 0)
 
 
@@ -515,9 +511,9 @@ def benjamini_hochberg(p_values: ArrayLike) -> Correction:
 def correct(judgements: Judgements, is_primary: ArrayLike | None = None) -> Judgements:
     """Return the judgements of cells that are tested together.
 
-    A verdict that does not survive becomes undetermined. Only ``is_primary`` cells that
-    are assessed count as tests; others are held to the same p, or are tests themselves
-    where there is no primary one.
+    A verdict that does not survive becomes undetermined. Only assessed ``is_primary``
+    cells count as tests; others are held to the same p, or are tests themselves if
+    there is no primary one.
     """
     p = judgements.p_values()
     primary = np.full(p.shape, True) if is_primary is None else np.asarray(is_primary)

@@ -26,6 +26,7 @@ from benchmarks.analysis.power_trace import (
     trace_of_power,
     way_of,
 )
+from benchmarks.database import despite_others
 from benchmarks.errors import UnknownNameError, exists_otherwise, key_reused
 from benchmarks.labs.quotas import admit_uploads
 from benchmarks.models import Agent, Host, Meter, PowerChunk, Run
@@ -37,7 +38,6 @@ from benchmarks.power.meters import (
     took_s,
 )
 from benchmarks.sentences import Sentence
-from benchmarks.simultaneous import despite_others
 from benchmarks.unattended.queue import put_energies
 from benchmarks.viewer import Viewer
 

@@ -20,7 +20,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.backends.signals import connection_created
 
 from benchmarks import sight, tools
-from benchmarks.database import rows_of
+from benchmarks.database import despite_others, rows_of
 from benchmarks.errors import (
     BatchRefusedError,
     BenchmarksError,
@@ -56,7 +56,6 @@ from benchmarks.own_tools.lookup import (
 from benchmarks.parsing.contract import Tool
 from benchmarks.parsing.decoding import writes_comma
 from benchmarks.platforms import shows_emulation, shows_hypervisor_beneath
-from benchmarks.simultaneous import despite_others
 from benchmarks.studies.systems import describe_system, hosts_by_slug, store_systems
 from benchmarks.uploads.results import (
     ReadSamples,

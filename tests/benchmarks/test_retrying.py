@@ -3,8 +3,8 @@
 import pytest
 from django.db import IntegrityError
 
+from benchmarks.database import TRIES, despite_others
 from benchmarks.errors import ConflictError, key_reused
-from benchmarks.simultaneous import TRIES, despite_others
 
 pytestmark = pytest.mark.django_db
 
