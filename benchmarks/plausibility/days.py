@@ -167,9 +167,11 @@ def _pairs(study: StudyFacts) -> Iterator[Pair]:
         native = study.baseline(cell)
         if native is None or not native.is_native or cell.is_native:
             continue
-        if cell.better == "neither" or cell.is_share or cell.is_extreme:
-            continue
-        if cell.scenario != "single" or min(cell.mean, native.mean) <= 0:
+        if (
+            not cell.is_speed
+            or cell.scenario != "single"
+            or min(cell.mean, native.mean) <= 0
+        ):
             continue
         if cell.emulation or native.emulation or not of_another_day(cell, native):
             continue
@@ -384,8 +386,7 @@ def own_days(study: StudyFacts) -> Iterator[OwnDays]:
     for cell in study.cells:
         known = len(cell.sittings) == len(cell.means) and all(cell.sittings)
         several = known and len(set(cell.sittings)) > 1 and min(cell.means) > 0
-        speed = cell.better != "neither" and not cell.is_share and not cell.is_extreme
-        if cell.is_native and several and speed:
+        if cell.is_native and several and cell.is_speed:
             machines[cell.column].append(cell)
     for cells in machines.values():
         names = sorted({name for cell in cells for name in cell.sittings})

@@ -156,8 +156,11 @@ class CellFact:
     @cached_property
     def column(self) -> ColumnKey:
         """In which column of a comparison the cell stands; its row is the case."""
-        place = (self.scenario, self.vms, self.slot, self.load)
-        return (self.study, self.system, *place)
+        return (self.study, self.system, *self.circumstances)
+
+    @property
+    def circumstances(self) -> tuple[str, int | None, str, str]:
+        return (self.scenario, self.vms, self.slot, self.load)
 
     @cached_property
     def kind(self) -> tuple[str, str, str]:
@@ -171,6 +174,11 @@ class CellFact:
         if not (self.is_emulated or is_emulation(*stated, self.options)):
             return ""
         return self.options.get("layers", "").casefold() or EMULATED_LAYER
+
+    @property
+    def is_speed(self) -> bool:
+        """Whether it has a direction and is neither a share nor an extreme."""
+        return self.better != "neither" and not (self.is_share or self.is_extreme)
 
     @property
     def is_share(self) -> bool:
@@ -192,6 +200,11 @@ class CellFact:
     def readings(self) -> tuple[float, ...]:
         """The run means; of a single printed value itself."""
         return self.means or (self.mean,)
+
+    @property
+    def case_name(self) -> str:
+        """The case for a sentence."""
+        return self.case_label or str(self.case)
 
     @property
     def name(self) -> str:

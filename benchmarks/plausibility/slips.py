@@ -205,12 +205,7 @@ class Companions:
 
     @cached_property
     def _speeds(self) -> list[CellFact]:
-        return [
-            cell
-            for cell in self.study.cells
-            if cell.mean > 0 and cell.better != "neither"
-            if not cell.is_share and not cell.is_extreme
-        ]
+        return [cell for cell in self.study.cells if cell.mean > 0 and cell.is_speed]
 
     @cached_property
     def _tests(self) -> Mapping[object, list[CellFact]]:
@@ -233,8 +228,7 @@ def _test(cell: CellFact) -> object:
 
 def _circumstances(cell: CellFact) -> object:
     """Return what must be equal for cells of a case to be compared."""
-    place = (cell.scenario, cell.vms, cell.slot, cell.load)
-    return cell.host, place, cell.emulation
+    return cell.host, cell.circumstances, cell.emulation
 
 
 def runs_off(cell: CellFact, starts: Starts) -> Iterator[Doubt]:

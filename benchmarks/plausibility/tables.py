@@ -374,7 +374,7 @@ def _beside(
     rows: dict[object, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
         if cell.mean > 0:
-            rows[cell.host, cell.case, cell.kind, *cell.column[2:]].append(cell)
+            rows[cell.host, cell.case, cell.kind, *cell.circumstances].append(cell)
     for row in rows.values():
         for cell in row:
             if cell.id not in cells:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from django.conf import settings
 from django.db import connection
@@ -37,6 +37,7 @@ from benchmarks.studies.data_versions import (
     leant_on_by,
     rollup_sums,
 )
+from benchmarks.viewer import Viewer
 
 # Lines closer than one part in this many are drawn as one: their number, and so what is
 # kept, stays small however many cells there are.
@@ -49,6 +50,17 @@ AT_MOST_S: Final = 2.0
 # The reference studies that a first visit is led through.
 XEN, ESXI, DISK = "lmu-2010-xen", "lmu-2010-esxi", "inqbus-2008-io"
 LED_THROUGH: Final = (XEN, ESXI, DISK)
+EXAMPLES: Final = {
+    "memory": (XEN, "memory"),
+    "single_run": (XEN, "single_run"),
+    "settings": (ESXI, "network"),
+    "mistake": (ESXI, "mistake"),
+    "bimodal": (DISK, "bimodal"),
+    "report": (XEN, "anything"),
+}
+"""What a first visit is shown: in which study, at which of its `Rollup.places`."""
+Examples: TypeAlias = dict[str, tuple[Study, int]]
+"""Names of `EXAMPLES` with their study and the id of a cell or flag of it."""
 _STUDY, _CELL, _RUN, _FLAG = (
     model._meta.db_table for model in (Study, Cell, Run, Flag)
 )
@@ -111,7 +123,7 @@ class Bin(NamedTuple):
 class Rollup:
     """A study's numbers (as in `studies.lists.Tally`), names and bins.
 
-    ``places`` are cells and flags that tell something (`studies.examples`), of the few
+    ``places`` are cells and flags that tell something (`EXAMPLES`), of the few
     studies that a first visit is led through; 0: there is none.
     """
 
@@ -336,4 +348,22 @@ def _places(study_id: int) -> dict[str, int]:
     return {
         name: rows.values_list("pk", flat=True).first() or 0
         for name, rows in found.items()
+    }
+
+
+def visible_examples(viewer: Viewer) -> Examples:
+    """Return what a viewer can be shown on a first visit."""
+    visible = Study.objects.visible_to(viewer).filter(slug__in=LED_THROUGH)
+    studies = list(visible.select_related("lab"))
+    rollups = counted_studies([study.pk for study in studies])
+    return examples((study, rollups[study.pk].places) for study in studies)
+
+
+def examples(studies: Iterable[tuple[Study, Mapping[str, int]]]) -> Examples:
+    """Return what these studies have to show, given the places of each."""
+    known = {study.slug: (study, places) for study, places in studies}
+    return {
+        name: (known[slug][0], pk)
+        for name, (slug, place) in EXAMPLES.items()
+        if slug in known and (pk := known[slug][1].get(place))
     }

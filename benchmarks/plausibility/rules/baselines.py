@@ -80,7 +80,7 @@ def baselines_disagree(study: StudyFacts) -> Iterator[Doubt]:
         # A path is of two machines and the wire between them, not of this one.
         if cell.is_native and cell.scenario not in PATHS and cell.mean > 0:
             # Study and system are left out of the column: these are what is compared.
-            machine = (cell.host, cell.guest_os, cell.guest_bits, *cell.column[2:])
+            machine = (cell.host, cell.guest_os, cell.guest_bits, *cell.circumstances)
             systems = natives.setdefault((*machine, *cell.kind), {})
             systems.setdefault((cell.study, cell.system), {})[cell.case] = cell
     for systems in natives.values():

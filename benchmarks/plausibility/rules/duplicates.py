@@ -126,8 +126,8 @@ def pasted_cases(study: StudyFacts) -> Iterator[Doubt]:
             Sentence(
                 "{one} and {other} read, to the last digit, the same on {n} of "
                 "{shared} systems.",
-                one=one.case_label or str(one.case),
-                other=other.case_label or str(other.case),
+                one=one.case_name,
+                other=other.case_name,
                 n=len(equal),
                 shared=shared,
             ),

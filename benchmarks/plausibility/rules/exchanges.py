@@ -20,7 +20,7 @@ from benchmarks.plausibility.facts import (
     factor_of,
     once,
 )
-from benchmarks.plausibility.findings import Doubt, about_cells, further, rule
+from benchmarks.plausibility.findings import Doubt, Evidence, about_cells, further, rule
 from benchmarks.plausibility.rules.emulation import computes
 from benchmarks.plausibility.slips import (
     FARTHEST,
@@ -92,7 +92,46 @@ BY_A_TWIN: Final = template(
     "machine, here or in another study, as the two machines are from each other "
     "({first:g} and {second:g} {unit})."
 )
+IMITATED: Final = template(
+    "{one} and {other} look exchanged in {cases}: the emulated one reads {first:g} "
+    "{unit}, the one on the processor itself {second:g} {unit}."
+)
+BY_OTHERS: Final = template(
+    "{one} and {other} look exchanged in {cases}: in other tests {behind} is slower by "
+    "about as much as it is faster here ({first:g} and {second:g} {unit})."
+)
+EACH: Final = template(
+    "{one} and {other} look exchanged in {cases}: each reads what the other one should "
+    "({first:g} and {second:g} {unit})."
+)
 Pair = tuple[CellFact, CellFact]
+
+
+def _about_pairs(
+    text: str,
+    pairs: Sequence[Pair],
+    *,
+    are_cases: bool = False,
+    behind: str = "",
+    quotes: tuple[Id, ...] = (),
+    **evidence: Evidence,
+) -> Doubt:
+    """Return a doubt about exchanged systems, or cases, worded for the first pair."""
+    first, second = pairs[0]
+    names = [(cell.case_name, cell.where) for cell in (first, second)]
+    (one, where), (other, _) = names if are_cases else [name[::-1] for name in names]
+    sentence = Sentence(
+        text,
+        one=one,
+        other=other,
+        cases=further(where, len(pairs) - 1),
+        **({"behind": behind} if behind else {}),
+        first=first.mean,
+        second=second.mean,
+        unit=first.unit,
+    )
+    cells = [cell for pair in pairs for cell in pair]
+    return about_cells(sentence, cells, quotes=quotes, **evidence)
 
 
 @rule(
@@ -177,6 +216,8 @@ def _reciprocals(
     alone = tables(cell for cell in study.cells if not cell.is_start_up)
     for table in (*alone, *emulated_tables(study.cells)):
         off: Floats | None = None
+        # Whether the cells of other rows may say that one is a reciprocal.
+        enough = len(table.rows) > FEWEST and len(table.columns) > 1
         for place, row in enumerate(table.cells):
             placed = [(at, cell) for at, cell in enumerate(row) if cell][:SIBLINGS]
             cells = [cell for _, cell in placed]
@@ -185,7 +226,7 @@ def _reciprocals(
                 continue
             for column, cell in placed:
                 by_row = _expected(cell, cells)
-                if by_row is None and not _may_be_inverted(cell, table):
+                if by_row is None and not (enough and cell.is_speed):
                     continue
                 off = residuals(table.logs) if off is None else off
                 at = (place, column)
@@ -202,9 +243,9 @@ def _by_digits(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
     """Cells whose digits say that they are reciprocals, with what is expected."""
     digits = Digits(study)
     told: dict[Id, tuple[CellFact, float]] = {}
-    for cell in filter(_has_direction, digits.longer_cells().values()):
+    for cell in digits.longer_cells().values():
         for scale in {1.0, RECIPROCALS.get(cell.unit, 1.0)}:
-            if digits.was_inverted(cell, scale):
+            if cell.is_speed and digits.was_inverted(cell, scale):
                 before = median(scale / value for value in cell.readings)
                 told[cell.id] = cell, math.log(cell.mean) - math.log(before)
     away = distances(study, {key: cell for key, (cell, _) in told.items()})
@@ -213,16 +254,6 @@ def _by_digits(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
         off = min(away.get(key, (0.0,)), key=lambda off: abs(off - moved))
         if abs(off) >= BESIDE_DIGITS and abs(off - moved) <= abs(off) / 2:
             yield cell, factor_of(math.log(cell.mean) - off)
-
-
-def _has_direction(cell: CellFact) -> bool:
-    return not cell.is_share and not cell.is_extreme and cell.better != "neither"
-
-
-def _may_be_inverted(cell: CellFact, table: Table) -> bool:
-    """Whether the cells of other rows may say that one is a reciprocal."""
-    enough = len(table.rows) > FEWEST and len(table.columns) > 1
-    return enough and _has_direction(cell)
 
 
 def _by_all(
@@ -266,7 +297,7 @@ def _misses(cell: CellFact, expected: float) -> tuple[float, float]:
 
 def _expected(cell: CellFact, row: list[CellFact]) -> float | None:
     """The logarithm of what the other systems of its host read, if they agree."""
-    if not _has_direction(cell):
+    if not cell.is_speed:
         return None
     column = cell.column
     others = [
@@ -339,8 +370,7 @@ def _imitated(study: StudyFacts) -> Iterator[Doubt]:
     rows: dict[object, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
         if computes(cell) and cell.mean > 0:
-            place = (cell.scenario, cell.vms, cell.slot, cell.load)
-            rows[cell.host, cell.case, cell.metric, *place].append(cell)
+            rows[cell.host, cell.case, cell.metric, *cell.circumstances].append(cell)
     found: dict[object, list[tuple[CellFact, CellFact]]] = defaultdict(list)
     for row in rows.values():
         real = [cell for cell in row if not cell.emulation]
@@ -353,21 +383,8 @@ def _imitated(study: StudyFacts) -> Iterator[Doubt]:
             if len(slow) == 1 and alike:
                 found[cell.column, slow[0].column].append((cell, slow[0]))
     for pairs in found.values():
-        one, other = pairs[0]
-        yield about_cells(
-            Sentence(
-                "{one} and {other} look exchanged in {cases}: the emulated one reads "
-                "{first:g} {unit}, the one on the processor itself {second:g} {unit}.",
-                one=one.where,
-                other=other.where,
-                cases=further(one.case_label or str(one.case), len(pairs) - 1),
-                first=one.mean,
-                second=other.mean,
-                unit=one.unit,
-            ),
-            [cell for both in pairs for cell in both],
-            faster=[round(factor_of(_times_faster(*both)), 5) for both in pairs],
-        )
+        faster = [round(factor_of(_times_faster(*pair)), 5) for pair in pairs]
+        yield _about_pairs(IMITATED, pairs, faster=faster)
 
 
 @rule("exchanged-in-runs", "Two runs that look exchanged in one metric", "implausible")
@@ -405,7 +422,7 @@ def _beside_few(table: Table, study: StudyFacts) -> Iterator[Doubt]:
     """Two cases exchanged on one of two or three systems."""
     sample = next(cell for row in table.cells for cell in row if cell)
     # What has no direction, or is a share, has no place among others of its kind.
-    if sample.is_share or sample.is_extreme or sample.better == "neither":
+    if not sample.is_speed:
         return
     floor = max(study.noise.of_kind(sample), 0.01)
     for crossed in crossed_cases(table, floor, APART, CLEARLY, NEAR):
@@ -419,8 +436,8 @@ def _about_two_cases(crossed: Crossed) -> Doubt:
         Sentence(
             "{one} and {other} look exchanged on {systems}: each reads what the other "
             "one should ({first:g} and {second:g} {unit}).",
-            one=first.case_label or str(first.case),
-            other=second.case_label or str(second.case),
+            one=first.case_name,
+            other=second.case_name,
             systems=either(list(systems)),
             first=first.mean,
             second=second.mean,
@@ -455,23 +472,12 @@ def _by_their_natives(study: StudyFacts) -> Iterator[Doubt]:
                 same = found[one.column, other.column]
                 same += [] if (one, other) in same else [(one, other)]
     for pairs in found.values():
-        first, second = pairs[0]
         cells = [cell for pair in pairs for cell in pair]
         natives = [c if c.is_native else study.baseline(c) for c in cells]
         elsewhere = [twins[c.id].study for c in natives if c and c.id in twins]
-        yield about_cells(
-            Sentence(
-                BY_A_TWIN if any(c.is_native for c in cells) else BY_NATIVES,
-                one=first.where,
-                other=second.where,
-                cases=further(first.case_label or str(first.case), len(pairs) - 1),
-                first=first.mean,
-                second=second.mean,
-                unit=first.unit,
-            ),
-            cells,
-            quotes=tuple(set(elsewhere) - {study.id}),
-        )
+        text = BY_A_TWIN if any(c.is_native for c in cells) else BY_NATIVES
+        quotes = tuple(set(elsewhere) - {study.id})
+        yield _about_pairs(text, pairs, quotes=quotes)
 
 
 def _far_from_native(
@@ -482,8 +488,7 @@ def _far_from_native(
     rows: dict[object, list[Pair]] = defaultdict(list)
     for cell in study.cells:
         native = cell if cell.is_native else study.baseline(cell)
-        usable = cell.better != "neither" and not cell.is_share and not cell.is_extreme
-        if native is None or not native.is_native or not usable:
+        if native is None or not native.is_native or not cell.is_speed:
             continue
         twin = twins.get(native.id)
         # A native cell that is off itself says nothing about its guests.
@@ -515,9 +520,9 @@ def _by_other_tests(study: StudyFacts) -> Iterator[Doubt]:
         lambda: defaultdict(list)
     )
     for cell in study.cells:
-        speed = cell.better != "neither" and not cell.is_share and not cell.is_extreme
-        if speed and cell.mean > 0 and not cell.is_start_up and not cell.emulation:
-            place = (cell.host, cell.scenario, cell.vms, cell.slot, cell.load)
+        speed = cell.is_speed and cell.mean > 0
+        if speed and not cell.is_start_up and not cell.emulation:
+            place = (cell.host, *cell.circumstances)
             bound = "bound" if cell.component in BOUND_TO_CPU else cell.component
             groups[place, bound][cell.kind].append(cell)
     for kinds in groups.values():
@@ -556,25 +561,8 @@ def _in_a_group(
             if not any(_is_clear(*pair, study) for pair in pairs):
                 continue
             first, second = pairs[0]
-            yield about_cells(
-                Sentence(
-                    "{one} and {other} look exchanged in {cases}: in other tests "
-                    "{behind} is slower by about as much as it is faster here "
-                    "({first:g} and {second:g} {unit}).",
-                    one=first.where,
-                    other=second.where,
-                    cases=further(first.case_label or str(first.case), len(pairs) - 1),
-                    behind=_faster_of(first, second).where,
-                    first=first.mean,
-                    second=second.mean,
-                    unit=first.unit,
-                ),
-                [cell for pair in pairs for cell in pair],
-            )
-
-
-def _faster_of(one: CellFact, other: CellFact) -> CellFact:
-    return one if _times_faster(one, other) > 0 else other
+            faster = first if _times_faster(first, second) > 0 else second
+            yield _about_pairs(BY_OTHERS, pairs, behind=faster.where)
 
 
 def _is_clear(one: CellFact, other: CellFact, study: StudyFacts) -> bool:
@@ -666,24 +654,10 @@ def _exchanged(
         cells = [(a, b) for a, b in pairs if a and b and a.host == b.host]
         if not cells:
             continue
-        first, second = cells[0]
-        yield about_cells(
-            Sentence(
-                "{one} and {other} look exchanged in {cases}: each reads what the "
-                "other one should ({first:g} and {second:g} {unit}).",
-                one=(first.case_label or str(first.case)) if turned else first.where,
-                other=(second.case_label or str(second.case))
-                if turned
-                else second.where,
-                cases=further(
-                    first.where if turned else first.case_label or str(first.case),
-                    len(cells) - 1,
-                ),
-                first=first.mean,
-                second=second.mean,
-                unit=first.unit,
-            ),
-            [cell for both in cells for cell in both],
+        yield _about_pairs(
+            EACH,
+            cells,
+            are_cases=turned,
             apart=round(math.expm1(min(apart, 700.0)), 5),
             deviation=round(scale, 5),
         )

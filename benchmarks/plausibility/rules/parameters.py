@@ -39,7 +39,7 @@ def parameters_differ(study: StudyFacts) -> Iterator[Doubt]:
     """
     tests: dict[object, dict[ColumnKey, dict[Id, CellFact]]] = defaultdict(dict)
     for cell in study.cells:
-        test = (cell.tool, *cell.column[2:])
+        test = (cell.tool, *cell.circumstances)
         tests[test].setdefault(cell.column, {})[cell.case] = cell
     # Whoever measured a variant on several systems chose it: only one alone may be a
     # slip.

@@ -303,7 +303,7 @@ def _off_their_natives(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
     rows: dict[object, list[tuple[CellFact, float]]] = defaultdict(list)
     for cell in study.cells:
         native = study.baseline(cell)
-        place = (cell.host, cell.case, cell.kind, *cell.column[2:])
+        place = (cell.host, cell.case, cell.kind, *cell.circumstances)
         told = native and native.is_native and native.study == study.id
         told = told and min(cell.mean, native.mean) > 0 if native else False
         apart = cell.is_native or cell.emulation or cell.is_extreme or cell.is_start_up

@@ -13,8 +13,7 @@ from django.urls import reverse
 from django.utils.functional import Promise, SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
-from benchmarks.models import Study
-from benchmarks.studies.examples import ExamplePlace, Examples, visible_examples
+from benchmarks.studies.rollups import Examples, visible_examples
 from dashboard.kit.viewers import viewer_of
 
 PARAMETER = "tour"
@@ -160,11 +159,10 @@ def tour(request: HttpRequest) -> dict[str, Any]:
 def tour_steps(examples: Examples) -> list[Step]:
     steps = []
     for lesson in LESSONS:
-        example: Study | ExamplePlace | None = getattr(examples, lesson.example)
-        if example is None:
+        if lesson.example not in examples:
             continue
-        place = [example.pk] if lesson.page == "cell" else []
-        study = example if isinstance(example, Study) else example.study
+        study, pk = examples[lesson.example]
+        place = [pk] if lesson.page == "cell" else []
         step = Step(
             question=str(lesson.question),
             sentence=str(lesson.sentence),
@@ -172,7 +170,7 @@ def tour_steps(examples: Examples) -> list[Step]:
                 f"dashboard:{lesson.page}", args=[study.lab.slug, study.slug, *place]
             ),
             query=lesson.query,
-            anchor=lesson.anchor.format(example.pk),
+            anchor=lesson.anchor.format(pk),
         )
         steps.append(step)
     return steps

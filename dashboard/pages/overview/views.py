@@ -8,8 +8,8 @@ from django.http import HttpRequest
 
 from benchmarks.comparing.profile import Band, spectrum
 from benchmarks.evidence.pools import evidence_matrix
-from benchmarks.studies.examples import examples
 from benchmarks.studies.lists import overview
+from benchmarks.studies.rollups import examples
 from benchmarks.together.saved_views import visible_views
 from dashboard.kit import figures
 from dashboard.kit.evidence_matrix import matrix_of
