@@ -167,11 +167,9 @@ def _pairs(study: StudyFacts) -> Iterator[Pair]:
         native = study.baseline(cell)
         if native is None or not native.is_native or cell.is_native:
             continue
-        if (
-            not cell.is_speed
-            or cell.scenario != "single"
-            or min(cell.mean, native.mean) <= 0
-        ):
+        if not cell.is_speed or cell.scenario != "single":
+            continue
+        if min(cell.mean, native.mean) <= 0:
             continue
         if cell.emulation or native.emulation or not of_another_day(cell, native):
             continue

@@ -12,6 +12,7 @@ from benchmarks.analysis import (
     coruns,
     energy,
     intervals,
+    judgement,
     power_trace,
     sessions,
     trend,
@@ -200,7 +201,7 @@ def test_ratios_of_energy(own, base, is_same):
     one = energy.MeterFacts("one", 0.015, is_cpu_only=False)
     other = one if is_same else energy.MeterFacts("other", 0.03, is_cpu_only=False)
 
-    assert_answers(energy.energy_ratio, own, base, (one, other))
+    assert_answers(judgement.energy_ratio, own, base, (one, other))
 
 
 @quickly
