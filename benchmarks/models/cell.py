@@ -62,10 +62,9 @@ class Case(models.Model):
 
 
 class Cell(models.Model):
-    """System x case x scenario x slot of a study: the summary of its runs.
+    """Summary of the runs of a system x case x scenario x slot in a study.
 
-    All statistics are over run means, in the unit of the case; ``m2`` is the sum of
-    squared deviations from the mean.
+    Statistics are over run means in the unit of the case; ``m2`` is the sum of squares.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
@@ -155,12 +154,10 @@ def ratio_of_means(
 
 
 class CellSession(models.Model):
-    """What a cell's runs of one session say; ``session`` is null: time unknown.
+    """Statistics of a cell's runs of one session; null session: unknown time.
 
-    All statistics are over run means, in the unit of the case. ``rho`` is the lag-1
-    autocorrelation in their order, null where too few or equal runs tell none.
-    ``first`` is the first run's mean where it lies apart and counts; ``rho`` is free of
-    it. Written by the check of a study: a cell that was not checked yet has none.
+    ``rho`` is the lag-1 autocorrelation, null if unknown. ``first`` is the first run's
+    mean if it differs; ``rho`` excludes it. Written by the study's check.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")

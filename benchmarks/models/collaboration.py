@@ -19,10 +19,9 @@ from benchmarks.viewer import Viewer
 
 
 class Comment(models.Model):
-    """What somebody wrote about a study, or a cell or a run of it.
+    """A comment on a study, or on a cell or run of it.
 
-    ``lab`` is the study's; who writes may be of any lab that sees it. A cell or a run
-    that a better reader no longer finds leaves its comments to the study.
+    ``lab`` is the study's; the writer may be of any lab that sees the study.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
@@ -82,10 +81,9 @@ class EventQuerySet(models.QuerySet["Event"]):
 
 
 class Event(models.Model):
-    """Something that happened in a study: new runs, flags, verdicts, publications.
+    """New runs, flags, verdicts or publications of a study.
 
-    One about flags is told to whoever sees the studies that they ``quote``, as the
-    flags are.
+    Visible only to viewers of all studies that it ``quotes``.
     """
 
     class Kind(models.TextChoices):
@@ -140,9 +138,9 @@ class FeedToken(models.Model):
 
 
 class Webhook(models.Model):
-    """An address that a lab has told of events: of its studies, or of one study.
+    """A lab's address for the events of its studies, or of one study.
 
-    Its secret is stored nowhere: it is made of ``salt`` and the server's own key.
+    The secret is derived from ``salt`` and the server's key, and not stored.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="webhooks")
@@ -197,9 +195,9 @@ class Delivery(models.Model):
 
 
 class Letter(models.Model):
-    """One letter: waits, was sent, or failed for good. It is written when it is sent.
+    """An email: waiting, sent or failed. Its text is written when it is sent.
 
-    ``sealed`` holds what the link of an invitation needs, until it is sent.
+    ``sealed`` holds the secret of an invitation's link until then.
     """
 
     class Kind(models.TextChoices):
@@ -232,10 +230,7 @@ class Letter(models.Model):
 
 
 class Digest(models.Model):
-    """What somebody wants to be told by mail, and how often.
-
-    ``labs``: all studies of their labs, beside those that they follow.
-    """
+    """A person's digest by mail: of followed studies, and of their ``labs``."""
 
     class Every(models.TextChoices):
         DAY = "day"
@@ -274,11 +269,7 @@ class Follow(models.Model):
 
 
 class SavedView(models.Model):
-    """A comparison, a study or evidence with its whole choice, under a name.
-
-    Of one person, or shared with a ``lab``. It is an address and nothing else: whoever
-    opens it sees there what they may see.
-    """
+    """The address of a comparison, study or evidence, saved for a person or a ``lab``."""
 
     lab = models.ForeignKey(Lab, models.CASCADE, null=True, related_name="+")
     person = models.ForeignKey(

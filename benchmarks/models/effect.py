@@ -8,13 +8,11 @@ from benchmarks.models.study import Host, OfStudyQuerySet, Study, System
 
 
 class Effect(models.Model):
-    """A cell of one machine alone against native: ln ratio, variance, interval.
+    """The ln ratio of a cell of one virtual machine to native, with its interval.
 
-    One for each cell of a virtual system that stands for its test and has a direction.
-    Written by the check of its study. ``log_ratio`` is null where there is nothing to
-    compare with, ``variance`` where nobody knows it (single runs), ``log_low`` and
-    ``log_high`` where there is no interval. ``obstacle`` says why it goes into no pool,
-    empty if it does.
+    One per primary, directed cell of a virtual system; written by the study's check.
+    ``log_ratio`` is null without a baseline, ``variance`` for single runs, ``log_low``
+    and ``log_high`` without an interval. ``obstacle`` says why it is not pooled.
     """
 
     class Obstacle(models.TextChoices):
@@ -74,13 +72,11 @@ class Effect(models.Model):
 
 
 class EffectSummary(models.Model):
-    """What a system of a study kept at a class of work: its effects, counted.
+    """Effects of a system of a study in a class of work, counted.
 
-    Written with them, so that a page over hundreds of systems reads a row for each and
-    not one for each cell. ``ratios`` of the ``cells`` have one to native that counts
-    (`Effect.UNUSABLE` do not); ``low`` and ``high`` are the extremes of their natural
-    logarithms, ``total`` is their sum, ``fewest`` and ``most`` are their runs.
-    ``impossible`` more have one that cannot be, says a flag: they are in nothing else.
+    ``ratios`` of the ``cells`` count (not `Effect.UNUSABLE`); ``low`` and ``high`` are
+    their extreme logarithms, ``total`` the sum, ``fewest`` and ``most`` their runs.
+    ``impossible`` ones, by a flag, are in no other number.
     """
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="+", db_index=False)
@@ -112,12 +108,10 @@ class EffectSummary(models.Model):
 
 
 class StudyRollup(models.Model):
-    """What the first page says of a study, counted: true while its version is.
+    """Numbers of a study for the first page, valid for ``version`` (`data_versions`).
 
-    ``version`` is of the notes of the rows that it was counted from
-    (`studies.data_versions`), ``leant_on`` are the studies that have them, the study
-    itself among these. ``counts`` are its numbers and names, ``bins`` how many pairs
-    lie at which ratio. Renewed by the sweeper; where it is not, the rows are counted.
+    ``leant_on`` are the studies whose rows were counted, ``bins`` how many pairs lie at
+    which ratio. Renewed by the sweeper.
     """
 
     study = models.OneToOneField(
@@ -133,11 +127,9 @@ class StudyRollup(models.Model):
 
 
 class PublicEvidence(models.Model):
-    """What all public studies together say of a hypervisor and a class of work.
+    """Stored summaries of all public studies for a hypervisor and a class of work.
 
-    Kept so that the matrix costs the same however many studies there are. Written with
-    whatever changes it (`evidence.pools`). ``without`` and ``with_flagged`` are stored
-    summaries: without what a flag doubts, and with it.
+    Written by `evidence.pools`, without and with flagged results.
     """
 
     hypervisor = models.CharField(max_length=100)

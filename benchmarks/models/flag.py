@@ -37,10 +37,9 @@ class FlagQuerySet(models.QuerySet["Flag"]):
 class Flag(models.Model):
     """A finding about a study; open until a person confirms or dismisses it.
 
-    The same finding about the same values is the same flag for ever: its
-    ``fingerprint`` says so. One that a later check no longer makes is ``gone``; it is
-    kept only if somebody decided about it. It was found beside the studies that it
-    ``quotes``: who may not see all of them does not see it.
+    Its ``fingerprint`` identifies finding and values. ``gone_at``: a later check did
+    not find it again; kept only if it was decided. Visible only to viewers of all
+    studies that it ``quotes``.
     """
 
     SEVERE = ("impossible", "implausible")

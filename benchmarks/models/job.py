@@ -9,11 +9,10 @@ from benchmarks.models.study import Study
 
 
 class Job(models.Model):
-    """A piece of background work, stored in the transaction that makes it necessary.
+    """A piece of background work, stored with what makes it necessary.
 
-    ``subject_id`` is the id of what it is about; all jobs of a kind and a subject are
-    done together. One worker at a time does those of a ``partition``. What each kind
-    of work needs to know is in ``detail``. `unattended.queue` does the rest.
+    All jobs of a kind and a ``subject_id`` are done together, and one worker at a time
+    does those of a ``partition`` (`unattended.queue`).
     """
 
     class Kind(models.TextChoices):

@@ -108,7 +108,7 @@ def in_force(revoked_at: datetime | None, expires_at: datetime | None) -> bool:
 class Invitation(models.Model):
     """A link that gives one person a place in a lab, once. Only a digest is stored.
 
-    ``prefix`` finds it and is no secret; ``name`` is what the inviter calls the person.
+    ``prefix`` is not secret; ``name`` is the inviter's name for the person.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="invitations")
@@ -134,12 +134,11 @@ class Invitation(models.Model):
 
 
 class AuditEntry(models.Model):
-    """What was done to a lab's people, tokens, tools, sessions of runs, or to who sees
-    its studies, and what was published, withdrawn, signed and deleted. Never changed,
-    never deleted.
+    """Something done to a lab's people, tokens, tools, studies or publications.
+    Immutable.
 
-    ``who`` outlives the account, and names an agent where no person did it; ``about``
-    names the person, the token, the role or the tool.
+    ``who`` outlives the account, or names an agent; ``about`` names the person, token,
+    role or tool.
     """
 
     class Kind(models.TextChoices):

@@ -20,11 +20,7 @@ class OwnToolQuerySet(models.QuerySet["OwnTool"]):
 
 
 class OwnTool(models.Model):
-    """A tool of one lab. ``name`` is ``lab:slug``: what cases, cells and runs say.
-
-    Two labs may declare one slug, and mean different things by it. Whatever is declared
-    of it stands in its versions; the newest one counts.
-    """
+    """A tool of one lab, called ``lab:slug``; its newest version counts."""
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="own_tools")
     slug = models.SlugField(max_length=50)
@@ -47,10 +43,9 @@ class OwnTool(models.Model):
 
 
 class OwnToolVersion(models.Model):
-    """What a lab declared of its tool on a day. Never changed.
+    """A lab's declaration of its tool (``own_tools.declaration``). Immutable.
 
-    ``metrics`` is the document of ``own_tools.declaration``; ``who`` outlives the
-    account of a person, and is the agent's name where no person declared it.
+    ``who`` outlives the account of a person, or names an agent.
     """
 
     tool = models.ForeignKey(OwnTool, models.CASCADE, related_name="versions")

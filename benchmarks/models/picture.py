@@ -6,11 +6,7 @@ from benchmarks.models.version import Making
 
 
 class Picture(Making):
-    """A forest plot as a file.
-
-    ``drawn`` is all that is drawn, ``stamp`` a digest of it and of the form: the same
-    plot is drawn once, and only who may see these numbers can ask for it again.
-    """
+    """A forest plot as a file; ``stamp`` is a digest of ``drawn`` and ``form``."""
 
     stamp = models.CharField(max_length=64)
     form = models.CharField(max_length=10)

@@ -14,8 +14,8 @@ from benchmarks.sentences import Sentence
 class Plan(models.Model):
     """A study's plan: agents pull its steps one after the other.
 
-    ``design`` is what was asked for, as the API shows it. The budget begins with the
-    first step. With ``width_percent`` rounds are added, up to ``most_repetitions``.
+    The budget begins with the first step. With ``width_percent`` rounds are added, up
+    to ``most_repetitions``.
     """
 
     class Status(models.TextChoices):
@@ -96,10 +96,7 @@ class PlanSlot(models.Model):
 
 
 class Start(models.Model):
-    """A program that is started once, and again while attempts are left.
-
-    ``clock`` is the time server's, on which its times count.
-    """
+    """A program that is started once, and again while attempts are left."""
 
     tool = models.SlugField(max_length=50)
     program = models.CharField(max_length=100)
@@ -111,10 +108,10 @@ class Start(models.Model):
 
 
 class PlanStep(Start):
-    """One start of one program on one system, on as many slots as take part.
+    """One start of one program on one system, on one or several slots.
 
-    ``attempt`` counts how often it was begun; ``reason`` says why the last attempt came
-    to nothing. ``starts_at_us`` is on the time server's clock called ``clock``.
+    ``reason`` says why the last attempt failed; ``starts_at_us`` is on the time
+    server's ``clock``.
     """
 
     class Status(models.TextChoices):
@@ -173,10 +170,10 @@ class PlanStep(Start):
 
 
 class PlanPart(Start):
-    """What one slot does in a step, and how far it is with the step's last attempt.
+    """One slot's part in a step, and the state of its last attempt.
 
-    ``began_us`` and ``ended_us`` are on the clock of the time server; ``keys`` are
-    those of the uploads that the slot's agent sends of it.
+    ``began_us`` and ``ended_us`` are on the time server's clock; ``keys`` are of its
+    uploads.
     """
 
     class Status(models.TextChoices):

@@ -12,10 +12,10 @@ from benchmarks.viewer import Viewer
 
 
 class Meter(models.Model):
-    """A power meter that a machine's power is read from.
+    """A power meter of a machine.
 
-    ``gain_error`` is the largest part by which all its readings may be off (0.015);
-    null where nobody stated it.
+    ``gain_error`` is the largest relative error of all its readings (0.015), null if
+    not stated.
     """
 
     class Kind(models.TextChoices):
@@ -55,10 +55,10 @@ class Meter(models.Model):
 
 
 class PowerChunk(models.Model):
-    """A piece of a power log as it was uploaded, kept unchanged.
+    """A piece of a power log as it was uploaded, unchanged.
 
-    Its moments are by the clock of whatever read the meter; ``first_at`` and
-    ``last_at`` are on the time server's, null while no stamp ties the two together.
+    ``first_at`` and ``last_at`` are on the time server's clock, null until a stamp ties
+    the log's clock to it.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
@@ -90,9 +90,9 @@ class PowerChunk(models.Model):
 
 
 class RunWindow(models.Model):
-    """When a run ran, and on which machine; ``begin_at`` is null if nobody knows.
+    """When a run ran, and on which machine; ``begin_at`` is null if unknown.
 
-    ``is_external``: by a time server's stamps, not by a clock that nobody checked.
+    ``is_external``: by a time server's stamps.
     """
 
     run = models.OneToOneField(
@@ -117,11 +117,10 @@ class RunEnergyQuerySet(models.QuerySet["RunEnergy"]):
 
 
 class RunEnergy(models.Model):
-    """What one meter saw of one run's work.
+    """Energy of one run's work by one meter.
 
-    Runs that overlapped on the machine share one energy: that of all ``together`` of
-    them from the first one's begin to the last one's end, under the same ``lead``.
-    ``mean_w`` is null where nothing of the window was measured; ``reason`` says why.
+    Overlapping runs share one energy, of all ``together`` and under the same ``lead``.
+    ``mean_w`` is null if nothing of the window was measured.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
@@ -156,17 +155,14 @@ class RunEnergy(models.Model):
 
     @property
     def coverage(self) -> float:
-        """Which part of the window was measured."""
         return self.covered_s / self.duration_s
 
     @property
     def is_covered(self) -> bool:
-        """Enough of the window was measured to speak of its energy."""
         return self.mean_w is not None and self.coverage >= MIN_COVERAGE
 
     @property
     def is_shared(self) -> bool:
-        """It belongs to runs that overlapped, not to each of them."""
         return self.together > 1
 
     @property
@@ -178,14 +174,12 @@ class RunEnergy(models.Model):
 
     @property
     def above_idle_j(self) -> float | None:
-        """What the work took on top of the machine's idle power."""
         if self.energy_j is None or self.idle_w is None:
             return None
         return self.energy_j - self.idle_w * self.duration_s
 
     @property
     def per_work(self) -> PerWork | None:
-        """The energy compared with what was done with it."""
         if not self.energy_j:
             return None
         return per_work(self.energy_j, self.duration_s, self.operations)

@@ -33,8 +33,7 @@ TOTALS = ("sum", "mean")
 class Run(models.Model):
     """One execution of one tool on one system.
 
-    An upload of raw output may hold several: they share its key, ``part`` counts them
-    from 1, and all but the first have the first as their ``source``.
+    Runs of one upload share its key; all but the first have the first as ``source``.
     """
 
     class Status(models.TextChoices):
@@ -168,11 +167,7 @@ class Run(models.Model):
 
 
 class RunOutput(models.Model):
-    """What was uploaded, kept unchanged for ever: everything else is derived.
-
-    One a run, and none for what was read from another's. The key begins with the lab,
-    as that of samples.
-    """
+    """The uploaded text of a run, unchanged; none for runs read from another's."""
 
     pk = models.CompositePrimaryKey("lab_id", "run_id")
     lab = models.ForeignKey(
@@ -194,9 +189,7 @@ class RunOutput(models.Model):
 class Sample(models.Model):
     """One measured number of a run, in the unit of its case's metric.
 
-    Narrow on purpose and written by the statement that writes its run: PostgreSQL need
-    not look for run, lab and case of each once more. The key begins with the lab so
-    that the table can be partitioned and distributed by it.
+    Without constraints, for speed; the key begins with the lab, for partitioning.
     """
 
     pk = models.CompositePrimaryKey("lab_id", "run_id", "sequence")
@@ -249,11 +242,10 @@ class MeanInOrder(OrderableAggMixin, models.Avg):  # type: ignore[misc]
 
 
 class RunMean(models.Model):
-    """What a run says of a case: the mean of its samples, in the unit of the case.
+    """The mean of a run's samples of a case, in the unit of the case.
 
-    Written with the processing of the run. Cells, what their sessions say and their
-    shapes are made of these alone, however many samples a run has. ``decimals`` is how
-    many its most precise sample has.
+    Cells, sessions and shapes are made of these alone. ``decimals`` is the most of a
+    sample.
     """
 
     pk = models.CompositePrimaryKey("lab_id", "run_id", "case_id")
@@ -303,11 +295,10 @@ def same_place(one: str, other: str) -> str:
 
 
 def cells_of(which: str) -> str:
-    """Begin a statement about the cells of some runs: those that ``which`` says.
+    """Begin a statement about the cells of some runs; continue with `CELLS_OF_RUNS`.
 
-    What follows reads `CELLS_OF_RUNS`. The runs are looked up first, then what they
-    say, then the cells: samples and means may lie on other machines than runs and
-    cells, and such a machine is asked for what belongs to a few runs.
+    Runs, run means and cells are looked up in this order: on a Citus cluster they lie
+    on different machines.
     """
     place = ", ".join(f"run.{name}" for name in PLACE)
     return f"""
@@ -329,15 +320,11 @@ CELLS_OF_RUNS = f"""
 
 
 def of_cells(which: str, *more: str) -> str:
-    """Begin a statement about the runs of many cells: those that ``which`` says.
+    """Begin a statement about the runs of many cells; continue with `RUNS_OF_CELLS`.
 
-    What follows reads `RUNS_OF_CELLS`: a row for each run of each cell, with ``more``
-    columns of the run. The cells of a place are put together, then their runs are
-    looked up, then what each run says of these cases. PostgreSQL is left no other
-    order, and nothing to join afterwards: while its statistics are older than the
-    tables, it takes every join for one row and all orders for equal. It then tried each
-    cell with each run of its place, or read a case in all runs of the lab: 15 s for a
-    new study of 2,000 cells.
+    One row per run of each cell, with ``more`` columns of the run. Materialized steps
+    force the join order: with outdated statistics PostgreSQL chose plans that took 15 s
+    for a new study of 2,000 cells.
     """
     place = ", ".join(PLACE)
     columns = "".join(f", run.{name}" for name in (*_OF_EVERY_RUN, *more))
@@ -382,11 +369,10 @@ CELL_OF_SAMPLE = CELL_OF_PLACED.format("sample")
 
 
 class Reread(models.Model):
-    """One reading of old uploads by today's parsers, done in steps that can be resumed.
+    """Reading old uploads with today's parsers, in resumable steps.
 
-    Uploads are taken in the order of their ids; ``cursor`` is the last one done. The
-    three counts are of samples, ``failed`` is of uploads. ``changes`` and ``failures``
-    keep the first of each as evidence.
+    ``cursor`` is the last upload done; three counts are of samples, ``failed`` of
+    uploads; ``changes`` and ``failures`` keep the first of each.
     """
 
     study = models.ForeignKey(

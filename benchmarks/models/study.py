@@ -13,10 +13,7 @@ from benchmarks.viewer import Viewer
 
 
 def visible_studies(viewer: Viewer, prefix: str = "") -> Q:
-    """Return the condition under which a study may be seen.
-
-    Without a join, which would give a study once for each lab it is shared with.
-    """
+    """Return the condition under which a study may be seen, without a join."""
     seen = Q(**{f"{prefix}visibility": Study.Visibility.PUBLIC})
     seen |= Q(**{f"{prefix}lab_id__in": viewer.lab_ids})
     if not viewer.lab_ids:
@@ -34,10 +31,7 @@ def visible_studies(viewer: Viewer, prefix: str = "") -> Q:
 def hidden_quotes(
     links: type[models.Model], name: str, viewer: Viewer
 ) -> models.QuerySet[models.Model]:
-    """Return the rows that tie the row asked for to a study that may not be seen.
-
-    For what quotes other studies; ``name`` is the column of what quotes.
-    """
+    """Return links from the outer row (column ``name``) to studies that are hidden."""
     quoted = links._default_manager.filter(**{name: models.OuterRef("pk")})
     # Not by a join: row-level security leaves out the rows of hidden studies, and with
     # them what would be found here.
@@ -120,12 +114,10 @@ class Study(models.Model):
 
     @property
     def is_public(self) -> bool:
-        """Whether everybody sees it."""
         return self.visibility == self.Visibility.PUBLIC
 
     @property
     def is_private(self) -> bool:
-        """Whether its lab alone sees it."""
         return self.visibility == self.Visibility.PRIVATE
 
     def may_rest_on(self, other: "Study") -> bool:
@@ -219,7 +211,6 @@ class System(models.Model):
 
     @property
     def is_native_above_hypervisor(self) -> bool:
-        """It is called native, and its Windows ran above its own hypervisor."""
         return self.is_native and self.is_above_hypervisor
 
     @property
@@ -253,10 +244,9 @@ class System(models.Model):
 
 
 class Session(models.Model):
-    """Runs done in one sitting: on one day, under one kernel, firmware and microcode.
+    """Runs made in one sitting: one day, kernel, firmware and microcode.
 
-    ``reason`` says why it begins, or who put it together. ``host`` is the machine that
-    a derived one is of; a named one may hold runs of several.
+    ``host`` is the machine of a derived session; a named one may have several.
     """
 
     class Origin(models.TextChoices):

@@ -1,7 +1,6 @@
-"""Integrate power over the windows of runs, whenever either of them arrives.
+"""Integrate power over the windows of runs, whichever arrives first.
 
-Noted in the transaction that stores a log's piece or a run, done a moment later by the
-sweeper; doing it twice changes nothing.
+Jobs are stored with a log's piece or a run and done by the sweeper; repeating is safe.
 """
 
 from collections.abc import Iterable, Sequence

@@ -93,9 +93,9 @@ class ServerTrace:
 
 
 def keep_power(*, agent: Agent, document: dict[str, Any]) -> Kept:
-    """Keep a piece of a power log and note what it changes. The same twice is one.
+    """Store a piece of a power log and queue the changed energies. Idempotent.
 
-    Raises ConflictError, UnknownNameError or ConflictError; nothing is stored then.
+    Raises ConflictError or UnknownNameError.
     """
     admit_uploads(agent.lab_id, runs=1, size=len(orjson.dumps(document)))
     return despite_others(partial(_keep, agent, document))
@@ -161,10 +161,7 @@ def _meter(agent: Agent, slug: str, stated: dict[str, Any]) -> Meter:
 
 
 def _set_on_the_clock(chunk: PowerChunk, document: dict[str, Any]) -> None:
-    """Say when the log's pieces were measured, as far as its stamps tell it by now.
-
-    A piece without any stamp waits for one: the log's clock is the same all along.
-    """
+    """Date the log's pieces as far as its stamps allow."""
     pieces = PowerChunk.objects.filter(lab=chunk.lab, log=chunk.log)
     # Two pieces of one log that arrive at once must see each other's stamps.
     Meter.objects.select_for_update().get(pk=chunk.meter_id)
@@ -200,10 +197,9 @@ def visible_meters(viewer: Viewer) -> QuerySet[Meter]:
 
 
 def power_of(meter: Meter, begin_s: float, end_s: float) -> ServerTrace | None:
-    """Return what a meter measured from one moment to another; None if nothing.
+    """Return what a meter measured between two moments; None if nothing.
 
-    A piece that was sent again with other moments or numbers counts as it was sent
-    last, and where files of somebody else's making overlap, the last of them.
+    Corrected pieces, and the last of overlapping CSV files, replace earlier ones.
     """
     newer = PowerChunk.objects.filter(
         meter=OuterRef("meter"),
@@ -262,11 +258,7 @@ def _log_trace(documents: Sequence[Document], stamps: list[Any]) -> LogTrace | N
 
 
 def window_of(run: Run) -> Window | None:
-    """Return the window of a run; None if nobody can know it.
-
-    By the time server's stamps where an agent took them, whatever the guest's clock
-    says; else as its uploader stated begin and length.
-    """
+    """Return a run's window by a time server's stamps, else as stated; None if unknown."""
     external = external_window(run.facts)
     if external is not None:
         return external

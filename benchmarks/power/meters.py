@@ -55,7 +55,7 @@ class MeterReading:
 
 @dataclass(frozen=True, kw_only=True)
 class SystemEnergy:
-    """What one system took for a workload: means over its runs.
+    """Means over a system's runs of a workload.
 
     ``energy_j`` is mean power times the work's time, ``less_wait_j`` the total without
     idle power. Ratios are to the table's reference; ``reason`` says why there is no
@@ -232,10 +232,7 @@ def _of_system(
 
 
 def meter_readings(study: Study) -> tuple[MeterReading, ...]:
-    """Return every reading with its work, in four queries.
-
-    The work is that of the meter's co-run, else of its session on the same system.
-    """
+    """Return every reading with the work of its co-run or session, in four queries."""
     meters = list(_runs(study).filter(tool__in=METER_TOOLS))
     partners = _partners(study, meters)
     work_runs = {run.pk: run for runs in partners.values() for run in runs}
@@ -352,7 +349,7 @@ def known_mean(values: Iterable[float | None]) -> float | None:
 
 
 def reference_first(study: Study, rows: Sequence[Row]) -> list[Row]:
-    """Begin with the study's reference, else the native machine, else as it stands."""
+    """Move the study's reference, else the native machine, to the front."""
     chosen = (row for row in rows if row.system.pk == study.reference_system_id)
     native = (row for row in rows if row.system.is_native)
     first = next(chosen, None) or next(native, None) or rows[0]

@@ -18,10 +18,10 @@ STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "rho", "first")
 
 @dataclass(frozen=True)
 class SessionColumns:
-    """What sessions say of cells, a column each, in the order of ``cell``.
+    """Statistics of sessions of cells, a column each, ordered by ``cell``.
 
-    ``session`` is `UNKNOWN_TIME` where nobody knows when they ran, ``rho`` NaN where
-    the runs tell none, ``first_at`` seconds since 1970, NaN where no run says when.
+    ``session`` is `UNKNOWN_TIME` and ``first_at`` (seconds since 1970) NaN if unknown;
+    ``rho`` NaN for too few runs.
     """
 
     cell: NDArray[np.int64]
@@ -53,10 +53,7 @@ class SessionColumns:
     def of_cells(
         self, cell_ids: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], "SessionColumns"]:
-        """Return the entries of these cells in their order, each with its cell's place.
-
-        A cell that is named twice has its entries twice; one without any has none.
-        """
+        """Return the entries of these cells in their order, each with its cell's place."""
         first = np.searchsorted(self.cell, cell_ids, "left")
         counts = np.searchsorted(self.cell, cell_ids, "right") - first
         row = np.repeat(np.arange(len(cell_ids)), counts)
@@ -67,10 +64,7 @@ class SessionColumns:
     def rollups(
         self, cell_ids: NDArray[np.int64], resolution: Floats
     ) -> SessionRollups:
-        """Return the sessions of one side's cells, as intervals by design take them.
-
-        ``resolution`` is that of each cell, NaN if unknown.
-        """
+        """Return the sessions of cells; ``resolution`` is of each cell, NaN if unknown."""
         row, entries = self.of_cells(cell_ids)
         return SessionRollups.of(
             row,
@@ -113,10 +107,7 @@ ARRAY_HEAD_BYTES = 20
 
 
 def study_sessions(study: Study) -> SessionColumns:
-    """Return what sessions say of a study's cells and of their baselines, in one query.
-
-    Baselines that are cells of other studies are among them.
-    """
+    """Return the sessions of a study's cells and of their baselines, in one query."""
     return _columns(OF_STUDY, {"study": study.pk})
 
 

@@ -1,8 +1,6 @@
-"""Check studies that changed: the sessions of their runs, the shape of their cells,
-and the plausibility flags.
+"""Check changed studies: sessions of runs, shapes of cells, plausibility flags.
 
-Checking is not done with every run but a moment after the last one: a flag speaks of
-a whole study. Doing it twice changes nothing.
+A check runs a moment after the last upload, not with every run. Repeating is safe.
 """
 
 from collections import defaultdict
@@ -42,11 +40,10 @@ SAID = ("severity", "sentence", "evidence", "subjects")
 
 
 def check_due_studies(quiet: timedelta = QUIET) -> int:
-    """Check the studies in which nothing has happened for a moment; return how many.
+    """Check studies that have been quiet for a moment; return how many.
 
-    One in which something always happens is checked every half minute, and so is one
-    of which uploads wait to be processed: what is found now would be of half of them.
-    One whose check fails is tried again later (`unattended.queue`); the others go on.
+    Studies that never rest are checked every half minute. Failed checks are retried by
+    `unattended.queue`.
     """
     now = timezone.now()
     waiting = Job.objects.filter(
@@ -98,10 +95,7 @@ def _check(jobs: Jobs) -> None:
 
 @transaction.atomic
 def check_study(study: Study) -> None:
-    """Bring the sessions, shapes and flags of a study up to date.
-
-    What was uploaded twice counts once from here on.
-    """
+    """Update the sessions, shapes and flags of a study; count repeated uploads once."""
     # First of all, for it takes cells in the order in which uploads take them.
     facts = study_facts(study)
     if count_once(study, facts):
@@ -117,11 +111,9 @@ def check_study(study: Study) -> None:
 
 @transaction.atomic
 def check_beside(study: Study) -> None:
-    """Bring up to date what a study says beside others, of which cells changed.
+    """Update flags that depend on other studies, whose cells changed.
 
-    The study itself is as it was when it was last checked whole. What rules found that
-    look at nothing else stands, so that no run is read. Mostly the others stand, too,
-    and a study that leans on no other is as it was in all that follows from them.
+    Rules that look at this study alone keep their flags, so no runs are read.
     """
     facts = study_facts(study, with_runs=False)
     rules = [rule for rule in RULES.values() if rule.looks_beside]
@@ -151,10 +143,7 @@ def _store_findings(
     looked_at: QuerySet[Flag],
     leant_on: Collection[Id],
 ) -> None:
-    """Make the flags that were ``looked_at`` those of these findings.
-
-    The others stand, with what they are about.
-    """
+    """Replace the flags that were ``looked_at`` by these findings; others stay."""
     # Flags that are no longer found go; a person's decision is kept all the same.
     gone = looked_at.exclude(fingerprint__in=findings)
     gone.filter(status=Flag.Status.OPEN).delete()
@@ -186,10 +175,9 @@ def _link(
     others: Collection[int],
     leant_on: Collection[Id],
 ) -> None:
-    """Tie flags to the cells and runs they are about; ``others`` keep theirs.
+    """Link flags to their cells and runs; ``others`` keep theirs.
 
-    A finding that names no cells is about all that its runs measured. One that names
-    some beside a run doubts these alone: where p95 > max, the throughput may stand.
+    A finding without cells is about all cells of its runs.
     """
     flags = dict(study.flags.values_list("fingerprint", "pk"))
     pairs: dict[str, set[tuple[int, int]]] = defaultdict(set)

@@ -1,17 +1,10 @@
-"""Which version of what was read the database holds: keys of what is kept.
+"""Versions of stored data, as cache keys.
 
-Of what a page was read from: triggers note every change of a table that pages show, and
-of which study or lab its rows are, whoever changes it (services, COPY, psql). What a
-page reads is noted while it is made. The sum of the notes of that is its version.
+A page: triggers count the changes of each table by study or lab; the version is the sum
+of the counts of all that the page read. Other tables: the snapshot of a new query.
 
-Of everything, for what is read from other tables: the snapshot of a query begun now,
-PostgreSQL's own word for which transactions it sees.
-
-Of a study: PostgreSQL marks every row with the transaction that wrote it (``xmin``)
-and its place (``ctid``), and writes a changed row to another place. The marks of all
-rows that a study's pages are made of, put together, change with each of them,
-whoever wrote it and however: there is no counter that somebody could forget to raise.
-`docs/decisions/caching.md` says why, and what may be kept under such a key.
+A study: a combination of the ``xmin`` and ``ctid`` of all rows that its pages are made
+of, which changes with each of them. See `docs/decisions/caching.md`.
 """
 
 import re
@@ -224,10 +217,9 @@ class Reading:
         return execute(sql, *given)
 
     def parts(self, study_id: int | None = None) -> Parts | None:
-        """Return what of these tables was read; None where one tells of no changes.
+        """Return the tables and parts that were read; None if one has no change counts.
 
-        Given a study nothing but its own rows was read, and of what it leans on: of
-        its lab's systems and hosts, of cases that these refer to.
+        With ``study_id`` only rows of this study, and of what it depends on, were read.
         """
         tables, counted = self.tables, frozenset[str]()
         if not tables.isdisjoint(_ROLLUPS):
@@ -292,12 +284,10 @@ def _names(statement: str, given: Sequence[str] = ()) -> frozenset[str]:
 
 
 def version_of(parts: Parts | None) -> str | None:
-    """Return a text that is another one after any change of what was read.
+    """Return a text that changes with the data that was read.
 
-    Without parts after any change of anything: the snapshot of a query begun now. None
-    inside a transaction, unless it sees one moment: it could be taken back; and without
-    parts on a standby, or where tables lie on other machines: what is written there is
-    in no snapshot of this one.
+    Without parts: the snapshot of a new query. None inside a transaction that does not
+    see one moment, and without parts on a standby or a distributed database.
     """
     if parts is None and is_distributed():
         return None
@@ -354,20 +344,16 @@ def leant_on_by(study_id: int) -> LeantOn:
 
 
 def gather_notes(most: int = 20) -> int:
-    """Put notes of the same together where there are many; return how many there were.
-
-    Their sums stay, and with them all that is kept.
-    """
+    """Merge change counts of the same part; their sums stay the same."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT gather_changes(%s)", [most])
         return int(cursor.fetchone()[0])
 
 
 def study_version(study: Study) -> str:
-    """Return a text that is another one after any change of a study, in one query.
+    """Return a text that changes with any data of a study, in one query.
 
-    Ask for it before what is to be kept is read: what is changed in between is then
-    kept under a version that nobody will ever ask for again.
+    Ask for it before reading what is cached under it.
     """
     with connection.cursor() as cursor:
         # `row_security` makes a function of it: of rows that the reader is not shown,

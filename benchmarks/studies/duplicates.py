@@ -23,10 +23,9 @@ RULE = RULES["uploaded-twice"]
 
 @transaction.atomic
 def count_once(study: Study, facts: StudyFacts) -> bool:
-    """Let each run that was uploaded twice count once; return whether any cell changed.
+    """Count repeated uploads once, unless dismissed; return whether a cell changed.
 
-    What a person dismissed counts again. Doing it twice changes nothing: which runs say
-    again what others said is found in the runs themselves, not in their cells.
+    Idempotent: repeats are found in the runs themselves, not in their cells.
     """
     dismissed = set(
         study.flags.filter(rule=RULE.id, status=Flag.Status.DISMISSED).values_list(

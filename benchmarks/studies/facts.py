@@ -107,9 +107,9 @@ NO_RUNS = RunMeans((), ())
 
 
 def study_facts(study: Study, *, with_runs: bool = True) -> StudyFacts:
-    """Return a study with all it is checked with, in a fixed number of queries.
+    """Return a study for the rules, in a fixed number of queries.
 
-    Without its runs for rules that look at none: those are most of what is read.
+    ``with_runs=False`` is for rules that do not look at runs.
     """
     # Runs first: a run is stored together with its cells, and one that arrives between
     # two of these queries is left out. It has noted that the study is checked again.

@@ -56,10 +56,7 @@ def runs_of_flags(flags: Iterable[Flag], most: int) -> dict[int, Subjects]:
 def _subjects(
     links: type[Model], name: str, flags: Iterable[Flag], most: int
 ) -> dict[int, Subjects]:
-    """Let the database cut: a flag may be about thousands, a page shows a dozen.
-
-    In SQL: Django takes longer to put a window together than PostgreSQL to answer.
-    """
+    """Return the first subjects of each flag, cut in SQL."""
     query = f"""
         SELECT flag_id, (array_agg({name} ORDER BY {name}))[:%s], count(*)
         FROM {links._meta.db_table} WHERE flag_id = ANY(%s) GROUP BY flag_id
@@ -95,10 +92,7 @@ def studies_quoted(study: Study) -> QuerySet[Study]:
 def decide_flag(
     *, flag: Flag, status: str, note: str, who: str, person: User | None = None
 ) -> Flag:
-    """Confirm, dismiss or reopen a flag; every decision is kept with its note.
-
-    Raises InvalidError without a note: whoever reads it later must know why.
-    """
+    """Confirm, dismiss or reopen a flag; raise InvalidError without a note."""
     if not note.strip():
         raise InvalidError(
             "decision", "Give the reason in a note: others must be able to follow it."

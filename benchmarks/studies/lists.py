@@ -33,11 +33,9 @@ TROUBLE_SHOWN = 10
 
 @dataclass(frozen=True)
 class Tally:
-    """How many of each a study has; ``flags`` are the open ones.
+    """Counts of a study; ``flags`` are the open ones.
 
-    ``waiting`` to ``unchecked`` are about processing: ``unchecked`` is not 0 while the
-    flags may still change by themselves; ``stuck`` is not 0 where the check was set
-    aside after it had failed too often.
+    ``unchecked``: flags may still change; ``stuck``: the check failed too often.
     """
 
     runs: int = 0
@@ -100,8 +98,7 @@ class StudyDetail:
 def overview(viewer: Viewer, **only: Any) -> list[StudyCard]:
     """Return every visible study with its numbers, in a fixed number of queries.
 
-    ``only`` narrows them, for example to those of one lab. What was deleted is found
-    only by who has its address; archived ones come last.
+    ``only`` narrows them. Without deleted studies; archived ones come last.
     """
     studies = visible(viewer).filter(deleted_at=None, **only)
     return _cards(sorted(studies, key=lambda study: study.archived_at is not None))

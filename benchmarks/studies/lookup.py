@@ -119,9 +119,8 @@ TABLE: Final = re.compile(r"\bbenchmarks_[a-z]+\b")
 def has_pages() -> dict[str, Any]:
     """Return the annotations of a study: has_coruns, has_energy, has_sweep, ...
 
-    has_emulation: a software emulator stands below a system; has_emulation_beside:
-    below some guests, and not below others. has_native_above_hypervisor: what is called
-    native ran above Windows' own hypervisor.
+    has_emulation_beside: an emulator below some guests only.
+    has_native_above_hypervisor: a native Windows ran above Hyper-V.
     """
     study = f"{Study._meta.db_table}.id"
     return {
@@ -142,11 +141,9 @@ def visible(viewer: Viewer) -> QuerySet[Study]:
 
 
 def find_study(viewer: Viewer, name: str, **annotations: Any) -> Study:
-    """Return the study called "slug" or "lab/slug", annotated as asked for.
+    """Return the study called "slug" or "lab/slug", the viewer's own first.
 
-    A lab's own study goes before another lab's of the same slug. Raises
-    NotFoundError, also for what the viewer may not know of, or
-    MalformedError when only the lab's name can tell.
+    Raises NotFoundError if there is none to see, MalformedError if the lab is needed.
     """
     lab, _, slug = name.rpartition("/")
     wanted = Q(slug=slug) & (Q(lab__slug=lab) if lab else Q())

@@ -1,9 +1,7 @@
-"""What a study comes to on pages that show all of them: kept, renewed by the sweeper.
+"""Numbers of studies for pages that show all of them, stored with their version.
 
-Counted from all its runs, cells and flags, which takes the longer the more there are.
-So it is stored with the version of what it was counted from (`data_versions`): read
-while that is the version, and counted anew where it is not. No number is ever old: an
-upload makes its study's rollup one that nobody reads, until the sweeper counts again.
+A stored rollup is used while its version (`data_versions`) is current; the sweeper
+renews it, and until then it is counted on request.
 """
 
 from __future__ import annotations
@@ -123,8 +121,7 @@ class Bin(NamedTuple):
 class Rollup:
     """A study's numbers (as in `studies.lists.Tally`), names and bins.
 
-    ``places`` are cells and flags that tell something (`EXAMPLES`), of the few
-    studies that a first visit is led through; 0: there is none.
+    ``places`` are cells and flags for `EXAMPLES`; 0: there is none.
     """
 
     numbers: Mapping[str, int]
@@ -135,10 +132,7 @@ class Rollup:
 
 
 def counted_studies(ids: Collection[int]) -> dict[int, Rollup]:
-    """Return what these studies come to now, in a fixed number of queries.
-
-    Those to which nothing has happened since they were counted are not counted again.
-    """
+    """Return current rollups, counting outdated ones, in a fixed number of queries."""
     sums = rollup_sums()
     found = {
         row.study_id: Rollup(**_thawed(row))
@@ -160,10 +154,7 @@ class Renewal:
         self.is_done = False
 
     def __call__(self) -> int:
-        """Renew those that did not change since the last time; return how many.
-
-        For about two seconds at most: the sweeper has other duties.
-        """
+        """Renew quiet outdated rollups for about two seconds; return how many."""
         before, sums = self.seen, rollup_sums()
         self.seen = sums
         if before is None or (before == sums and self.is_done):

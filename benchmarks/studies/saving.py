@@ -42,10 +42,7 @@ MEASURED_BY = {"visibility", "institution", "author"}
 
 @transaction.atomic
 def save_study(*, lab: Lab, slug: str, **fields: Any) -> tuple[Study, bool]:
-    """Create a study; saying the same again changes nothing.
-
-    Raises ConflictError when the slug is taken by one that differs.
-    """
+    """Create a study, or return the same one; raise ConflictError if it differs."""
     named = fields.pop("shared_with", None)
     study, created = Study.objects.get_or_create(lab=lab, slug=slug, defaults=fields)
     differing = [
@@ -73,12 +70,10 @@ def save_study(*, lab: Lab, slug: str, **fields: Any) -> tuple[Study, bool]:
 @sight.everything()
 @transaction.atomic
 def update_study(*, study: Study, who: str = "", **changes: Any) -> Study:
-    """Change a study and recompute the efficiencies that lean on the change.
+    """Change a study and recompute the efficiencies that depend on it.
 
-    ``who`` changes it: the audit log keeps who let others see it. One that is shown to
-    others or hidden is checked before anybody sees it so. ``shared_with`` are slugs of
-    labs; ``archived`` puts it into the archive, or takes it out. Raises
-    UnknownNameError and InvalidError.
+    A change of visibility is audited, and checked first. ``shared_with`` are slugs of
+    labs, ``archived`` is a boolean. Raises UnknownNameError and InvalidError.
     """
     named = changes.pop("shared_with", None)
     _resolve(study, changes)
@@ -127,8 +122,7 @@ def _resolve(study: Study, changes: dict[str, Any]) -> None:
 
 
 def _show_anew(study: Study) -> None:
-    """Look again at what a study that was shown to others or hidden says, and the
-    lab's studies that have a case in common with it."""
+    """Check a study whose visibility changed, and studies with a case in common."""
     normalise_around(study)
     # They are made anew, of what may be seen now.
     Report.objects.filter(study__lab=study.lab_id).delete()
@@ -156,10 +150,9 @@ def _show_anew(study: Study) -> None:
 
 @sight.everything()
 def _share(study: Study, named: Iterable[str] | None) -> None:
-    """Let the labs of these names see a study; None: those it has.
+    """Share a study with the labs of these names; None: keep them.
 
-    A study that is shared names at least one lab, and one that is not names none: who
-    makes it private again and later shares it says anew with whom.
+    A shared study names at least one lab, another one none.
     """
     wanted = set(named or ())
     is_shared = study.visibility == Study.Visibility.SHARED

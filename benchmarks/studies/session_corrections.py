@@ -33,11 +33,10 @@ def correct_sessions(
     note: str = "",
     person: User | None = None,
 ) -> Session | None:
-    """Put runs, and all runs of sessions, into the session that is called ``name``.
+    """Put runs, and all runs of sessions, into the session called ``name``.
 
-    It is made if there is none; a session that is given whole just gets the name. What
-    is left of the sessions that lose runs stays together, too. Without a name the runs
-    go back to where their uploader or their start puts them. Raises InvalidError.
+    Creates it if needed; a session given whole is renamed. Without a name the runs
+    return to their uploaded or derived session. Raises InvalidError.
     """
     # As its check does: the two wait for each other.
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)

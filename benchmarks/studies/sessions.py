@@ -54,10 +54,9 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Places:
-    """In which session each run is to count: known of all but ``free`` ones.
+    """The session of each run, except ``free`` ones.
 
-    ``followable`` are runs which nobody named a session of, and which a person put
-    into one: later runs follow them.
+    ``followable`` runs were put into a session by a person; later runs follow them.
     """
 
     sittings: dict[int, int | None]
@@ -66,10 +65,10 @@ class Places:
 
 
 def derive_study_sessions(study: Study) -> set[int]:
-    """Say in which session each run of a study counts; return the runs that moved.
+    """Set the session of each run of a study; return the runs that moved.
 
-    Where a person put it; else where the uploader or a plan named it; else by its
-    start. The caller holds the study's row, so that nobody corrects it meanwhile.
+    In order: a person's choice, the uploaded name, the start. The caller locks the
+    study.
     """
     derived = study.sessions.filter(origin=Origin.DERIVED)
     # Held: an upload that names one of them waits, and finds it under its new name.
@@ -112,12 +111,7 @@ def look_again(run_ids: Collection[int]) -> None:
 
 
 def visible_sessions(viewer: Viewer, **filters: Any) -> QuerySet[Session]:
-    """Return the sessions that runs count in, with how many and of how many systems.
-
-    ``first_at`` and ``last_at`` are the first and the last of their starts.
-
-    Names that were uploaded but hold no run (any more) are left out.
-    """
+    """Return sessions that hold runs, with counts and first and last start."""
     held = Run.objects.filter(sitting=OuterRef("pk")).order_by().values("sitting")
     sessions = Session.objects.visible_to(viewer).filter(**filters)
     sittings = sessions.annotate(
@@ -173,10 +167,7 @@ def _places(rows: Iterable[RunRow], sessions: Mapping[int, Session]) -> Places:
 def _moved_as_a_whole(
     rows: Iterable[RunRow], corrected: Mapping[int, int]
 ) -> dict[int, int]:
-    """Return named sessions whose runs a person put elsewhere, and where most are.
-
-    What is uploaded to them later goes there, too.
-    """
+    """Return where a person put the runs of named sessions, for later uploads."""
     places: dict[int, Counter[int]] = defaultdict(Counter)
     for row in rows:
         if row.session_id and row.sitting_id:

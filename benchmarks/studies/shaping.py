@@ -1,8 +1,6 @@
-"""The shape of cells and what each of their sessions says, as a study's check finds it.
+"""The shape of cells and the statistics of their sessions, for a study's check.
 
-A wide study has thousands of cells and a few hundred runs, so that many cells have the
-same runs. What runs say of cells is read once; what they state (session, start, upload,
-clock) is read run by run, and worked out once for all cells of the same runs.
+Thousands of cells share a few hundred runs, so run facts are read once per set of runs.
 """
 
 from collections import defaultdict
@@ -92,8 +90,7 @@ class Stated(NamedTuple):
 class Sitting(NamedTuple):
     """The runs of one session, by their places among those of a cell.
 
-    ``is_ordered`` says whether these places are in time: runs of one upload stand in
-    the order of its text, and of several each must say when it began, no two the same.
+    ``is_ordered``: the places are in time: one upload, or each run with its own start.
     """
 
     session_id: int | None
@@ -122,10 +119,7 @@ class CellRuns(NamedTuple):
 
 
 def shape_cells(study: Study) -> None:
-    """Look again at the shape of every cell that changed since the last look.
-
-    And at what its sessions say.
-    """
+    """Update the shapes and sessions of cells that changed since the last look."""
     of_study = Cell.objects.filter(study=study)
     changed = of_study.filter(~Q(shaped_at=F("updated_at")) | Q(shaped_at=None))
     # Without the old shapes, which are much to read.
@@ -229,10 +223,7 @@ def _unordered_sessions(
 def _readings(
     study: Study, runs: Mapping[int, CellRuns]
 ) -> dict[int, tuple[Sequence[float], Sequence[int | None]]]:
-    """Return the readings of each cell that its shape is made of, and their sessions.
-
-    Run means where there are enough runs, else the iterations of the few there are.
-    """
+    """Return each cell's run means, or iterations of too few runs, and their sessions."""
     few = {
         pk: own
         for pk, own in runs.items()
@@ -283,10 +274,7 @@ def _kept(shape: Shape) -> dict[str, Any]:
 
 
 def _trusts(study: Study) -> Callable[[Group], str]:
-    """Return what tells the worst state of the clocks of runs.
-
-    Thousands of runs tell of a few clocks, and thousands of cells have the same runs.
-    """
+    """Return a function for the worst clock state of runs, with a cache."""
     margin = study.equivalence_margin_percent / 100
     known: dict[tuple[int, ...], str] = {}
 

@@ -22,10 +22,7 @@ from benchmarks.unattended.queue import put_checks
 def register_host(
     *, lab: Lab, slug: str, title: str = "", facts: dict[str, Any] | None = None
 ) -> tuple[Host, bool]:
-    """Store a machine; saying the same again changes nothing.
-
-    Raises ConflictError when the slug is taken by a machine with other facts.
-    """
+    """Store a machine, or return the same one; raise ConflictError if it differs."""
     stated = {"title": title, "facts": facts or {}}
     host, created = Host.objects.get_or_create(lab=lab, slug=slug, defaults=stated)
     differing = [name for name, value in stated.items() if getattr(host, name) != value]
@@ -42,11 +39,7 @@ def register_host(
 
 @transaction.atomic
 def update_host(*, host: Host, **changes: Any) -> Host:
-    """Change what is stated of a machine, and check the studies that measured on it.
-
-    For what was not stated, or stated wrongly: a machine that was changed is another
-    host, so that what was measured before keeps its facts.
-    """
+    """Correct what is stated of a machine, and check the studies that measured on it."""
     changed = [name for name, value in changes.items() if getattr(host, name) != value]
     for name in changed:
         setattr(host, name, changes[name])

@@ -12,10 +12,9 @@ from django.db.models import JSONField, Model
 def write_columns(
     model: type[Model], names: Sequence[str], rows: Sequence[Model]
 ) -> None:
-    """Write these fields of stored rows, as they stand in memory.
+    """Write these fields of stored rows in one statement.
 
-    Django's own way says each value in a condition of its own, so that a thousand rows
-    take PostgreSQL as many comparisons each.
+    Django's bulk_update compares each row with each value.
     """
     if not rows:
         return
@@ -53,9 +52,8 @@ def write_columns(
 def insert_new(
     model: type[Model], columns: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> None:
-    """Store rows of which these columns are known, the others being as a model has it.
-
-    What is stored already stays as it is.
+    """Insert rows with these columns, others as the model's defaults; keep existing
+    ones.
     """
     if not rows:
         return
@@ -81,10 +79,7 @@ def insert_new(
 def insert_or_replace(
     model: type[Model], columns: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> None:
-    """Store rows by their key, the first column, as they are to stand in the database.
-
-    Arrays, not a parameter a value: PostgreSQL takes no more than 65,535 of these.
-    """
+    """Insert or replace rows by their key, the first column, as array parameters."""
     if not rows:
         return
     kinds = _kinds(model)
@@ -106,11 +101,7 @@ def _kinds(model: type[Model]) -> dict[str, str | None]:
 
 
 def _array(kind: str | None) -> str:
-    """Return where a column of values goes into a statement.
-
-    JSON is full of quotes, and each of them is escaped in an array that travels as
-    text. Binary has none.
-    """
+    """Return the placeholder of a column: text arrays travel as binary, unescaped."""
     is_text = kind is not None and kind.startswith(("text", "varchar"))
     return f"%b::text[]::{kind}[]" if is_text else f"%s::{kind}[]"
 
