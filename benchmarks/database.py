@@ -26,11 +26,7 @@ Stored = TypeVar("Stored")
 
 @contextmanager
 def one_moment() -> Iterator[None]:
-    """Let all that is read here be as it is now, whatever others store meanwhile.
-
-    A page that asks twice must not find cells of a system that it has not read. In a
-    transaction that somebody else began nothing can be promised.
-    """
+    """Read one consistent snapshot; without effect inside another transaction."""
     if connection.in_atomic_block:
         yield
         return
@@ -69,10 +65,10 @@ connection_created.connect(_forget, dispatch_uid="what is known of the database"
 
 
 def was_away(error: BaseException | None) -> bool:
-    """Return whether the same is worth another try, because PostgreSQL is the reason.
+    """Return whether an error is worth a retry because PostgreSQL was away.
 
-    A connection that ends between a question and its answer has no SQLSTATE: psycopg
-    cannot tell its kind then, and raises the most general error there is.
+    A connection lost between query and answer raises the most general error, without
+    SQLSTATE.
     """
     if isinstance(error, OperationalError | InterfaceError):
         return True
@@ -87,18 +83,12 @@ def sqlstate(error: BaseException | None) -> str | None:
 
 
 def any_of(ids: Iterable[int]) -> RawSQL:
-    """Return what to look up with ``__in`` instead of many ids: one parameter for all.
-
-    A place in the statement for each of thousands takes longer to make than to execute.
-    """
+    """Return a subquery of many ids for ``__in``, with a single parameter."""
     return RawSQL("SELECT unnest(%s::bigint[])", [list(ids)])
 
 
 def rows_of(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Return the rows of a prepared statement.
-
-    PostgreSQL plans it once: Django binds parameters itself, so that each is planned.
-    """
+    """Return the rows of a prepared statement, which PostgreSQL plans once."""
     connection.ensure_connection()
     raw = connection.connection
     # Without a threshold, as Django opens it, psycopg prepares nothing, asked or not.
@@ -109,10 +99,9 @@ def rows_of(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ..
 
 
 def despite_others(store: Callable[[], Stored]) -> Stored:
-    """Return what ``store`` does in a transaction of its own.
+    """Call ``store`` in a transaction, again after a conflict with a concurrent one.
 
-    It looks before it stores. If a row of the same key is stored in between, it is
-    called again, and finds that row.
+    It looks for an existing row before it stores.
     """
     for _ in range(TRIES - 1):
         with suppress(IntegrityError), transaction.atomic():

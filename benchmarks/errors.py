@@ -1,7 +1,7 @@
-"""The errors of requests: each says what is wrong, where, and what to do.
+"""Errors of requests: each says what is wrong, where, and what to do.
 
-A few kinds, of which each has one HTTP status; ``code`` tells programs which error of
-its kind it is. The API answers ``{"code", "detail", "fields"}``.
+Each class has one HTTP status; ``code`` identifies the error. The API answers
+``{"code", "detail", "fields"}``.
 """
 
 from __future__ import annotations
@@ -162,10 +162,7 @@ class TooFastError(BenchmarksError):
 
 
 class BatchRefusedError(BenchmarksError):
-    """Uploads of which at least one is bad; none of them was stored.
-
-    ``problems`` maps the place of a bad document (from 0) to what is wrong with it.
-    """
+    """Refused uploads by their place (from 0); none of the batch was stored."""
 
     def __init__(self, problems: dict[int, BenchmarksError]) -> None:
         self.problems = problems

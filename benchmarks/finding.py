@@ -1,9 +1,7 @@
-"""One search over all that somebody may see: studies, systems, hosts, benchmarks, labs.
+"""Search over visible studies, systems, hosts, benchmarks and labs.
 
-PostgreSQL's text search, with every word as the beginning of one. Trigrams would find
-words with slips, but pg_trgm is not among the extensions of the PostgreSQL that
-`make run` brings along: where nothing is found, the nearest words that there are are
-looked for here (`nearest_words`).
+PostgreSQL's text search on word prefixes. pg_trgm is not available with `make run`, so
+`nearest_words` suggests spellings.
 """
 
 import re
@@ -125,10 +123,7 @@ def _benchmarks(viewer: Viewer, words: Sequence[str]) -> list[Any]:
 
 
 def nearest_words(viewer: Viewer, text: str) -> str:
-    """Return the words with each that is unknown replaced by the nearest known one.
-
-    Known is what somebody may see. Empty where no word is unknown, or none is near.
-    """
+    """Return the words with unknown ones replaced by similar visible ones, else ""."""
     asked = [word[:LONGEST_WORD] for word in _WORD.findall(text.casefold())]
     asked = asked[:MOST_WORDS]
     measured = Cell.objects.visible_to(viewer).filter(n__gt=0)

@@ -1,8 +1,7 @@
-"""One spelling for the same parameters, options and systems, and their fingerprints.
+"""Canonical parameters, options and systems, and their fingerprints.
 
-Two cases are the same if their canonical parameters are: the order, unit prefix and
-spelling do not matter (``100MiB`` is ``102400 KiB``), the size does (``100MB`` is not
-``100MiB``). Nothing is guessed: ``4k`` stays the text ``4k``.
+Order, unit prefix and spelling do not matter (``100MiB`` is ``102400 KiB``), the size
+does (``100MB`` is not ``100MiB``). Nothing is guessed: ``4k`` stays ``4k``.
 """
 
 from __future__ import annotations

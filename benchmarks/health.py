@@ -29,11 +29,7 @@ class Outbox:
 
 @dataclass(frozen=True)
 class StuckWork:
-    """Background work of one kind that failed; ``since_s`` is for how long, in seconds.
-
-    ``failing`` is tried again by itself, ``quarantined`` was set aside. No word of
-    whose it is: health is for everybody.
-    """
+    """Failed background work of one kind: retried, set aside, and since when."""
 
     kind: str
     failing: int
@@ -43,10 +39,7 @@ class StuckWork:
 
 @dataclass(frozen=True)
 class DueWork:
-    """Background work of one kind that waits for its turn; ``oldest_s`` in seconds.
-
-    ``is_late``: longer than it ever should where all processes run.
-    """
+    """Waiting background work of one kind; ``is_late``: longer than it should."""
 
     kind: str
     waiting: int
@@ -67,8 +60,7 @@ class Standby:
 class Health:
     """``ok``; ``down`` without PostgreSQL.
 
-    ``degraded`` without Redis or a standby that there should be (slower, nothing lost),
-    where work was set aside, and where work waits longer than it ever should.
+    ``degraded`` without Redis or a configured standby, with work set aside, or late.
     """
 
     status: str

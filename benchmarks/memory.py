@@ -1,8 +1,7 @@
-"""Memory that a process no longer uses, given back to the machine.
+"""Return freed memory to the operating system.
 
-What Python frees stays with its process: the C library keeps it for the next time, in
-holes between what lives on. After a study of 20,000 cells that was 40 MB and more of
-each web process, worker and sweeper, for as long as they lived.
+The C library keeps freed memory in holes between live objects: 40 MB and more per
+process after a study of 20,000 cells.
 """
 
 import ctypes
@@ -26,17 +25,11 @@ class Memory:
 
     @property
     def is_outgrown(self) -> bool:
-        """Whether a new process would hold much less, even after all was given back.
-
-        What lives on lies among what was freed, and keeps whole pages of it.
-        """
+        """Whether a new process would hold much less."""
         return self.held_bytes > self.first_bytes + OUTGROWN_BYTES
 
     def give_back(self) -> bool:
-        """Give back what is free, where much was taken since; return whether it was.
-
-        For a moment in which nobody waits: a look through everything takes a while.
-        """
+        """Return free memory after large growth; call it while nobody waits."""
         process = psutil.Process()
         if process.memory_info().rss < self.held_bytes + GROWTH_BYTES:
             return False

@@ -1,12 +1,10 @@
-"""What is stated of platforms: hypervisors, and what a host's facts say of its machine.
+"""Names of hypervisors and virtualization types, and facts of hosts.
 
-One name for each hypervisor and virtualization type, however people spell it: the
-vocabulary is closed, and what is not in it stays as it was given and is said to be
-unknown. Only spellings that mean one thing are listed: "VMware" alone could be a
-Workstation, "QEMU" alone have KVM's help or not.
+The vocabulary is closed; unknown names stay as given. Only unambiguous spellings are
+listed: "VMware" alone could be a Workstation, "QEMU" alone have KVM's help or not.
 
-QEMU without help emulates the processor (TCG), 3 to 1000 times slower than a real one.
-That is known by whatever words it is stated with, in whichever field.
+QEMU without help emulates the processor (TCG), 3 to 1000 times slower; it is recognized
+by any of its spellings, in any field.
 """
 
 from __future__ import annotations
@@ -170,9 +168,9 @@ class Platform(NamedTuple):
 def canonical_platform(
     hypervisor: str, version: str = "", virtualization: str = ""
 ) -> Platform:
-    """What is stated of a platform in the words of the vocabulary.
+    """Return a platform in canonical names; an unknown name stays.
 
-    A version that stands in the name moves to the versions; an unknown name stays.
+    A version in the name moves to the version.
     """
     name = collapse(clean_text(hypervisor, what=Sentence("hypervisor")))
     kind = canonical_virtualization(virtualization)
@@ -242,9 +240,8 @@ def is_emulation(
 ) -> bool:
     """Whether a program emulates the processor, by all that is stated of a system.
 
-    That is its name or version (``QEMU/TCG``, ``qemu (no kvm)``, ``QEMU`` with the
-    version ``TCG, no KVM``), its type, the layers that its agent detected, or an option
-    of QEMU: ``accel=tcg``, ``kvm=off``, ``hw_virt=off``.
+    Its name, version or type (``QEMU/TCG``, ``qemu (no kvm)``), detected layers, or an
+    option of QEMU: ``accel=tcg``, ``kvm=off``, ``hw_virt=off``.
     """
     stated = tuple(
         (_folded(key), _folded(str(text))) for key, text in (options or {}).items()

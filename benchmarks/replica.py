@@ -1,10 +1,7 @@
-"""A standby of the database, from which pages and exports may be read.
+"""A standby of the database, for reading pages and exports.
 
-While a block reads from it, ``connection`` and every query of this thread lead there;
-`from_primary` leads back, for what must be as it is now: who somebody is.
-
-A standby shows what the primary held a moment ago. Who wrote something is told by a
-place in PostgreSQL's log how far a standby must have come, before it is read for him.
+Inside `from_replica` all queries of this thread use the standby, inside `from_primary`
+the primary again. A writer's later reads wait until the standby has replayed their LSN.
 """
 
 import logging
@@ -40,11 +37,7 @@ _REPLICA_SAYS: Final = """
 
 @dataclass(frozen=True)
 class Lag:
-    """How far a standby is behind; ``problem`` says why it is not read from, if so.
-
-    ``seconds`` since the newest change it has, 0 where it has them all; None where
-    nobody knows.
-    """
+    """How far a standby is behind; ``problem``: why it is not used; None: unknown."""
 
     seconds: float | None = None
     bytes: int | None = None
@@ -155,10 +148,7 @@ def from_replica() -> Iterator[list[Exception]]:
 
 @contextmanager
 def from_primary() -> Iterator[None]:
-    """Read what must be as it is now, and write, inside of `from_replica`.
-
-    Also before the views of GET that begin some work.
-    """
+    """Use the primary inside of `from_replica`, for current data and writes."""
     if _thread.primary is None:
         yield
         return

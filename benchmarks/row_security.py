@@ -1,9 +1,7 @@
-"""Row-level security: which rows of each table PostgreSQL shows to a sight.
+"""Row-level security: policies for each table, derived from the models.
 
-The policies follow from the models, so that a new table has one without anybody's
-doing: a row is seen by its lab and by whoever sees its study, and what belongs to a
-row of another table is seen with it. `prepare` lays them down as the owner of the
-tables, whom they do not bind; the application's role is bound (`sight`).
+A row is visible to its lab and with its study, a part with its whole. `prepare` creates
+the policies as the owner of the tables; they bind the application's role (`sight`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -100,9 +98,8 @@ _OF_PERSON = (
 def _marked(column: str, marks: str) -> str:
     """Return whether an id is marked: its byte of the marks is 1.
 
-    As fast however many ids are seen, which a list is not; no index serves it, so that
-    the planner weighs none; and it expects nearly every row to pass, as they do where
-    the query has its own filter.
+    Constant time however many ids are visible, unlike a list, and cheap for the
+    planner.
     """
     mark = f"substring(({marks}), {column}::integer, 1)"
     return f"coalesce(nullif({mark}, ''), '0') <> '0'"
@@ -352,11 +349,10 @@ def as_owner() -> Iterator[None]:
 
 
 def secure() -> None:
-    """Lay down the policies, and let the application's role read and write.
+    """Create the policies, and grant the application's role its rights.
 
-    As the owner. Policies that are there already are left alone: to lay one down waits
-    for all who read its table. Without any where the tables may be distributed: Citus
-    takes no policy with a query in it, and its workers know nothing of the settings.
+    Existing policies are left alone, as replacing one waits for all readers of its
+    table. None on Citus, which does not support them.
     """
     wanted = statements(with_policies=not _has_citus())
     digest = sha256(wanted.encode()).hexdigest()

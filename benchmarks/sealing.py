@@ -1,8 +1,4 @@
-"""Secrets that must be read again: sealed with the server's own key.
-
-What only has to be recognized is kept as a digest instead (`labs/tokens`). Another
-SECRET_KEY opens nothing that was sealed before.
-"""
+"""Encrypt secrets that must be read again with a key derived from SECRET_KEY."""
 
 from base64 import urlsafe_b64encode
 from functools import lru_cache

@@ -1,8 +1,6 @@
-"""Sentences that remember how they were made, so that they can be said otherwise.
+"""Sentences that keep their template and parameters, for translation.
 
-A sentence is an English text like any other: it may be compared, joined, sent. It also
-keeps its template and what was put into it, so that a page can say it in the reader's
-language and with the reader's decimal sign. PURE: no other language is known here.
+A Sentence is a str in English; pages render it in the reader's language.
 """
 
 from __future__ import annotations
@@ -89,10 +87,7 @@ def _made(template: str, plural: str, parameters: Mapping[str, Parameter]) -> Se
 
 
 def in_unit(text: str, unit: str) -> str:
-    """Return a sentence with a unit behind its speeds: "59 MB/s (64 %)".
-
-    What is found in mere numbers, such as the ``centre`` of a speed, knows no unit.
-    """
+    """Return a sentence with a unit behind its speeds: "59 MB/s (64 %)"."""
     if not unit or not isinstance(text, Sentence):
         return text
     # Only the sentence about a shape's speeds has a centre (`analysis.shape`); other

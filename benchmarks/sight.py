@@ -1,13 +1,10 @@
-"""Whose rows PostgreSQL shows this thread: what row-level security goes by.
+"""Per-thread context for row-level security (`row_security`).
 
-Every query is scoped to a viewer in Python. Should one forget it, the policies of
-`row_security` show it no more than its sight: settings of the database's session that
-say which labs ask, and which studies, systems and hosts these see. A request begins
-with what everybody sees and gets its sight where its sender becomes known (a person, a
-token); what nobody asked for, as workers and commands do, sees all. It is set with the
-first statement that needs it (`config/postgresql`), and again after whatever may have
-undone it.
-`docs/decisions/row-level-security.md` says why so.
+A second guard behind the queries' own filters: settings of the database session name
+the labs, studies, systems and hosts that may be seen. A request starts with what is
+public and gets its context with its person or token; workers and commands see all. It
+is set with the first statement that needs it (`config/postgresql`). See
+`docs/decisions/row-level-security.md`.
 """
 
 import threading
@@ -24,10 +21,7 @@ ALL_SEEING: Final = "virtlab_all"
 
 @dataclass(frozen=True, eq=False)
 class Sight:
-    """What the statements of a thread are shown; compared by identity.
-
-    Two requests of one person are two: what they may see may have changed in between.
-    """
+    """What a thread's statements may see; compared by identity, per request."""
 
     statement: str
     parameters: Mapping[str, Any]
@@ -85,10 +79,7 @@ def see_labs(*lab_ids: int) -> None:
 
 
 def see_as(person_id: int) -> None:
-    """Show what is public, and what the labs of a person see.
-
-    Once more where they join or make a lab, or make a study, in their request.
-    """
+    """Show what is public, and what the labs of a person see."""
     _looking.sight = Sight(_SEE, {"labs": [], "person": person_id})
 
 
@@ -107,10 +98,7 @@ def nothing() -> Iterator[None]:
 
 @contextmanager
 def everything() -> Iterator[None]:
-    """Show all, for what has to know of all labs and tells none of another's.
-
-    Whatever is read in it has to be scoped by its own filter.
-    """
+    """Show all rows; queries inside must filter for themselves."""
     with _as(EVERYTHING):
         yield
 

@@ -35,11 +35,7 @@ def drain(lingers: bool = True) -> int:
 
 @shared_task
 def drain_bulk(lingers: bool = True) -> int:
-    """Process what came in bulk, with some of a machine's processes and not with all.
-
-    So one is free for uploads that come alone, whatever bulk has left to do. Whoever
-    works goes on until nothing is left; what comes at its last moment the sweeper sees.
-    """
+    """Process bulk uploads, in some of a machine's processes only."""
     for place in range(settings.BULK_PROCESSES):
         with held(f"bulk {gethostname()} {place}") as is_mine:
             if is_mine:
@@ -89,10 +85,7 @@ def send(kind: str, partition: int) -> None:
 
 
 def send_workers() -> None:
-    """Send workers to jobs whose hint or worker was lost, and that are to be retried.
-
-    The sweeper does none of these itself: they may take long.
-    """
+    """Send workers to jobs whose hint or worker was lost, or that are to be retried."""
     letters.note_digests()
     for kind, partition in queue.to_be_sent():
         send(kind, partition)

@@ -23,10 +23,9 @@ _REFUSED_IN_LINES = re.compile(
 def clean_text(
     text: str, *, what: str = Sentence("text"), multiline: bool = False
 ) -> str:
-    """Return ``text`` unchanged, or refuse it and name the character and its place.
+    """Return ``text``, or raise InvalidError that names the character and its place.
 
-    ``what`` names the field in the sentence. Tabs and line ends are allowed only with
-    ``multiline``.
+    ``what`` names the field. Tabs and line ends are allowed with ``multiline``.
     """
     pattern = _REFUSED_IN_LINES if multiline else _REFUSED
     if found := pattern.search(text):

@@ -1,8 +1,8 @@
-"""The closed table of units and the conversion between them.
+"""The closed table of units, and conversion.
 
 Decimal and binary prefixes are different units: 1 MB is 10^6 B, 1 MiB is 2^20 B.
-Spellings that people use for both (``KB``, ``Mb``, ``MBps``) are refused, not guessed;
-the one exception is netperf's ``us/KB``, whose KB is documented as 1024 B.
+Ambiguous spellings (``KB``, ``Mb``, ``MBps``) are refused, except netperf's ``us/KB``,
+whose KB is documented as 1024 B.
 """
 
 from __future__ import annotations
@@ -171,11 +171,10 @@ def unit(symbol: str) -> Unit:
 
 
 def convert(value: float, from_: str, to: str) -> float:
-    """``value`` in another unit of the same dimension, rounded once.
+    """Return ``value`` in another unit of the same dimension, rounded once.
 
-    The number is taken as it is printed: 97.2 W are 0.0972 kW to the last digit.
-    The same unit returns the very same number. Raises InvalidError for another
-    dimension, and for a number that is not finite or becomes too large.
+    Exact for the printed decimal number. Raises InvalidError for another dimension and
+    for numbers that are not finite or become too large.
     """
     source, target = unit(from_), unit(to)
     if source.dimension != target.dimension:

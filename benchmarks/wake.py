@@ -1,7 +1,4 @@
-"""Wake a worker after an upload, by the registered name of its task.
-
-The outbox holds the work: a message is only a hint that there is some.
-"""
+"""Wake a worker after an upload; the message is only a hint."""
 
 import logging
 import time

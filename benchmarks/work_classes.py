@@ -1,8 +1,7 @@
-"""What kind of work a metric measures, above the tools that measure it.
+"""Classes of work, independent of tools: an area ("disk") and a kind ("random write").
 
-A closed vocabulary of two levels: an area ("disk") and what is done there ("random
-write"). Results of different tools are pooled only within one class (rule set 2,
-section 11). A metric whose work is of no class here names none: it is never pooled.
+Results of different tools are pooled only within one class; metrics without a class are
+never pooled (rule set 2, section 11).
 """
 
 from collections.abc import Iterator, Mapping
@@ -79,10 +78,7 @@ WORK_CLASSES: Final[Mapping[str, WorkClass]] = MappingProxyType(
 
 
 def work_class(name: str) -> WorkClass:
-    """The class of a slug ("cpu-integer") or title ("CPU: integer"), in any case.
-
-    An unknown one is a ValueError that lists what is known.
-    """
+    """Return a class by slug or title; ValueError lists the known ones."""
     words = collapse(name).casefold()
     for known in WORK_CLASSES.values():
         if words in (known.slug, known.title.casefold()):

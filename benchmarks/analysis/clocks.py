@@ -1,16 +1,12 @@
-"""Whose clock timed a run, and how far it may be trusted.
+"""Whose clock timed a run, and how far it may be trusted (``docs/method.md``).
 
-A guest that counts timer ticks loses time exactly when its host is busy, and nothing
-inside the guest shows it. A time server outside the host does: each of its stamps
-carries the round trip of the question (``docs/method.md``, whose clock).
-
-Agents report it under ``clock`` of a run's facts, in whole microseconds:
-``offset_start_us`` and ``offset_end_us`` say how far the guest's wall clock was ahead
-of the time server's, ``local_us`` and ``external_us`` how long the run took by each,
-``interval_bound_us`` how wrong the latter may be (``agents/timing/asking.py``),
-``resolution_us`` in which steps the agent's clock was seen to move. Agents that state
-none took it for a microsecond; where such a clock read the same before and after a
-question, it is coarser than its report claims.
+A guest that counts timer ticks loses time when its host is busy; only a time server
+outside shows it. Agents report under ``clock`` of a run's facts, in microseconds: the
+guest's offsets to the server (``offset_start_us``, ``offset_end_us``), the duration by
+each (``local_us``, ``external_us``) with ``interval_bound_us`` as its error
+(``agents/timing/asking.py``), and the observed clock step ``resolution_us``. Agents
+without it assumed a microsecond: a clock that read the same before and after a question
+is coarser.
 """
 
 import math
@@ -74,11 +70,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class GuestClock:
-    """A guest's clock against the time server, at a run's start and end.
-
-    Offsets are guest - server in seconds; ``guest_s`` is the run's duration by the
-    guest's clock.
-    """
+    """A guest's clock against the time server's; offsets are guest - server."""
 
     guest_s: float
     offset_start_s: float
@@ -110,7 +102,7 @@ class TimeTrust:
 
 @dataclass(frozen=True, slots=True)
 class ClockReport:
-    """What an agent found out about a guest's clock during a run."""
+    """An agent's report on a guest's clock during a run."""
 
     guest: GuestClock
     external: Interval | None

@@ -1,7 +1,6 @@
-"""Co-runs: what k virtual machines do together, how fairly, and what one more adds.
+"""Co-runs: throughput, fairness and consolidation of k virtual machines.
 
-Slots hold rates, where more is better; of a time, pass the reciprocal. The formulas are
-those of ``docs/method.md``, co-runs.
+Slots hold rates; of a time, pass the reciprocal. Formulas: ``docs/method.md``, co-runs.
 """
 
 import math
@@ -48,11 +47,7 @@ class SlotFigures:
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """Jain's index over repeated co-runs with its 95 % interval.
-
-    ``low`` and ``high`` are None for a single co-run, and where all slots or all
-    co-runs are equal.
-    """
+    """Jain's index over repeated co-runs; no interval for one, or without spread."""
 
     jain: float
     low: float | None
@@ -213,7 +208,7 @@ def cpu_target(
     cores: int,
     full_s: float | None = None,
 ) -> Target:
-    """Set a CPU-bound time of v virtual on c physical cores against its target.
+    """Compare a CPU-bound time of v virtual on c physical cores with its target.
 
     Ideal: single x max(1, v/c); LMU: ``full_s`` x v/c. ValueError without cores or
     time.
@@ -230,10 +225,9 @@ def cpu_target(
 
 
 def overlap(windows_s: Sequence[tuple[float, float]]) -> Overlap:
-    """Return the common window of all slots (start, end), and its share of the longest
-    slot.
+    """Return the common window of all slots and its share of the longest slot.
 
-    ValueError without slots, or where one does not end after its start.
+    ValueError without slots, or if one does not end after its start.
     """
     if not windows_s or any(not start < end for start, end in windows_s):
         raise ValueError("every slot needs a start and a later end")

@@ -1,24 +1,18 @@
-"""Intervals that follow what was repeated: runs of one sitting, or whole sessions.
+"""Intervals that follow what was repeated: runs of one session, or whole sessions.
 
-An interval speaks only of the levels that were repeated. Ten runs of one sitting say
-how well that sitting is known, and nothing of another day; a session (one sitting of
-runs) that was repeated says how much days differ. So the design of a cell, which
-sessions its two sides share and how many each has, chooses the interval:
+An interval speaks only of the levels that were repeated. The sessions that the two
+sides of a cell share, and how many each has, choose it:
 
-- sessions that both sides share: one ln ratio a session, and Student's t over these,
-  for what a day does to both sides cancels in its ratio. Sessions count equally;
-- three sessions and more on each side, not shared: the sessions' ln means are the
-  units, Welch's interval of their difference;
-- one side has three and more, the other one or two: the variance between the sessions
-  of the first is borrowed for the second, s^2 (1 / S + 1 / S'), with S - 1 degrees;
-- everything else rests on runs alone (``intervals``): within one shared session that is
-  all there is to say, on different days it says too little for a verdict.
+- shared sessions: one ln ratio per session, and Student's t over these, since a day's
+  effect cancels in its ratio;
+- three or more sessions on each side, not shared: Welch's interval of the sessions' ln
+  means;
+- three or more on one side only: their variance is used for the other side too, s^2 (1
+  / S + 1 / S'), with S - 1 degrees of freedom;
+- otherwise runs alone (``intervals``): enough within one shared session, too little for
+  a verdict on different days.
 
-Several levels of noise and what their repetition tells: Kalibera and Jones, "Rigorous
-benchmarking in reasonable time", ISMM 2013.
-
-Longer than other modules: the designs share what is counted and paired, and each is a
-few lines of that.
+Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013.
 """
 
 from collections.abc import Mapping
@@ -100,7 +94,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Twice:
-    """Cells of two shared sessions: ``row``, and a column for each session."""
+    """Cells of two shared sessions, with a column for each session."""
 
     row: Places
     log_ratio: Floats
@@ -110,18 +104,14 @@ class Twice:
 
 @dataclass(frozen=True, slots=True)
 class Designed:
-    """What the designs of many cells make of their ratios: one entry a cell.
+    """Intervals of many cells by their designs: one entry per cell.
 
-    ``intervals`` are those that are drawn. Those that decide are ``deciding_low`` to
-    ``deciding_high`` on the log scale: the same, but of two shared sessions what covers
-    the interval of each, for both must say so (``twice``).
-
-    ``cell`` and ``baseline`` are the runs that the statement rests on (of one shared
-    session those within it). ``session`` is that session, else -1. ``between_sd`` is
-    the standard deviation between sessions of ln: of the ratio where sessions are
-    shared, else of each side's means; NaN where none was repeated. ``within_sd`` is how
-    much of it the runs within sessions explain. ``is_weak``: a statement rests on an
-    assumption about when runs were made.
+    ``deciding_low`` to ``deciding_high`` (log scale) decide; of two shared sessions
+    they cover both intervals (``twice``), else they are ``intervals``. ``cell`` and
+    ``baseline`` are the runs used, ``session`` the one shared session, else -1.
+    ``between_sd`` is the standard deviation of ln between sessions (NaN if not
+    repeated), ``within_sd`` the part explained by runs. ``is_weak``: start times are
+    assumed.
     """
 
     design: NDArray[np.int8]
@@ -185,8 +175,8 @@ def designed_intervals(
 ) -> Designed:
     """Return the interval that each cell's design allows.
 
-    ``sessions`` are those of both sides with their ``rho`` (`sessions.dependent`);
-    ``cell`` and ``baseline`` are the same runs without sessions.
+    ``sessions`` are of both sides with their ``rho`` (`sessions.dependent`); ``cell``
+    and ``baseline`` are the same runs without sessions.
     """
     own, other = sessions
     size = cell.n.size
@@ -437,7 +427,7 @@ def _rounding(side: SessionRollups) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Numbers of each cell: how many, their mean, their variance and that of it."""
+    """Count, mean, variance and variance of the mean of each cell's numbers."""
 
     count: Floats
     mean: Floats
@@ -458,7 +448,7 @@ def _spread(row: Places, values: Floats, rounding: Floats, size: int) -> Spread:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side's sessions as units; ``within`` is what runs leave of a session."""
+    """One side's sessions as units; ``within`` is the variance from runs."""
 
     spread: Spread
     within: Floats

@@ -1,7 +1,6 @@
-"""Energy for work, and ratios of energies (``docs/method.md``, energy).
+"""Energy for work (``docs/method.md``, energy).
 
-One meter's gain error cancels in a ratio; those of two add, and a difference within
-them has no interval.
+One meter's gain error cancels in a ratio; those of two meters add.
 """
 
 import math
@@ -54,10 +53,10 @@ class MeterFacts:
 
 @dataclass(frozen=True, slots=True)
 class EnergyRatio:
-    """One energy per work against another: 1.2 is a fifth more than the reference.
+    """A ratio of energies per work: 1.2 is a fifth more than the reference.
 
-    Without an interval ``reason`` says why. ``scope`` is what the interval covers ("in
-    one session"); ``is_across_days``: the sides share no session.
+    ``reason`` says why there is no interval, ``scope`` what it covers ("in one
+    session"); ``is_across_days``: the sides share no session.
     """
 
     ratio: float
@@ -81,9 +80,9 @@ class EnergyRatio:
 def per_work(
     energy_j: float, duration_s: float, operations: float | None = None
 ) -> PerWork:
-    """J per operation, operations per J, and the energy-delay product.
+    """Return J per operation, operations per J, and the energy-delay product.
 
-    Energy x time (R. Gonzalez and M. Horowitz, 1996) does not reward being slow.
+    Energy x time: R. Gonzalez and M. Horowitz (1996).
     """
     _demand_positive(energy=energy_j, duration=duration_s)
     if operations is None:
@@ -96,8 +95,7 @@ def per_work(
 class MeterTotal:
     """A meter's energy and time, and the time of the work, if stated.
 
-    A meter that is stopped by hand runs longer than the work, so that totals of
-    different waits cannot be compared.
+    A meter stopped by hand runs longer than the work, so totals cannot be compared.
     """
 
     meter_j: float
@@ -168,9 +166,9 @@ def bare_ratio(
     base: Sequence[float],
     meters: tuple[MeterFacts, MeterFacts],
 ) -> EnergyRatio | None:
-    """Return the ratio of two means, with the reason if nothing more can be said.
+    """Return the ratio of two means, with the reason if it has no interval.
 
-    None for an energy of 0 or beyond bounds, or a CPU counter against the wall.
+    None for an energy of 0 or out of bounds, and for a CPU counter against the wall.
     """
     if not own or not base or min(*own, *base) < 1 / MOST:
         return None

@@ -51,8 +51,8 @@ def compare_hosts(
 ) -> HostsCompared:
     """Compare two machines by their stated facts and their native runs.
 
-    Native runs agree where no case differs by more than the margin beyond its 95 %
-    interval (Bonferroni over cases) and their geometric mean lies within the margin.
+    Native runs agree if no case differs by more than the margin beyond its 95 %
+    interval (Bonferroni over cases) and their geometric mean is within the margin.
     """
     named = {"one": names[0], "other": names[1]}
     differing = host_differences(*facts)

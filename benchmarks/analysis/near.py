@@ -95,8 +95,7 @@ class NearCase:
 def nearest(wanted: MeasuredCase, others: Iterable[MeasuredCase]) -> NearCase | None:
     """Return the nearest case that a native machine ran, or None.
 
-    Same metric with few, close parameter differences first, then the same case in
-    another unit.
+    Few, close parameter differences first, then the same case in another unit.
     """
     found = ((_rank(near), near) for other in others if (near := _near(wanted, other)))
     best = min(found, key=lambda ranked: ranked[0], default=None)

@@ -1,20 +1,16 @@
-"""What the order of a cell's runs shows: periods, a trend, runs that depend on others.
+"""Patterns in the order of a cell's runs: periods, a trend, dependence.
 
-Whether runs in the order of their doing are more alike than chance allows is looked at
-ten times at once: the share of variance that the position modulo k explains for the
-periods k = 2..5, the autocorrelation at the lags 1..5, and a straight line. Each look
-is turned into an approximately normal score (E. B. Wilson and M. M. Hilferty, 1931) and
-the largest of the ten is compared with its own distribution over permutations of the
-same values, so that the whole test, not each look, has 1 % false alarms (the maxT step
-of P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993).
+Ten statistics at once: the variance explained by the position modulo 2..5, the
+autocorrelations at lags 1..5, and a line. Each becomes an approximately normal score
+(E. B. Wilson and M. M. Hilferty, 1931); the largest is compared with its distribution
+over permutations, so the whole test has 1 % false alarms (maxT: P. H. Westfall and S.
+S. Young, Resampling-Based Multiple Testing, 1993).
 
-A trend takes more: runs that depend on each other wander, and a line through them is no
-drift. It must exceed the standard error of its slope as often as chance asks of
-independent runs, when that error is stretched by their dependence. And where there are
-three sessions it must be one of sessions as such, not of this one or that.
+A trend must also exceed the standard error of its slope, widened by dependence, and
+with three sessions be one of sessions as such.
 
-All of it happens within sessions: each value counts as its distance from the mean of
-its session, neighbours are neighbours of one session, and permutations stay in it.
+Everything is within sessions: values are distances from the session's mean, and
+permutations stay in it.
 """
 
 import math
@@ -53,12 +49,10 @@ ROUNDING: Final = 8 * float(np.finfo(float).eps)
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
-    """What the order of runs shows.
+    """Patterns in the order of runs; None unless beyond chance.
 
-    ``p`` is the chance of so strong a pattern in values without order; ``period``,
-    ``lag`` and ``slope`` (change per run) are None unless beyond chance.
-    ``autocorrelation`` is that at the lag, without the trend. ``partial`` is what an
-    unfinished period adds to a session's sum.
+    ``slope`` is the change per run, ``autocorrelation`` at ``lag`` without the trend,
+    ``partial`` what an unfinished period adds to a session's sum.
     """
 
     p: float
@@ -72,10 +66,9 @@ class RunOrder:
 def order_of(values: Floats, sizes: tuple[int, ...] | None = None) -> RunOrder | None:
     """Test for periods, autocorrelation and a trend.
 
-    ``values`` stand session by session, each in its order; ``sizes`` says how many are
-    in each (all in one, if left out). None below 8 runs (one a session is spent on its
-    mean), or if all of a session are equal in each. The permutations depend on the
-    sizes alone: the same values in the same order always get the same answer.
+    ``values`` are in order, session by session; ``sizes`` are the runs of each
+    (default: one session). None below 8 runs (less one per session), or without any
+    spread. The permutations depend on the sizes alone.
     """
     sizes = sizes or (values.size,)
     n = values.size - len(sizes) + 1
@@ -289,8 +282,7 @@ def _autocorrelation(
 
 
 def unbiased(r: float, n: int, fitted: int = 1) -> float:
-    """Return a lag-1 autocorrelation without its bias (Marriott and Pope, 1954), at
-    least 0.
+    """Return a lag-1 autocorrelation without its bias (Marriott and Pope, 1954), >= 0.
 
     ``fitted`` is the number of parameters fitted first: 1 for a mean, 2 for a line.
     """
@@ -322,11 +314,7 @@ def _trend(values: Floats, sizes: tuple[int, ...]) -> float | None:
 
 
 def is_repeated(distances: Floats, weights: Floats) -> bool:
-    """Return whether three or more sessions agree: Student's t of their weighted mean
-    at 1 %.
-
-    True for fewer sessions.
-    """
+    """Return whether three or more sessions agree (Student's t, 1 %); True for fewer."""
     is_told = weights > 0
     distances, weights = distances[is_told], weights[is_told]
     count = distances.size

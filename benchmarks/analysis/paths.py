@@ -1,8 +1,4 @@
-"""Compare the two directions of network paths.
-
-With several runs the ratio's interval must leave 1; with single runs the factor
-decides.
-"""
+"""Compare the two directions of network paths."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,8 +1,7 @@
-"""A plan's steps in order: systems x scenarios x tools x repetitions. PURE.
+"""A plan's steps in order: systems x scenarios x tools x repetitions.
 
-A step is one start of one program on one system, alone or on several slots at once. A
-round is every step once, so that a slow change of the machine meets all alike; the
-order within a round is what a plan chooses.
+A step is one start of a program on one system, on one or several slots. A round is
+every step once, so that a slow change of the machine affects all alike.
 """
 
 import re

@@ -1,8 +1,7 @@
-"""Power over time as a meter told it, and its integral over the window of the work.
+"""Power over time from a meter's log, and its integral over the window of the work.
 
-A wattmeter tells power at moments, which is taken as linear between them; a counter
-(RAPL) tells joules, whose step is the mean power of its own time. A step that is much
-longer than the usual one is a gap: nothing was measured there.
+Power is linear between two samples of a wattmeter; a counter (RAPL) gives the mean
+power of each step. A step much longer than the usual one is a gap.
 """
 
 from __future__ import annotations
@@ -164,10 +163,9 @@ def _readings(
 
 @dataclass(frozen=True, slots=True)
 class WorkEnergy:
-    """What a meter's samples say about one window of work.
+    """Energy of one window of work, by a meter's samples.
 
-    Gaps count with the mean power; ``edge_error_j`` bounds the error at the window's
-    ends.
+    Gaps count with the mean power; ``edge_error_j`` bounds the error at the ends.
     """
 
     duration_s: float
@@ -198,11 +196,7 @@ class WorkEnergy:
 def work_energy(
     times_s: Sequence[float], watts: Sequence[float], window_s: tuple[float, float]
 ) -> WorkEnergy:
-    """Integrate power over a window by the trapezoid rule, linear between samples.
-
-    Times and window are on one clock. ValueError if the meter saw nothing of the
-    window.
-    """
+    """Integrate samples of power over a window; ValueError if nothing was measured."""
     return energy_within(trace_of_power(times_s, watts), window_s)
 
 

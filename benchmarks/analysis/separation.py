@@ -1,13 +1,12 @@
 """Complete separation: every run of one side lies beyond every run of the other.
 
-Then the direction needs no figure: neither two speeds nor a drift nor a wild run within
-a side takes it back. Under equal sides each assignment of the runs to the sides is as
-likely, so chance separates them in 2 of all assignments (Fisher, "The design of
-experiments", 1935, section 21): for five runs a side 2 in 252. What may be exchanged
-follows the design: runs within a session, whole sessions where days differ.
+Then the direction needs no single figure. Under equal sides each assignment of runs to
+sides is as likely, so chance separates them in 2 of all assignments (Fisher, "The
+design of experiments", 1935, section 21): for five runs a side 2 in 252. What is
+exchanged follows the design: runs within a session, whole sessions if days differ.
 
-Days differ, but not without limit: sides that lie apart by more than a quarter
-(`BEYOND_DAYS`) in every run are different, whenever they were measured.
+Sides more than a quarter apart (`BEYOND_DAYS`) in every run are different, whatever the
+days.
 """
 
 from dataclasses import dataclass
@@ -29,9 +28,8 @@ RARE: Final = 0.01  # five runs a side are separated by chance in 0.8 %
 class Ends:
     """The range of a log ratio, from the extreme runs of both sides.
 
-    ``chance`` is that of complete separation under equal sides within the design,
-    ``of_runs`` over all runs; ``n`` is the smaller side's runs; ``rounding`` is the
-    last digits' effect.
+    ``chance`` is of separation under equal sides within the design, ``of_runs`` over
+    all runs; ``n`` is the smaller side's runs; ``rounding`` the effect of last digits.
     """
 
     low: Floats

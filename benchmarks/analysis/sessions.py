@@ -1,15 +1,14 @@
-"""Which runs belong to one sitting, from when they started and what the host then ran.
+"""Sessions: which runs belong together by start and machine state; their statistics.
 
-Runs of one sitting share a day's noise; only sittings tell how much days differ. All
-runs of a study on one host, native and guests together, are one row in time. A new
-session begins (``docs/method.md``, sessions)
+All runs of a study on one host are one sequence in time. A session begins
+(``docs/method.md``, sessions)
 
 - where more than six hours lie between two starts,
 - on another calendar day (UTC) if the host was booted in between,
 - where the host runs another kernel, firmware or microcode.
 
-What the host ran is known only of runs that state it; a run that does not counts under
-what was known before. Nothing here depends on the order in which runs were uploaded.
+A run that does not state them counts under the last known state. The order of uploads
+does not matter.
 """
 
 from __future__ import annotations
@@ -169,8 +168,7 @@ def kept_sessions(
 ) -> list[int | None]:
     """Return for each group of runs the stored session that it continues, or None.
 
-    The group that shares most runs continues a session; each session continues in one
-    group.
+    A session continues in the group that shares most runs with it.
     """
     shared = Counter(
         (place, session)
@@ -190,16 +188,12 @@ def kept_sessions(
 
 
 def lag_one(values: Sequence[float], slope: float = 0.0) -> float | None:
-    """Return how much each run is like the one before it: 0 without any order.
+    """Return the lag-1 autocorrelation of runs without its bias; None if unknown.
 
-    The lag-1 autocorrelation without its bias of -(1 + 4 rho) / n (F. H. C. Marriott
-    and J. A. Pope, Biometrika 41, 1954); of fewer than eight runs, which that would
-    stretch too far, as of eight. As few runs give it: below 0 as well, and at most
-    0.99. What to make of it both sides of a ratio say together
-    (``session_rollups.dependent``). None below 5 runs and where all are equal.
-
-    ``slope`` is the change from run to run of a drift that is counted by itself: what
-    it leaves is looked at.
+    The bias is -(1 + 4 rho) / n (F. H. C. Marriott and J. A. Pope, Biometrika 41,
+    1954), taken as of eight runs for fewer. The result may be negative and is at most
+    0.99. None below 5 runs and for equal values. ``slope`` is a drift per run that is
+    removed first.
     """
     n = len(values)
     if n < LEAST_LAGGED:
@@ -241,12 +235,11 @@ LONGEST: Final = 1.5
 
 @dataclass(frozen=True, slots=True)
 class SessionRollups:
-    """Statistics of one side's cells by session: flat arrays in the order of rows, then
-    sessions.
+    """Statistics of one side's cells by session, ordered by row and session.
 
     Entry k is cell ``row[k]`` in ``session[k]`` (`UNKNOWN_TIME`: not known).
     ``variance`` is NaN below two runs, ``rho`` the autocorrelation (NaN: too few runs),
-    ``first`` a first run that lies apart (``shape``), else NaN.
+    ``first`` an outlying first run (``shape``), else NaN.
     """
 
     row: Places
@@ -390,11 +383,10 @@ class SessionRollups:
 def dependent(
     own: SessionRollups, other: SessionRollups, size: int
 ) -> tuple[SessionRollups, SessionRollups]:
-    """Return both sides with the ``rho`` that the intervals of ``size`` cells count.
+    """Return both sides with the ``rho`` that the intervals of ``size`` cells use.
 
-    Autocorrelations are averaged over sides and sessions, weighted by what each adds to
-    the ratio's variance, plus `ALLOWED` / runs. From nine runs a session every positive
-    value counts; of fewer only one beyond chance.
+    Weighted mean over sides and sessions by their part in the ratio's variance, plus
+    `ALLOWED` / runs. Below nine runs per session only what is beyond chance counts.
     """
     sides = (own, other)
     # Sums over the sessions of each cell: of weights, excess, its variance, ...

@@ -1,15 +1,11 @@
-"""Shape before mean: whether one figure may stand for a cell's runs.
+"""Shape before mean: whether one figure can describe a cell's runs.
 
-A machine that alternates between two speeds has no mean worth printing. The tests here
-look for two speeds, for an order in the runs (``order``) and for a first run that
-differs, and label outliers; nothing is ever deleted (``docs/method.md``, shape before
-mean). They look within sessions: that another day has another speed is no second speed.
+Tests within sessions for two speeds, patterns in order (``order``), an outlying first
+run and outliers; nothing is deleted (``docs/method.md``, shape before mean).
 
-What is beyond chance is said; it stands against one figure only where it matters, too.
-A second speed must hold a share of the runs and lie beyond the band; a drift, a period
-or a first run must move the mean by more than a quarter of the band. Else more runs,
-which show ever smaller effects, would leave ever fewer cells with a figure. Runs that
-depend on the one before are no reason against it: the interval counts them as fewer.
+A finding forbids a single figure only if it matters: a second speed needs a share of
+the runs and lies beyond the band; a drift, period or first run moves the mean by more
+than a quarter of the band. Lag-1 dependence is counted by the interval instead.
 """
 
 import math
@@ -53,12 +49,12 @@ COARSEST: Final = 1e3
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a cell's runs look like in order.
+    """The shape of a cell's runs.
 
     Two speeds are two ``modes``, lower first; ``close_modes`` are two within the band.
     ``first_run_p`` is None if not tested. ``moves``: by which part of the mean each
-    doubt moves it. ``drift`` is the change over a session in parts of the mean;
-    ``outliers`` are indices.
+    finding moves it. ``drift`` is the relative change over a session; ``outliers`` are
+    indices.
     """
 
     n: int
@@ -77,7 +73,6 @@ class Shape:
 
     @property
     def is_tested(self) -> bool:
-        """Whether there were enough runs (5) to look for two speeds."""
         return self.cutoff is not None
 
     @property
@@ -161,17 +156,14 @@ def shape_of(
     resolution: float | None = None,
     is_ordered: bool = True,
 ) -> Shape:
-    """Look at one value per run, in the order of their doing.
+    """Return the shape of one value per run, in order.
 
-    ``sessions`` names the session of each run (None: time unknown, a session like
-    another); left out, all are of one. ``band`` is the study's margin, in parts of the
-    mean. ``resolution`` is the step of the readings; without one it is the last decimal
-    place that the values use, at most 1. Its rounding counts as spread within a speed
-    (resolution^2 / 12), so that 10.1 and 10.2 on a coarse display are not two speeds.
-    Values that are not ``is_ordered`` came in whatever order: two speeds and outliers
-    need none, the rest is not looked at.
-    ValueError without runs, with one that is no finite number, or where sessions are
-    not named for each.
+    ``sessions`` are of each run (None: time unknown; default: one session). ``band`` is
+    the study's relative margin. ``resolution`` is the step of the readings (default:
+    the last decimal place used, at most 1); its rounding, resolution^2 / 12, counts as
+    spread within a speed. Without ``is_ordered`` only two speeds and outliers are
+    tested. ValueError without runs, for values that are not finite, and for other
+    numbers of sessions.
     """
     values = np.asarray(run_means, dtype=float)
     if not values.size or not np.isfinite(values).all():

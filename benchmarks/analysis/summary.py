@@ -24,8 +24,7 @@ class Summary:
 
 
 def summarise(run_means: Sequence[float]) -> Summary:
-    """Summarise one value per run; ValueError without values or for one that is not
-    finite.
+    """Summarise one value per run; ValueError for none, or one that is not finite.
 
     Mean and m2 are computed exactly and rounded once.
     """

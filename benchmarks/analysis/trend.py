@@ -1,13 +1,10 @@
-"""Change points of a series of runs: where its level moved, and only if it did.
+"""Change points of a series of runs.
 
 Binary segmentation (Scott and Knott, Biometrics 30, 1974; Vostrikova, Soviet
-Mathematics Doklady 24, 1981) on the largest standardised difference of the means before
-and after (CUSUM: Page, Biometrika 41, 1954), each split tested by permutation: whatever
-the runs are distributed like, a series without a change gives an alarm in at most
-``ALPHA`` of cases. Both parts of a found change are searched again. Runs are taken to
-be exchangeable when nothing changed: a slow drift is reported as one or more steps.
-
-Each side needs ten runs (`docs/method.md`, verdicts: "verdict, ranking, trend").
+Mathematics Doklady 24, 1981) on the largest standardised difference of means (CUSUM:
+Page, Biometrika 41, 1954), each split tested by permutation: at most ``ALPHA`` false
+alarms for exchangeable runs. A slow drift is reported as one or more steps. Each side
+needs ten runs (`docs/method.md`).
 """
 
 from collections.abc import Sequence

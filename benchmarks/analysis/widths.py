@@ -1,12 +1,8 @@
 """How many more runs, or sessions, would narrow an interval or decide.
 
-The formula of the interval is solved for the number of runs, as if mean and spread
-stayed what they are: an expectation and no promise. Runs stop when the interval is
-narrow enough, never when a difference becomes significant: looking after every run and
-stopping at the first difference finds one in 19 % of equal systems.
-
-Where sessions are what an interval rests on, more runs in each of them tell little: how
-much days differ is known from days.
+The interval's formula is solved for the number of runs, for the same mean and spread.
+Stop by width, never by significance: stopping at the first difference finds one in 19 %
+of equal systems.
 """
 
 from typing import Final
@@ -38,10 +34,9 @@ def runs_for_width(
     extra_log_variance: ArrayLike = 0.0,
     confidence: float = 0.95,
 ) -> NDArray[np.int64]:
-    """Return how many runs a side narrow the interval to ``half_width`` (a part of the
-    ratio).
+    """Return how many runs a side narrow the interval to a relative ``half_width``.
 
-    At least 5; 0 where MOST_RUNS are not enough or a side's spread is not known.
+    At least 5; 0 if MOST_RUNS are not enough or a side's spread is unknown.
     """
     wanted = np.broadcast_to(np.arcsinh(half_width), cell.n.shape)
     extra = np.broadcast_to(np.asarray(extra_log_variance, dtype=float), cell.n.shape)
@@ -85,10 +80,9 @@ def runs_for_mean(cell: Rollups, half_width: ArrayLike) -> NDArray[np.int64]:
 def sessions_for_width(
     between_sd: Floats, is_shared: NDArray[np.bool_], log_half_width: Floats
 ) -> NDArray[np.int64]:
-    """Return how many sessions narrow the interval; ``between_sd`` is of logs between
-    sessions.
+    """Return how many sessions narrow the interval; ``between_sd`` is of logs.
 
-    At least 3; 0 where `MOST_SESSIONS` are not enough or the spread is not known.
+    At least 3; 0 if `MOST_SESSIONS` are not enough or the spread is unknown.
     """
     counts = np.arange(REPEATED_SESSIONS, MOST_SESSIONS + 1)
     shared = t_of_runs(counts, 0.975) / np.sqrt(counts)

@@ -1,7 +1,6 @@
-"""How much a lab uploads, stores and previews, and a network previews: in Redis.
+"""Quotas of uploads, storage and previews, counted in Redis.
 
-A lab that sends too much waits; the others do not. Without Redis nobody is refused: the
-log says so. What is refused is not stored, and agents keep it and send it later.
+Without Redis nothing is refused. Agents keep what was refused and send it later.
 """
 
 import logging
@@ -68,18 +67,12 @@ class Quota:
         return count > self.most and before > 0
 
     def is_hardly_touched(self, untold: int) -> bool:
-        """Whether so many need not be told yet: a thousandth of what is free, at most.
-
-        Each process keeps as many in mind.
-        """
+        """Whether so many are below a thousandth of the quota, and not yet sent."""
         return untold < self.most // UNTOLD and self.key not in _full
 
 
 def admit_uploads(lab_id: int, *, runs: int, size: int) -> None:
-    """Count uploads of so many runs and bytes; raise TooFastError where it is too much.
-
-    One upload is always taken, however large: else it would never be.
-    """
+    """Count uploads; raise TooFastError above a quota. One upload is always taken."""
     most_runs, most_bytes = settings.LAB_RUNS_PER_MINUTE, settings.LAB_BYTES_PER_DAY
     too_many_runs = Sentence(
         "The lab uploads more than {most:,} runs a minute.", most=most_runs
@@ -105,10 +98,7 @@ def admit_preview(network: str) -> None:
 
 
 def admit_lab_previews(lab_id: int, *, files: int, size: int) -> None:
-    """Count files that people of a lab preview; raise TooFastError for too many.
-
-    Their bytes count like those of uploads: both are what the lab sends in a day.
-    """
+    """Count previewed files of a lab, and their bytes with those of uploads."""
     most_files, most_bytes = (
         settings.LAB_PREVIEWS_PER_MINUTE,
         settings.LAB_BYTES_PER_DAY,
@@ -128,8 +118,7 @@ def admit_lab_previews(lab_id: int, *, files: int, size: int) -> None:
 
 
 def stored_bytes(lab_id: int) -> int:
-    """Return how much a lab has stored: raw uploads and power logs, before they are
-    compressed."""
+    """Return how many bytes of uploads and power logs a lab has stored, uncompressed."""
     tables = (RunOutput._meta.db_table, PowerChunk._meta.db_table)
     sums = " + ".join(
         f"(SELECT coalesce(sum(octet_length(text)), 0) FROM {table}"
@@ -166,10 +155,9 @@ def _check_stored(lab_id: int, size: int) -> None:
 
 
 def _take(*quotas: Quota) -> None:
-    """Count all in one go; give all back and raise TooFastError where one is full.
+    """Count all at once; undo and raise TooFastError if one is over.
 
-    What is little beside its quota is kept in mind and told later: asking for each
-    upload took longer than reading it. A quota that was full is asked for each time.
+    Small counts stay in the process and are sent together later.
     """
     limited = [quota for quota in quotas if quota.most]
     with _lock:

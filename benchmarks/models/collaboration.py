@@ -269,7 +269,7 @@ class Follow(models.Model):
 
 
 class SavedView(models.Model):
-    """The address of a comparison, study or evidence, saved for a person or a ``lab``."""
+    """The address of a comparison, study or evidence, saved by a person or a lab."""
 
     lab = models.ForeignKey(Lab, models.CASCADE, null=True, related_name="+")
     person = models.ForeignKey(

@@ -1,8 +1,7 @@
-"""Natives and guests that were measured on different days, and what the day may be.
+"""Natives and guests measured on different days, and effects of the day.
 
-A hypervisor makes each kind of work dearer by an amount of its own. A machine that is
-faster or slower on another day (a governor, a firmware, a neighbour, the weather) moves
-all of them, on every guest, by one factor. These are the signs of the second.
+A hypervisor slows each kind of work differently. A machine that is faster or slower on
+another day (governor, firmware, neighbour, weather) changes all of it by one factor.
 """
 
 import math
@@ -28,8 +27,7 @@ from benchmarks.plausibility.facts import (
 
 
 def by_twins(study: StudyFacts) -> Mapping[Id, CellFact]:
-    """Of each native cell what the same machine read under the same OS in another
-    study; of several the last one."""
+    """Map each native cell to the last result of the same machine and OS elsewhere."""
     machines: dict[object, list[CellFact]] = defaultdict(list)
     for cell in (*study.others, *study.cells):
         told = cell.is_native and cell.mean > 0 and cell.scenario == "single"
@@ -86,10 +84,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class OtherDay:
-    """Guests whose native machine seems to have been another one on its day.
-
-    ``log`` is by how much they all are ahead of it (behind: below 0).
-    """
+    """Guests whose native machine was ahead (behind: below 0) by ``log`` on its day."""
 
     pairs: tuple[Pair, ...]
     log: float
@@ -119,8 +114,7 @@ class OwnDays:
 
 @dataclass(frozen=True, slots=True)
 class BesideTwin:
-    """A native machine's cells against the same machine's in another study, which it is
-    ahead of by one factor in all of them (behind: below 0)."""
+    """A machine ahead of itself in another study by one factor (behind: below 0)."""
 
     pairs: tuple[Pair, ...]
     log: float
@@ -198,8 +192,7 @@ def _by_machine(study: StudyFacts) -> Mapping[object, list[Pair]]:
 
 
 def natives_beside_twins(study: StudyFacts) -> Iterator[BesideTwin]:
-    """Native machines of another day than their guests, that were faster or slower
-    than the same machine in another study by one factor."""
+    """Yield natives of another day that differ from themselves in another study."""
     twins = by_twins(study)
     for pairs in _by_machine(study).values():
         cells = {pair.native.id: pair.native for pair in pairs}.values()
@@ -232,10 +225,7 @@ def shifts(study: StudyFacts) -> Mapping[ColumnKey, float]:
 
 
 def _by_kind(pairs: Sequence[Pair]) -> Mapping[Kind, Mapping[ColumnKey, list[Pair]]]:
-    """The pairs that together tell 3 %, by kind of work and by guest.
-
-    A network is as fast as its line, whatever the machine does.
-    """
+    """Return pairs that resolve 3 % together, by kind of work and guest; no networks."""
     kinds: dict[Kind, dict[ColumnKey, list[Pair]]] = defaultdict(dict)
     for pair in pairs:
         bound = pair.cell.component not in {"network", "power", ""}
@@ -250,10 +240,9 @@ def _by_kind(pairs: Sequence[Pair]) -> Mapping[Kind, Mapping[ColumnKey, list[Pai
 
 
 def _ahead(pairs: Sequence[Pair]) -> OtherDay | None:
-    """Whether guests beat the machine together, as no hypervisor makes them.
+    """Return guests that beat the machine together, which no hypervisor causes.
 
-    A slow clock makes one guest faster, a slow day all of them; what is timed from
-    outside shows the day, and not the clock.
+    A slow clock makes one guest faster, a slow day all of them.
     """
     factors, members = [], []
     for (component, _), guests in _by_kind(pairs).items():
@@ -313,11 +302,9 @@ def _behind(pairs: Sequence[Pair]) -> OtherDay | None:
 
 
 def _at_one_factor(pairs: Sequence[Pair]) -> OtherDay | None:
-    """Whether unrelated work of the nearest guest lies at one factor, and none of it
-    beyond: the rest may have an overhead of its own.
+    """Return unrelated work of the nearest guest at one factor, and none beyond.
 
-    One guest is enough, for no hypervisor makes processor, disk and graphics dearer by
-    as much.
+    One guest suffices: no hypervisor slows processor, disk and graphics alike.
     """
     cases: dict[object, Pair] = {}
     for pair in pairs:
@@ -353,8 +340,7 @@ def _of(guests: Mapping[ColumnKey, Sequence[Pair]]) -> list[Pair]:
 
 
 def noise_of_cases(logs: Sequence[float]) -> float:
-    """What single printed values scatter by at most: by as much as four cases or more
-    do beside native. Of fewer nobody knows it."""
+    """Return the scatter of four or more cases beside native; else infinity."""
     if len(logs) < MANY:
         return math.inf
     middle = median(logs)
@@ -364,10 +350,9 @@ def noise_of_cases(logs: Sequence[float]) -> float:
 
 
 def _middle(pairs: Sequence[Pair]) -> tuple[float, float]:
-    """The median log and its standard error: sqrt(pi / 2) times that of a mean.
+    """Return the median log and its standard error, sqrt(pi / 2) times that of a mean.
 
-    Of four cases or more their own scatter bounds what they scatter by, which of single
-    printed values nobody knows.
+    The scatter of four or more cases bounds the noise of single printed values.
     """
     logs = [pair.log for pair in pairs]
     middle = median(logs)

@@ -1,8 +1,4 @@
-"""What the rules look at, as plain values: the cells and runs of one study.
-
-Beside them how finely values were printed and how much a run of a kind scatters, for
-hardly any rule can judge a number without both.
-"""
+"""The cells and runs of a study as plain values, their precision and their noise."""
 
 import math
 import re
@@ -72,14 +68,11 @@ def factor_of(log: float) -> float:
 class CellFact:
     """One cell with its system, its case, its run means and its baseline.
 
-    Empty texts, empty tuples and None: not known; a cell without runs is no cell.
-    ``host`` is the same text for the same machine, in other studies too: of another
-    lab only where both labs say so. ``means``
-    are the run means in the order of the runs, in ``unit``; ``decimals`` is how many
-    decimals the most precise of its samples was printed with. ``baseline`` names
-    the cell it is compared with.
-    ``sittings`` are the names of the sessions of ``means``; an empty one: not known.
-    ``is_emulated``: an agent detected that a program emulates the processor.
+    Empty texts, empty tuples and None: not known; there are no cells without runs.
+    ``host`` is equal for the same machine, also in other studies. ``means`` are the run
+    means in order, in ``unit``; ``decimals`` the most that a sample was printed with.
+    ``sittings`` are the session names of ``means`` (empty: not known). ``is_emulated``:
+    an agent detected an emulated processor.
     """
 
     id: Id
@@ -143,8 +136,7 @@ class CellFact:
 
     @cached_property
     def relative_variance(self) -> float | None:
-        """Return variance / mean^2 of the run means; None for a single run or a mean of
-        0."""
+        """Return variance / mean^2 of the run means; None for one run or a mean of 0."""
         if len(self.means) < 2 or self.mean == 0:
             return None
         # Of the ratios: the squares of very large and small readings are no numbers.
@@ -187,7 +179,7 @@ class CellFact:
 
     @property
     def is_extreme(self) -> bool:
-        """Return whether it is a minimum, a maximum or the tail of a distribution."""
+        """Whether it is a minimum, a maximum or a percentile."""
         return self.metric.rpartition(" ")[2] in EXTREMES
 
     @cached_property
@@ -235,8 +227,7 @@ class SampleFact:
 class RunFact:
     """One run with readings, facts and its parser's ``marks`` (code, sentence).
 
-    ``corun`` groups runs that ran together; ``duration_s`` is by ``clock``; ``upload``
-    is its key.
+    ``corun`` groups runs that ran together; ``upload`` is the key of its upload.
     """
 
     id: Id
@@ -370,10 +361,9 @@ class Precision:
 
 
 def precision(values: Iterable[float], decimals: int | None = None) -> Precision:
-    """Return the resolution that values show; more ``decimals`` are trusted where
-    known.
+    """Return the resolution of printed values; more ``decimals`` are trusted if known.
 
-    Converted values (MiB/s kept in MB/s) show the digits of what was printed.
+    Converted values (MiB/s stored in MB/s) get the digits of the printed ones.
     """
     values = list(values)
     plain = _shown(values, decimals)

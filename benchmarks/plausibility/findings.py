@@ -1,7 +1,7 @@
-"""What a rule doubts, about what, with which evidence; and the rules themselves.
+"""Findings of plausibility rules, and the registry of rules.
 
-A rule is a pure function from a study to its doubts, with an id; its docstring is its
-section in ``docs/flags.md``.
+A rule is a pure function from a study to doubts; its docstring is its section in
+``docs/flags.md``.
 """
 
 import hashlib
@@ -44,8 +44,8 @@ def subjects(kind: Kind, ids: Iterable[Id]) -> tuple[Subject, ...]:
 class Finding:
     """One doubt of one rule, to be confirmed or dismissed by a person.
 
-    ``evidence`` is plain JSON; ``values`` are the readings it rests on; ``quotes`` are
-    other studies whose readings it shows: readers need access to all of them.
+    ``evidence`` is JSON; ``values`` are the readings it rests on; only viewers of all
+    studies that it ``quotes`` see it.
     """
 
     rule: str

@@ -1,7 +1,6 @@
-"""Runs in another unit than the others of their cell; the factors between two units.
+"""Runs in another unit than the others of their cell; factors between units.
 
-A run that is off alone is a slip; where all that one start of the tool measured moved
-with it, the machine ran at another speed.
+If everything that a start measured moved as well, the machine ran at another speed.
 """
 
 import math
@@ -123,10 +122,8 @@ class Starts:
     def was_another_speed(
         self, cell: CellFact, run: int, off: float, near: float
     ) -> bool:
-        """Return whether other cells of that start moved as well, and not by a unit
-        slip.
-
-        Moves of less than half as much, as a log ratio, explain nothing.
+        """Return whether other cells of that start moved at least half as far, not by a
+        unit.
         """
         beside = list(self._beside(cell, cell.means[run]))
         far = [other for other, moved in beside if abs(moved) >= comparable(off)]
@@ -186,8 +183,7 @@ class Companions:
     study: StudyFacts
 
     def were_another_speed(self, cell: CellFact, off: float) -> bool:
-        """Return whether another metric of the test is off as well, and not by a unit
-        slip."""
+        """Return whether another metric of the test is off too, not by a unit slip."""
         sign = 1 if cell.better == "higher" else -1
         for other in self._tests[_test(cell)]:
             row = self._rows[other.case, other.metric, _circumstances(other)]

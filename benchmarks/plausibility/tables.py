@@ -51,8 +51,7 @@ class Table:
 
 
 def tables(cells: Iterable[CellFact]) -> Iterator[Table]:
-    """Return one table per tool and metric of positive cells; emulated systems have
-    their own."""
+    """Return a table per tool, metric and emulation of positive cells."""
     return _tables(cells, lambda cell: cell.emulation)
 
 
@@ -96,9 +95,8 @@ def nanmedian(values: Floats, axis: int) -> Floats:
 def residuals(logs: Floats) -> Floats:
     """Return how far each cell lies from what its siblings predict, as a log ratio.
 
-    Another column predicts by its own value and the median distance of the two columns
-    over all other rows; the prediction is the median over columns. NaN without another
-    shared row.
+    Each other column predicts by its value and the median distance of the two columns
+    over all other rows; the prediction is the median. NaN without another shared row.
     """
     result = np.full(logs.shape, np.nan)
     known = ~np.isnan(logs)
@@ -169,8 +167,9 @@ class Speeds:
     study: StudyFacts
 
     def usual(self, cell: CellFact) -> float:
-        """Return a cell's expected log distance from its row's middle, by the
-        component; else 0."""
+        """Return a cell's expected log distance from its row's middle, by its
+        component.
+        """
         logs = self._elsewhere(cell)
         usual = float(np.median(logs)) if logs else 0.0
         return usual if cell.better == "higher" else -usual
@@ -218,8 +217,7 @@ def number_of(text: str) -> float | None:
 def off_the_curve(
     table: Table, off: Floats, least: float
 ) -> Iterator[tuple[CellFact, float]]:
-    """Return inner points outside both neighbours by ``least``, where no column
-    predicts them."""
+    """Return inner points outside both neighbours, in columns without predictions."""
     for column in range(len(table.columns)):
         known = zip(table.cells, off[:, column], strict=True)
         alone = [row[column] for row, distance in known if np.isnan(distance)]

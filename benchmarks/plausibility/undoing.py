@@ -1,8 +1,7 @@
-"""Exchanges that are known by what they undo: mended, all contradictions are gone.
+"""Exchanged values that are recognized by undoing the exchange.
 
-Two sorts: runs whose own numbers contradict each other until one metric of them is
-exchanged; and two cases of a system that lie where the other one should, beside two or
-three systems.
+Runs that contradict themselves until one metric is exchanged; and two cases of a system
+that lie in each other's place, beside one or two other systems.
 """
 
 from collections import defaultdict
@@ -73,10 +72,7 @@ def _broken(study: StudyFacts) -> Mapping[object, Sequence[Broken]]:
 def mended_by_exchange(
     study: StudyFacts,
 ) -> Mapping[tuple[str, ...], Sequence[Pair]]:
-    """Return cells of runs that contradict themselves until exchanged, by metrics.
-
-    Where exchanging any of several metrics mends both runs, the key has all of them.
-    """
+    """Return cells whose exchange resolves all contradictions, by possible metrics."""
     by_id = {cell.id: cell for cell in study.cells}
     found: dict[tuple[str, ...], dict[tuple[Id, Id], Pair]] = defaultdict(dict)
     for tests in _broken(study).values():
@@ -135,8 +131,7 @@ def crossed_cases(
 ) -> Iterator[Crossed]:
     """Return two cases that read what the other one should, beside one or two systems.
 
-    At least three other cases say how the systems compare; ``near`` is a part of their
-    distance.
+    Needs three other cases; ``near`` is a part of their distance.
     """
     rows, columns = table.logs.shape
     if not 2 <= columns <= FEW_SYSTEMS or not LEAST_CASES <= rows <= MOST_CASES:

@@ -258,7 +258,7 @@ def _log_trace(documents: Sequence[Document], stamps: list[Any]) -> LogTrace | N
 
 
 def window_of(run: Run) -> Window | None:
-    """Return a run's window by a time server's stamps, else as stated; None if unknown."""
+    """Return a run's window by server stamps, else as stated; None if unknown."""
     external = external_window(run.facts)
     if external is not None:
         return external

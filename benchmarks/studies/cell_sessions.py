@@ -53,7 +53,7 @@ class SessionColumns:
     def of_cells(
         self, cell_ids: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], "SessionColumns"]:
-        """Return the entries of these cells in their order, each with its cell's place."""
+        """Return the entries of these cells in order, each with its cell's place."""
         first = np.searchsorted(self.cell, cell_ids, "left")
         counts = np.searchsorted(self.cell, cell_ids, "right") - first
         row = np.repeat(np.arange(len(cell_ids)), counts)
@@ -64,7 +64,7 @@ class SessionColumns:
     def rollups(
         self, cell_ids: NDArray[np.int64], resolution: Floats
     ) -> SessionRollups:
-        """Return the sessions of cells; ``resolution`` is of each cell, NaN if unknown."""
+        """Return the sessions of cells; ``resolution`` is per cell, NaN if unknown."""
         row, entries = self.of_cells(cell_ids)
         return SessionRollups.of(
             row,

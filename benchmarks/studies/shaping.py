@@ -223,7 +223,7 @@ def _unordered_sessions(
 def _readings(
     study: Study, runs: Mapping[int, CellRuns]
 ) -> dict[int, tuple[Sequence[float], Sequence[int | None]]]:
-    """Return each cell's run means, or iterations of too few runs, and their sessions."""
+    """Return each cell's run means, or iterations if few runs, and their sessions."""
     few = {
         pk: own
         for pk, own in runs.items()

@@ -39,7 +39,7 @@ def register_host(
 
 @transaction.atomic
 def update_host(*, host: Host, **changes: Any) -> Host:
-    """Correct what is stated of a machine, and check the studies that measured on it."""
+    """Correct a machine's facts, and check the studies that measured on it."""
     changed = [name for name, value in changes.items() if getattr(host, name) != value]
     for name in changed:
         setattr(host, name, changes[name])

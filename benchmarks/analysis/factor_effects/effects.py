@@ -65,10 +65,9 @@ ChanceSource = Literal["replicated", "contrasts", "residual", "unjudged", "const
 class Effect:
     """A parameter's effect on the logarithm of the response.
 
-    ``margin`` is the half width of its 95 % interval, or Lenth's ME; ``wide_margin``
-    that of a simultaneous interval (Bonferroni), or Lenth's SME; ``p_value`` is
-    adjusted (Benjamini and Hochberg). ``baseline_share`` is the part of its variance
-    that native runs cause.
+    ``margin`` is half its 95 % interval, or Lenth's ME; ``wide_margin`` Bonferroni's,
+    or Lenth's SME; ``p_value`` is adjusted (Benjamini and Hochberg). ``baseline_share``
+    is the part of its variance from native runs.
     """
 
     term: Term
@@ -107,10 +106,9 @@ class ContrastPoint:
 
 @dataclass(frozen=True, slots=True)
 class FactorEffects:
-    """The effects over the systems of one design; ``kind`` says what measured chance.
+    """Effects of one design; ``kind`` is the source of the error estimate.
 
-    ``pooled_interactions`` were used to measure chance. ``are_days_apart``: days may
-    differ and no run says by how much.
+    ``pooled_interactions`` were used as error. ``are_days_apart``: days may differ.
     """
 
     kind: ChanceSource
@@ -127,13 +125,13 @@ class FactorEffects:
 
     @property
     def clear_terms(self) -> tuple[Term, ...]:
-        """What is beyond chance, interactions of three and more factors as well."""
+        """Clear terms, including interactions of three or more factors."""
         shown = [effect.term for effect in self.effects if effect.strength == "clear"]
         return (*shown, *self.higher_terms)
 
     @property
     def higher_terms(self) -> tuple[Term, ...]:
-        """The interactions of three and more factors that are beyond chance."""
+        """Clear interactions of three or more factors."""
         if self.lenth is None:
             return ()
         sme = self.lenth.sme

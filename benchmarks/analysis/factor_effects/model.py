@@ -1,10 +1,9 @@
-"""Least-squares models over a set of systems, and which effects the set cannot tell
-apart.
+"""Least-squares models over a set of systems, and which effects are aliased.
 
 An effect g'b can be estimated if and only if g lies in the row space of the model
 matrix X (Searle, Linear Models, 1971, chapter 5); then it is g'X+ y. Systems that do
-not state a parameter have a coefficient of their own, unless the other factors decide
-which systems these are (PV drivers on Linux): then they count as an average level.
+not state a parameter get a coefficient, unless the other factors determine these
+systems: then they count as an average level.
 """
 
 from __future__ import annotations
@@ -184,11 +183,7 @@ def aliased_mains(mains: Model) -> tuple[Alias, ...]:
 
 
 def interactions(mains: Model) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
-    """Return the two-factor interactions that can be estimated, and the aliased ones.
-
-    Main effects are taken out first; an interaction that vanishes with them is their
-    alias.
-    """
+    """Return two-factor interactions beyond main effects: estimable, and aliased."""
     pairs: list[Term] = []
     for one, other in combinations([term[0] for term in mains.terms], 2):
         levels = [
