@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from benchmarks import broker, replica, sight
 from benchmarks.models import Job, Reread
-from benchmarks.unattended.lists import stuck_work
+from benchmarks.unattended.lists import Stuck, stuck_work
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,6 @@ class Outbox:
     waiting: int = 0
     oldest_s: float = 0.0
     quarantined: int = 0
-
-
-@dataclass(frozen=True)
-class StuckWork:
-    """Failed background work of one kind: retried, set aside, and since when."""
-
-    kind: str
-    failing: int
-    quarantined: int
-    since_s: float
 
 
 @dataclass(frozen=True)
@@ -68,7 +58,7 @@ class Health:
     database: bool
     redis: bool
     outbox: Outbox | None
-    stuck: tuple[StuckWork, ...] = ()
+    stuck: tuple[Stuck, ...] = ()
     due: tuple[DueWork, ...] = ()
     replica: Standby | None = None
 
@@ -100,7 +90,7 @@ def due_work() -> tuple[DueWork, ...]:
 def health() -> Health:
     """Ask PostgreSQL and Redis now."""
     outbox: Outbox | None = None
-    stuck: tuple[StuckWork, ...] = ()
+    stuck: tuple[Stuck, ...] = ()
     due: tuple[DueWork, ...] = ()
     standby: Standby | None = None
     waiting = Q(quarantined_at=None)
@@ -121,10 +111,7 @@ def health() -> Health:
         oldest = row["oldest"]
         age_s = _age_s(oldest) if oldest else 0.0
         outbox = Outbox(row["waiting"], age_s, row["quarantined"])
-        stuck = tuple(
-            StuckWork(each.kind, each.failing, each.quarantined, _age_s(each.oldest))
-            for each in failed
-        )
+        stuck = failed
     try:
         is_redis_up = bool(broker.connection().ping())
     except (redis.RedisError, OSError):

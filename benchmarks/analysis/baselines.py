@@ -287,11 +287,10 @@ def _trust(
 
 def _gap(cell: CellConditions, other: CellConditions) -> timedelta | None:
     """The time between two cells' runs: zero where they overlap, None if unknown."""
-    dates = (cell.first_at, cell.last_at, other.first_at, other.last_at)
-    if None in dates:
+    first, last = cell.first_at, cell.last_at
+    if not (first and last and other.first_at and other.last_at):
         return None
-    cell_first, cell_last, other_first, other_last = (date for date in dates if date)
-    return max(cell_first - other_last, other_first - cell_last, timedelta())
+    return max(first - other.last_at, other.first_at - last, timedelta())
 
 
 def other_os(guest: str, host: str) -> Sentence:

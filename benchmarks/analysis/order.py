@@ -314,7 +314,7 @@ def _trend(values: Floats, sizes: tuple[int, ...]) -> float | None:
 
 
 def is_repeated(distances: Floats, weights: Floats) -> bool:
-    """Return whether three or more sessions agree (Student's t, 1 %); True for fewer."""
+    """Return whether three or more sessions agree (Student's t, 1 %), or are fewer."""
     is_told = weights > 0
     distances, weights = distances[is_told], weights[is_told]
     count = distances.size

@@ -160,7 +160,8 @@ class Judgements:
     def p_values(self) -> Floats:
         """Return each cell's p, consistent with its interval; NaN without a verdict."""
         allowed = self.verdict < Verdict.NOT_ASSESSED
-        distance = _distance(self.intervals, self.margin) - self.stretch
+        log_ratio = np.log(self.intervals.ratio)
+        distance = _distance(log_ratio, self.margin) - self.stretch
         statistic = distance / self.intervals.standard_error
         p = np.full(self.verdict.shape, np.nan)
         # Where a verdict is allowed the interval has degrees of freedom: not MOVER's.
@@ -177,13 +178,11 @@ class Judgements:
 
     def _p_of_both(self, twice: Twice) -> Floats:
         """Return the larger p of two sessions; 1 where their claims differ."""
-        below, above = np.log1p(-self.margin), np.log1p(self.margin)
-        nearest = np.minimum(
-            np.abs(twice.log_ratio - below), np.abs(twice.log_ratio - above)
-        )
+        nearest = _distance(twice.log_ratio, self.margin)
         nearest = nearest - self.stretch[twice.row][:, None]
         p = 2 * tail(nearest / twice.error, twice.df)
-        claims = np.digitize(twice.log_ratio, [below, above])
+        edges = [np.log1p(-self.margin), np.log1p(self.margin)]
+        claims = np.digitize(twice.log_ratio, edges)
         agree = claims[:, 0] == claims[:, 1]
         return np.where(agree, p.max(axis=1), 1.0)
 
@@ -436,9 +435,8 @@ def _moved(own: ArrayLike, other: ArrayLike, bits: NDArray[np.int64]) -> Floats:
     return np.where((bits & int(Gate.DRIFT)) != 0, np.nan_to_num(moved), 0.0)
 
 
-def _distance(intervals: Intervals, margin: float) -> Floats:
-    """Return the distance of the log ratio from the nearest edge of the margin."""
-    log_ratio = np.log(intervals.ratio)
+def _distance(log_ratio: Floats, margin: float) -> Floats:
+    """Return the distance of log ratios from the nearest edge of the margin."""
     below, above = np.log1p(-margin), np.log1p(margin)
     nearest = np.minimum(np.abs(log_ratio - below), np.abs(log_ratio - above))
     return np.asarray(nearest, dtype=float)
@@ -456,7 +454,7 @@ def _wanted_runs(
     rows = np.flatnonzero(undecided & ~single)
     # A single run has no spread to reckon with: the least that allows a verdict.
     wanted = np.where(single, EVIDENCE_LEVEL_RUNS[2], 0)
-    distance = _distance(judged.intervals, judged.margin)[rows]
+    distance = _distance(np.log(judged.intervals.ratio), judged.margin)[rows]
     wanted[rows] = runs_for_width(
         cell.take(rows),
         baseline.take(rows),
@@ -479,7 +477,7 @@ def _wanted_sessions(judged: Judgements, designed: Designed) -> NDArray[np.int64
     wanted = sessions_for_width(
         designed.between_sd,
         designed.is_of(Design.SHARED, Design.TWO_SHARED),
-        _distance(judged.intervals, judged.margin),
+        _distance(np.log(judged.intervals.ratio), judged.margin),
     )
     there = np.where(
         designed.is_of(Design.SHARED, Design.TWO_SHARED),

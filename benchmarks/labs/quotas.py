@@ -5,6 +5,8 @@ Without Redis nothing is refused. Agents keep what was refused and send it later
 
 import logging
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final
@@ -73,52 +75,42 @@ class Quota:
 
 def admit_uploads(lab_id: int, *, runs: int, size: int) -> None:
     """Count uploads; raise TooFastError above a quota. One upload is always taken."""
-    most_runs, most_bytes = settings.LAB_RUNS_PER_MINUTE, settings.LAB_BYTES_PER_DAY
+    most_runs = settings.LAB_RUNS_PER_MINUTE
     too_many_runs = Sentence(
         "The lab uploads more than {most:,} runs a minute.", most=most_runs
     )
-    try:
+    with _counted("Uploads"):
         _check_stored(lab_id, size)
         _take(
             Quota(f"runs:{lab_id}", runs, most_runs, MINUTE_S, too_many_runs),
-            _bytes(lab_id, size, most_bytes),
+            _bytes(lab_id, size),
         )
-    except redis.RedisError as error:
-        log.warning("Uploads are not counted: %s", error)
 
 
 def admit_preview(network: str) -> None:
     """Count a preview; raise TooFastError where a network asks for too many."""
     most = settings.PREVIEWS_PER_MINUTE
     too_many = Sentence("More than {most:,} previews a minute.", most=most)
-    try:
+    with _counted("Previews"):
         _take(Quota(f"previews:{network}", 1, most, MINUTE_S, too_many))
-    except redis.RedisError as error:
-        log.warning("Previews are not counted: %s", error)
 
 
 def admit_lab_previews(lab_id: int, *, files: int, size: int) -> None:
     """Count previewed files of a lab, and their bytes with those of uploads."""
-    most_files, most_bytes = (
-        settings.LAB_PREVIEWS_PER_MINUTE,
-        settings.LAB_BYTES_PER_DAY,
-    )
+    most_files = settings.LAB_PREVIEWS_PER_MINUTE
     too_many_files = Sentence(
         "The lab previews more than {most:,} files a minute.", most=most_files
     )
-    try:
+    name = f"lab-previews:{lab_id}"
+    with _counted("Previews"):
         _take(
-            Quota(
-                f"lab-previews:{lab_id}", files, most_files, MINUTE_S, too_many_files
-            ),
-            _bytes(lab_id, size, most_bytes),
+            Quota(name, files, most_files, MINUTE_S, too_many_files),
+            _bytes(lab_id, size),
         )
-    except redis.RedisError as error:
-        log.warning("Previews are not counted: %s", error)
 
 
 def stored_bytes(lab_id: int) -> int:
-    """Return how many bytes of uploads and power logs a lab has stored, uncompressed."""
+    """Return the uncompressed size of a lab's stored uploads and power logs."""
     tables = (RunOutput._meta.db_table, PowerChunk._meta.db_table)
     sums = " + ".join(
         f"(SELECT coalesce(sum(octet_length(text)), 0) FROM {table}"
@@ -130,7 +122,17 @@ def stored_bytes(lab_id: int) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _bytes(lab_id: int, size: int, most: int) -> Quota:
+@contextmanager
+def _counted(what: str) -> Iterator[None]:
+    """Log that nothing is counted where Redis does not answer."""
+    try:
+        yield
+    except redis.RedisError as error:
+        log.warning("%s are not counted: %s", what, error)
+
+
+def _bytes(lab_id: int, size: int) -> Quota:
+    most = settings.LAB_BYTES_PER_DAY
     too_many = Sentence("The lab uploads more than {most:,} bytes a day.", most=most)
     return Quota(f"bytes:{lab_id}", size, most, DAY_S, too_many)
 

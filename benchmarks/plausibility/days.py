@@ -140,20 +140,12 @@ def of_another_day(cell: CellFact, native: CellFact) -> bool | None:
         frozenset(filter(None, each.sittings or (each.session,)))
         for each in (cell, native)
     ]
-    if all(sessions):
-        if sessions[0] & sessions[1]:
-            return False
-        named = True
-    else:
-        named = False
-    if None in (cell.first_at, cell.last_at, native.first_at, native.last_at):
-        return named or None
-    first, last = ((each.first_at, each.last_at) for each in (cell, native))
-    assert first[0]
-    assert first[1]
-    assert last[0]
-    assert last[1]
-    return first[0] - last[1] > APART or last[0] - first[1] > APART
+    if sessions[0] & sessions[1]:
+        return False
+    first, last = cell.first_at, cell.last_at
+    if not (first and last and native.first_at and native.last_at):
+        return all(sessions) or None
+    return first - native.last_at > APART or native.first_at - last > APART
 
 
 def _pairs(study: StudyFacts) -> Iterator[Pair]:
@@ -225,7 +217,7 @@ def shifts(study: StudyFacts) -> Mapping[ColumnKey, float]:
 
 
 def _by_kind(pairs: Sequence[Pair]) -> Mapping[Kind, Mapping[ColumnKey, list[Pair]]]:
-    """Return pairs that resolve 3 % together, by kind of work and guest; no networks."""
+    """Return pairs that resolve 3 % together, by kind of work and guest."""
     kinds: dict[Kind, dict[ColumnKey, list[Pair]]] = defaultdict(dict)
     for pair in pairs:
         bound = pair.cell.component not in {"network", "power", ""}

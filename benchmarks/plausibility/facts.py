@@ -136,7 +136,7 @@ class CellFact:
 
     @cached_property
     def relative_variance(self) -> float | None:
-        """Return variance / mean^2 of the run means; None for one run or a mean of 0."""
+        """Return variance / mean^2 of the run means; None for one run or mean 0."""
         if len(self.means) < 2 or self.mean == 0:
             return None
         # Of the ratios: the squares of very large and small readings are no numbers.

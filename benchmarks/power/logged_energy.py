@@ -40,7 +40,7 @@ from benchmarks.power.meters import (
     samples_by_run,
     took_s,
 )
-from benchmarks.sentences import Sentence, joined
+from benchmarks.sentences import Sentence, joined, template
 from benchmarks.studies.cell_sessions import study_sessions
 
 LONGEST_TEXT = 4_000_000
@@ -78,29 +78,22 @@ class MeteredWork:
         }
         remarks = []
         if energy.mean_w is None:
-            unseen = Sentence(
-                "Of the {all} s of the work the meter measured nothing.", **amounts
-            )
-            remarks.append(unseen)
+            text = template("Of the {all} s of the work the meter measured nothing.")
         elif not energy.is_covered:
-            too_little = Sentence(
+            text = template(
                 "{missing} s of the {all} s ({share} %) were not measured: too much "
-                "for an energy.",
-                **amounts,
+                "for an energy."
             )
-            remarks.append(too_little)
-        elif missing_s > 1e-6 * energy.duration_s:
-            partly = Sentence(
-                "{missing} s of the {all} s ({share} %) were not measured.", **amounts
-            )
-            remarks.append(partly)
+        else:
+            text = template("{missing} s of the {all} s ({share} %) were not measured.")
+        if not energy.is_covered or missing_s > 1e-6 * energy.duration_s:
+            remarks.append(Sentence(text, **amounts))
         if energy.is_shared:
-            shared = Sentence(
+            shared = template(
                 "{n} runs overlapped on the machine: this is the energy of all "
-                "together.",
-                n=energy.together,
+                "together."
             )
-            remarks.append(shared)
+            remarks.append(Sentence(shared, n=energy.together))
         if not energy.is_external:
             unchecked = Sentence(
                 "Its own clock says when it ran, and was not compared with the meter's."

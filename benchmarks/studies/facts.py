@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
@@ -50,50 +49,19 @@ COLUMNS = {
     "baseline_study": "efficiency__baseline__study_id",
 }
 """Fields of `CellFact`, each with the column that it is read from."""
+OF_RUN = ("host", "system_label", "is_native", "vcpus", "host_cores")
 Row = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Stated:
-    """What cells and runs refer to, by id; what facts say of each is made once."""
+Facts = dict[str, Any]
 
-    systems: Mapping[int, System]
-    cases: Mapping[int, Case]
+
+class Stated(NamedTuple):
+    """Facts about what cells and runs refer to, by id."""
+
+    systems: Mapping[int, Facts]
+    cases: Mapping[int, Facts]
     studies: Mapping[int, Study]
-    made: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
-
-    def of_system(self, pk: int) -> dict[str, Any]:
-        if (found := self.made.get(("system", pk))) is None:
-            system = self.systems[pk]
-            facts = system.host.facts
-            found = self.made["system", pk] = {
-                "host": system.host.slug,
-                "host_cores": cores(facts),
-                "line_rate_bit_per_s": line_rate_bit_per_s(facts),
-                "disk_bus_byte_per_s": disk_bus_byte_per_s(facts),
-                "system_label": system.label,
-                "is_native": system.is_native,
-                "is_emulated": system.is_emulated,
-                "options": system.options,
-                **system.stated,
-            }
-        return found
-
-    def of_case(self, pk: int) -> dict[str, Any]:
-        if (found := self.made.get(("case", pk))) is None:
-            case = self.cases[pk]
-            tool = known_tool(case.tool)
-            found = self.made["case", pk] = {
-                "tool": case.tool,
-                "metric": case.metric,
-                "case_label": f"{tool.title} {case.label}",
-                "parameters": case.parameters,
-                "component": case.component,
-                "unit": case.unit,
-                "better": cast(Better, case.better),
-                "zero_allowed": tool.metric(case.metric).zero_allowed,
-            }
-        return found
 
 
 class RunMeans(NamedTuple):
@@ -144,14 +112,43 @@ def _rows(cells: QuerySet[Cell]) -> list[Row]:
 
 
 def _stated(rows: Sequence[Row], runs: Sequence[Run]) -> Stated:
-    """Return what cells and runs refer to: thousands of them to a few systems."""
     systems = {row["system"] for row in rows} | {run.system_id for run in runs}
-    cases = {row["case"] for row in rows}
+    found = System.objects.select_related("host").in_bulk(systems)
+    cases = Case.objects.in_bulk({row["case"] for row in rows})
     return Stated(
-        System.objects.select_related("host").in_bulk(systems),
-        Case.objects.in_bulk(cases),
+        {pk: _system_facts(system) for pk, system in found.items()},
+        {pk: _case_facts(case) for pk, case in cases.items()},
         Study.objects.in_bulk({row["study"] for row in rows}),
     )
+
+
+def _system_facts(system: System) -> Facts:
+    facts = system.host.facts
+    return {
+        "host": system.host.slug,
+        "host_cores": cores(facts),
+        "line_rate_bit_per_s": line_rate_bit_per_s(facts),
+        "disk_bus_byte_per_s": disk_bus_byte_per_s(facts),
+        "system_label": system.label,
+        "is_native": system.is_native,
+        "is_emulated": system.is_emulated,
+        "options": system.options,
+        **system.stated,
+    }
+
+
+def _case_facts(case: Case) -> Facts:
+    tool = known_tool(case.tool)
+    return {
+        "tool": case.tool,
+        "metric": case.metric,
+        "case_label": f"{tool.title} {case.label}",
+        "parameters": case.parameters,
+        "component": case.component,
+        "unit": case.unit,
+        "better": cast(Better, case.better),
+        "zero_allowed": tool.metric(case.metric).zero_allowed,
+    }
 
 
 def run_means(study: Study) -> Mapping[int, RunMeans]:
@@ -172,8 +169,8 @@ def _cell_fact(row: Row, runs: RunMeans, stated: Stated) -> CellFact:
     named = {**row, "session": row["session"] or ""}
     return CellFact(
         **named,
-        **stated.of_system(row["system"]),
-        **stated.of_case(row["case"]),
+        **stated.systems[row["system"]],
+        **stated.cases[row["case"]],
         study_label=stated.studies[row["study"]].slug,
         means=runs.means,
         sittings=runs.sittings,
@@ -192,8 +189,7 @@ def _run_facts(
         places[place][row["case"]] = row["id"]
     place_of = attrgetter(*PLACE)
     cells_of = {run.pk: places.get(place_of(run), {}) for run in runs}
-    known = {row["case"] for row in rows}
-    measured = {pk: stated.cases[pk] for pk in known}
+    measured = {row["case"]: stated.cases[row["case"]] for row in rows}
     samples: dict[int, list[SampleFact]] = defaultdict(list)
     read = Sample.objects.filter(lab=study.lab_id, run__study=study)
     for run_id, case_id, value, repetition in read.order_by(
@@ -204,26 +200,21 @@ def _run_facts(
             continue
         samples[run_id].append(
             SampleFact(
-                metric=case.metric,
+                **{name: case[name] for name in ("metric", "unit", "parameters")},
                 value=value,
-                unit=case.unit,
-                parameters=case.parameters,
                 repetition=repetition,
                 cell=cells_of[run_id].get(case_id),
             )
         )
     for run in runs:
         system, facts = stated.systems[run.system_id], run.facts
+        named = {name: system[name] for name in OF_RUN}
         yield RunFact(
             id=run.pk,
             study=run.study_id,
             upload=str(run.key),
-            host=system.host.slug,
-            system=system.pk,
-            system_label=system.label,
-            is_native=system.is_native,
-            vcpus=system.vcpus,
-            host_cores=cores(system.host.facts),
+            system=run.system_id,
+            **named,
             tool=run.tool,
             scenario=run.scenario,
             vms=run.vms,

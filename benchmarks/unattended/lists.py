@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.db.models import Count, Min, Q, QuerySet
 from django.db.models.functions import Coalesce
+from django.utils import timezone
 
 from benchmarks.models import Host, Job, Plan, Study, System
 from benchmarks.sentences import Sentence, counted
@@ -33,6 +34,10 @@ class Stuck:
     failing: int
     quarantined: int
     oldest: datetime
+
+    @property
+    def since_s(self) -> float:
+        return round((timezone.now() - self.oldest).total_seconds(), 3)
 
 
 def failed_work() -> QuerySet[Job]:
