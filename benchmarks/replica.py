@@ -45,7 +45,6 @@ class Lag:
 
 
 def is_configured() -> bool:
-    """Return whether this installation has a standby to read from."""
     return REPLICA in connections.databases
 
 
@@ -69,7 +68,6 @@ def lag() -> Lag:
 
 
 def setting(name: str) -> str:
-    """Return a setting of the standby."""
     return str(_one(REPLICA, "SELECT current_setting(%s)", name)[0])
 
 

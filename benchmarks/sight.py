@@ -69,7 +69,6 @@ def blind_outside_requests() -> None:
 
 
 def current() -> Sight:
-    """Return what this thread is shown now."""
     return _looking.sight or _outside
 
 
@@ -91,7 +90,6 @@ def look_again() -> None:
 
 @contextmanager
 def nothing() -> Iterator[None]:
-    """Show nothing at all."""
     with _as(NOTHING):
         yield
 
@@ -118,7 +116,6 @@ def _begin(**_signal: Any) -> None:
 
 
 def forget(**_signal: Any) -> None:
-    """End what a request saw."""
     _looking.sight = None
 
 

@@ -207,7 +207,6 @@ def _wanted_circumstances(cell: CellConditions) -> tuple[str, ...]:
 def _preferred(
     cell: CellConditions, partners: list[CellConditions]
 ) -> list[CellConditions]:
-    """Return the partners most like the cell."""
     likenesses: tuple[Callable[[CellConditions], bool], ...] = (
         lambda other: _sizes(other) == _sizes(cell) and other.options == cell.options,
         lambda other: _sizes(other) == _sizes(cell) and _agrees(other, cell),
@@ -405,7 +404,6 @@ def differences(one: Facts, other: Facts) -> tuple[Difference, ...]:
 
 
 def _in_mib(size: str) -> str:
-    """Return a size in bytes as people write it; any other text as it is."""
     return f"{int(size) / 2**20:g} MiB" if size.isdecimal() else size
 
 

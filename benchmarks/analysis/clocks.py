@@ -116,7 +116,6 @@ def is_outside(clock: Clock, *, is_virtual: bool) -> bool:
 
 
 def trust_external(interval: Interval, *, margin: float = 0.02) -> TimeTrust:
-    """Judge a run that the time server timed."""
     state: Trust = "suspect" if interval.is_too_uncertain(margin) else "trusted"
     return TimeTrust(state, interval.duration_s, interval.sentence(margin))
 
@@ -309,7 +308,6 @@ def figures_trust(
 
 
 def worst(states: Iterable[str]) -> str:
-    """Return the worst of several states."""
     return max(states, key=ORDER.index, default="")
 
 

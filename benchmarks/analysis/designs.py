@@ -131,7 +131,6 @@ class Designed:
     is_weak: NDArray[np.bool_]
 
     def is_of(self, *designs: Design) -> NDArray[np.bool_]:
-        """Whether each cell's design is one of these."""
         return np.isin(self.design, designs)
 
     def scope(self, row: int, days: Mapping[int, str]) -> str:
@@ -403,7 +402,6 @@ def _independent(cells: Rollups, side: SessionRollups) -> Rollups:
 
 
 def _replaced(cells: Rollups, rows: Places, by: Rollups) -> Rollups:
-    """Return the cells with those of some rows replaced."""
     names = ("n", "mean", "variance", "resolution", "independent")
     return Rollups(**_changed(cells, rows, {name: getattr(by, name) for name in names}))
 

@@ -222,7 +222,6 @@ def found_gates(
 
 
 def gates_of_states(states: Sequence[str]) -> NDArray[np.int64]:
-    """Return the reasons that the states of the baselines give."""
     # A state that nobody knows is a KeyError: no gate would be a verdict.
     bits = {state: int(gate) for state, gate in GATES_OF_STATES.items()}
     return np.array([bits[state] for state in states], dtype=np.int64)
@@ -245,5 +244,4 @@ def reasons_of(gates: int) -> tuple[Gate, ...]:
 
 @cache
 def codes_of(gates: int) -> tuple[str, ...]:
-    """Return the codes of one cell's reasons, in the same order."""
     return tuple(gate.code for gate in reasons_of(gates))

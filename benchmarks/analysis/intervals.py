@@ -299,7 +299,6 @@ def _student(freedom: int) -> float:
 
 
 def median(run_means: ArrayLike) -> float:
-    """Return the median of at least 10 run means."""
     return _middle(_values(run_means))
 
 

@@ -220,7 +220,6 @@ def _looks(columns: Floats, sizes: tuple[int, ...]) -> Floats:
 
 
 def _sums(values: Floats, sizes: tuple[int, ...]) -> list[float]:
-    """The sum of each session."""
     begins = np.cumsum((0, *sizes[:-1]))
     return [float(total) for total in np.add.reduceat(values, begins)]
 
@@ -231,7 +230,6 @@ def _factors(n: int) -> Floats:
 
 
 def _scores(looks: Floats, n: int) -> Floats:
-    """Approximately normal scores that make the ten looks comparable."""
     squares = -_factors(n) * np.log(np.maximum(1 - looks, CLEAR))
     scores: Floats = (np.cbrt(squares / DEGREES) - (1 - SPREAD)) / np.sqrt(SPREAD)
     return scores

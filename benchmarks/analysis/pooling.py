@@ -236,7 +236,6 @@ def heterogeneity(
 def _leave_one_out(
     y: Floats, v: Floats, left_out: Sequence[int] | None
 ) -> tuple[float, ...]:
-    """Return the pooled mean without each effect; NaN where two remain."""
     k = y.size
     rows = np.arange(k) if left_out is None else np.asarray(left_out, dtype=np.int64)
     kept = np.ones((rows.size, k), dtype=bool)
@@ -279,7 +278,6 @@ def strength(
 
 
 def _sums(places: Places, count: int) -> Callable[[Floats], Floats]:
-    """Return what adds up the entries of each pool."""
     return lambda values: np.asarray(
         np.bincount(places, weights=values, minlength=count), dtype=float
     )

@@ -38,7 +38,6 @@ class Trace:
 
     @property
     def usual_s(self) -> float:
-        """The median length of a step."""
         # Not the mean, which the gaps to be found would lengthen.
         return float(np.median(self.ends_s - self.starts_s))
 
@@ -48,7 +47,6 @@ class Trace:
 
     @property
     def moments_s(self) -> Floats:
-        """When a sample was taken."""
         return np.union1d(self.starts_s, self.ends_s)
 
     def at(self, moments_s: Floats) -> Floats:
@@ -68,7 +66,6 @@ class Trace:
         )
 
     def within(self, start_s: float, end_s: float) -> Trace:
-        """Return the steps that touch a span."""
         return self.take((self.ends_s > start_s) & (self.starts_s < end_s))
 
 
@@ -185,7 +182,6 @@ class WorkEnergy:
 
     @property
     def is_covered(self) -> bool:
-        """At least 90 % of the window were measured."""
         return self.coverage >= MIN_COVERAGE
 
     def above_idle_j(self, idle_w: float) -> float:
@@ -333,7 +329,6 @@ class Window:
         return self.stamp is not None
 
     def span_on(self, way: ServerTime) -> Span:
-        """Return the window on a log's axis."""
         begin_s = way.start_of(self.stamp) if self.stamp else self.begin_s
         return (begin_s, begin_s + self.duration_s)
 
@@ -362,7 +357,6 @@ def clusters(spans: Sequence[Span]) -> list[list[int]]:
 
 
 def hull(spans: Sequence[Span]) -> Span:
-    """Return the stretch from the first beginning to the last end."""
     return (min(start for start, _ in spans), max(end for _, end in spans))
 
 

@@ -35,7 +35,6 @@ class MeasuredCell:
 
     @property
     def dispersion(self) -> float | None:
-        """The standard deviation between runs as a part of their mean."""
         if self.variance is None or self.mean <= 0:
             return None
         return math.sqrt(self.variance) / self.mean
@@ -70,7 +69,6 @@ class Thing:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """All names by which it may be stated."""
         return self.detected + self.stated
 
 

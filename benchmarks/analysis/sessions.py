@@ -373,7 +373,6 @@ class SessionRollups:
 
     @property
     def rollups(self) -> Rollups:
-        """Each session as if it were a cell."""
         return Rollups(
             self.n, self.mean, self.scatter, self.resolution, self.independent
         )
@@ -417,12 +416,10 @@ def dependent(
 
 
 def rollups_of_runs(cells: Sequence[Sequence[float]]) -> Rollups:
-    """Return the statistics of cells whose runs are known."""
     return Rollups.of([len(values) for values in cells], *_moments(cells), np.nan)
 
 
 def _moments(cells: Sequence[Sequence[float]]) -> tuple[list[float], list[float]]:
-    """Return means and sums of squares around them."""
     means = [fmean(values) for values in cells]
     m2 = [
         fsum((value - mean) ** 2 for value in values)

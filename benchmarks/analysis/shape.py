@@ -229,7 +229,6 @@ def _by_session(
 def _modes(
     speeds: Speeds, unit: float, band: float
 ) -> tuple[tuple[Mode, ...], tuple[Mode, ...]]:
-    """The modes that count, and two that are too close to."""
     whole = tuple(mode.times(unit) for mode in speeds.modes)
     if len(whole) == 1:
         return whole, ()
@@ -241,7 +240,6 @@ def _modes(
 
 
 def _share(shift: float, parts: Floats) -> float:
-    """A shift in parts of the mean."""
     mean = abs(float(parts.mean()))
     # Divided only where the result is no larger than what may be stored.
     return shift / mean if shift < MOST_MOVED * mean else MOST_MOVED

@@ -223,7 +223,6 @@ def _test(cell: CellFact) -> object:
 
 
 def _circumstances(cell: CellFact) -> object:
-    """Return what must be equal for cells of a case to be compared."""
     return cell.host, cell.circumstances, cell.emulation
 
 

@@ -46,7 +46,6 @@ class Table:
 
     @property
     def is_emulated(self) -> bool:
-        """Whether a program imitates the processor of all its systems."""
         return all(cell.emulation for row in self.cells for cell in row if cell)
 
 
@@ -56,7 +55,6 @@ def tables(cells: Iterable[CellFact]) -> Iterator[Table]:
 
 
 def emulated_tables(cells: Iterable[CellFact]) -> Iterator[Table]:
-    """Return one table per tool and metric of all emulated systems."""
     emulated = (cell for cell in cells if cell.emulation)
     together = _tables(emulated, lambda cell: "")
     return (table for table in together if len(table.rows) >= MANY)

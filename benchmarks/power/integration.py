@@ -170,7 +170,6 @@ def _energies(
 
 
 def _store(run_ids: Iterable[int], energies: Sequence[RunEnergy]) -> None:
-    """Make these the energies of these runs, and no others."""
     stored = {
         (row.run_id, row.meter_id): row
         for row in RunEnergy.objects.filter(run__in=run_ids)

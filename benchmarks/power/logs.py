@@ -61,7 +61,6 @@ class LogTrace:
     trace: Trace
 
     def distance_s(self, moment_s: float) -> float:
-        """How far a moment lies outside of it."""
         first, last = self.trace.starts_s[0], self.trace.ends_s[-1]
         return float(max(first - moment_s, moment_s - last, 0.0))
 
@@ -79,11 +78,9 @@ class ServerTrace:
 
     @property
     def error_s(self) -> float:
-        """How far its moments may be off."""
         return max(log.way.error_s for log in self.logs)
 
     def sees(self, span: Span) -> bool:
-        """Whether the meter was read at all while this went on."""
         return self.ends_s[0] < span[1] and self.ends_s[1] > span[0]
 
     def span_of(self, window: Window) -> Span:

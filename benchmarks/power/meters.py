@@ -259,7 +259,6 @@ def _runs(study: Study) -> Any:
 
 
 def _partners(study: Study, meters: Sequence[Run]) -> Mapping[int, tuple[Run, ...]]:
-    """Return the runs of work beside each meter's run."""
     coruns = {meter.corun_id for meter in meters if meter.corun_id}
     sessions = {meter.session_id for meter in meters if meter.session_id}
     near = Q(corun__in=coruns) | Q(corun=None, session__in=sessions)
@@ -335,14 +334,12 @@ def operations_of(samples: Sequence[Sample]) -> float | None:
 
 
 def sum_of_all(operations: Iterable[float | None]) -> float | None:
-    """Return the sum; None unless every one of them counted something."""
     counts = list(operations)
     known = [count for count in counts if count and count > 0]
     return sum(known) if known and len(known) == len(counts) else None
 
 
 def known_mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean, or None if it is not known of every run."""
     numbers = list(values)
     known = [number for number in numbers if number is not None]
     return fmean(known) if known and len(known) == len(numbers) else None

@@ -112,7 +112,6 @@ def study_sessions(study: Study) -> SessionColumns:
 
 
 def cell_sessions(cell_ids: Collection[int]) -> SessionColumns:
-    """Return what sessions say of a few cells, in one query."""
     return _columns(OF_CELLS, {"cells": list(cell_ids)})
 
 

@@ -4,39 +4,35 @@ A check runs a moment after the last upload, not with every run. Repeating is sa
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from benchmarks.evidence.effects import store_effects
-from benchmarks.models import (
-    Flag,
-    Job,
-    Run,
-    RunMean,
-    Study,
-)
-from benchmarks.plausibility.facts import Id
+from benchmarks.models import Cell, Flag, Job, Run, RunMean, RunWindow, Study
+from benchmarks.plausibility.facts import Id, StudyFacts
 from benchmarks.plausibility.findings import Finding
 from benchmarks.plausibility.rules import RULES, check
-from benchmarks.studies.duplicates import count_once
+from benchmarks.plausibility.rules.uploads import pairs_of
 from benchmarks.studies.facts import PLACE, study_facts
 from benchmarks.studies.sessions import derive_study_sessions
 from benchmarks.studies.shaping import shape_cells
 from benchmarks.together.events import note_news
 from benchmarks.unattended import queue
-from benchmarks.unattended.queue import Jobs, Kind
+from benchmarks.unattended.queue import Jobs, Kind, put_checks, put_energies
 from benchmarks.uploads.efficiencies import cells_misjudged, normalise
-from benchmarks.uploads.summaries import lock_cases
+from benchmarks.uploads.summaries import lock_cases, summarise_cells, touched_cells
 
 QUIET = timedelta(seconds=0.5)
 LATELY = timedelta(seconds=5)
 LONGEST_WAIT = timedelta(seconds=30)
 # What a flag says of what was found, whatever becomes of it.
 SAID = ("severity", "sentence", "evidence", "subjects")
+UPLOADED_TWICE = RULES["uploaded-twice"]
 
 
 def check_due_studies(quiet: timedelta = QUIET) -> int:
@@ -59,14 +55,12 @@ def check_due_studies(quiet: timedelta = QUIET) -> int:
 
 
 def is_soon_due() -> bool:
-    """Return whether a study changed that lately: a check of it is due soon."""
     lately = timezone.now() - LATELY
     return Job.objects.filter(kind=Kind.CHECK, created_at__gt=lately).exists()
 
 
 @queue.job(Kind.CHECK)
 def _check(jobs: Jobs) -> None:
-    """Check a study that changed."""
     with transaction.atomic():
         # Held against other checks only: a run that is stored refers to the study, and
         # would wait here for cells which it has itself in hand.
@@ -84,7 +78,7 @@ def _check(jobs: Jobs) -> None:
         # Killed before the next transaction ends, the study is checked again. Dated as
         # what was checked: nothing has changed since.
         last = max(job.created_at for job in jobs)
-        [again] = queue.put_checks([study.pk], created_at=last)
+        [again] = put_checks([study.pk], created_at=last)
     with transaction.atomic():
         # As whoever processes runs does, and before a cell is in hand.
         cells = cells_misjudged(study)
@@ -239,3 +233,51 @@ def _replace(
         through(flag_id=flag, **{column: other})
         for flag, other in sorted(wanted - present.keys())
     )
+
+
+@transaction.atomic
+def count_once(study: Study, facts: StudyFacts) -> bool:
+    """Count repeated uploads once, unless dismissed; return whether a cell changed.
+
+    Idempotent: repeats are found in the runs themselves, not in their cells.
+    """
+    dismissed = set(
+        study.flags.filter(
+            rule=UPLOADED_TWICE.id, status=Flag.Status.DISMISSED
+        ).values_list("fingerprint", flat=True)
+    )
+    wanted: dict[int, int] = {}
+    for finding in UPLOADED_TWICE.findings(facts):
+        if finding.fingerprint not in dismissed:
+            wanted |= {int(again): int(one) for again, one in pairs_of(finding)}
+    marked = Run.objects.filter(study=study).exclude(duplicate_of=None)
+    present = dict(marked.values_list("pk", "duplicate_of_id"))
+    changed = {run for run, _ in wanted.items() ^ present.items()}
+    if not changed:
+        return False
+    # Whoever reads an upload again holds its runs before their cells: so does this.
+    involved = changed | {wanted[run] for run in changed if run in wanted}
+    locked = Run.objects.select_for_update(no_key=True).filter(pk__in=involved)
+    runs = {run.pk: run for run in locked.order_by("pk")}
+    # One that is gone is nobody's first; its study is checked again at once.
+    for run_id in sorted(changed & runs.keys()):
+        first = wanted.get(run_id)
+        runs[run_id].duplicate_of_id = first if first in runs else None
+    again = [runs[run_id] for run_id in sorted(changed & runs.keys())]
+    keys = touched_cells(again)
+    lock_cases({(key.lab_id, key.case_id) for key in keys})
+    Run.objects.bulk_update(again, ["duplicate_of"], batch_size=500)
+    # Power is integrated once more over the windows of these runs.
+    windows = RunWindow.objects.filter(run__in=changed, begin_at__isnull=False)
+    spans = windows.values_list("host_id", "begin_at", "end_at").order_by().distinct()
+    put_energies(spans)
+    cells = summarise_cells(keys)
+    normalise(cells)
+    put_checks(studies_beside(study, {cell.case_id for cell in cells}), is_beside=True)
+    return True
+
+
+def studies_beside(study: Study, cases: Iterable[int] | QuerySet[Any]) -> QuerySet[Any]:
+    """Return the ids of the lab's other studies that measured one of these cases."""
+    cells = Cell.objects.filter(lab=study.lab_id, case__in=cases).exclude(study=study)
+    return cells.order_by().values_list("study_id", flat=True).distinct()

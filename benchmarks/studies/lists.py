@@ -51,12 +51,10 @@ class Tally:
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether something is still being read, compared or checked."""
         return bool(self.waiting or self.unchecked)
 
     @property
     def read(self) -> int:
-        """How many runs have been read, whatever came of it."""
         return self.runs - self.waiting
 
 
@@ -105,7 +103,6 @@ def overview(viewer: Viewer, **only: Any) -> list[StudyCard]:
 
 
 def card_of(study: Study) -> StudyCard:
-    """Return one study with its numbers."""
     return _cards([study])[0]
 
 
@@ -142,7 +139,6 @@ def _cards(studies: list[Study]) -> list[StudyCard]:
 
 
 def tally_of(study: Study) -> Tally:
-    """Return one study's numbers."""
     numbers, checks = numbers_of([study.pk]), _check_tallies([study.pk])
     return Tally(**numbers[study.pk], **checks[study.pk])
 
@@ -193,7 +189,6 @@ def study_detail(study: Study) -> StudyDetail:
 
 
 def measured_systems(study: Study) -> QuerySet[System]:
-    """Return the systems of a study's cells, with their hosts."""
     cells = Cell.objects.filter(study=study).values("system")
     return System.objects.filter(pk__in=cells).select_related("host")
 

@@ -39,44 +39,29 @@ CASES = (
 )
 SYSTEMS = f"JOIN {System._meta.db_table} AS system ON system.id = cell.system_id"
 MEASURED = "cell.study_id = of_study AND cell.n > 0"
-# In SQL all alike: keys of JSON and lateral joins are more than the ORM can say.
-TOGETHER_ON_SLOTS = f"""EXISTS (
-    SELECT 1 FROM {CELLS}
-    WHERE {MEASURED} AND cell.scenario = ANY('{_listed(TOGETHER)}')
-      AND (cell.slot ~ '^[0-9]+$' OR cell.slot = ANY('{_listed(TOTALS)}'))
-)"""
-METERED = f"""EXISTS (
-    SELECT 1 FROM {CELLS} {CASES}
-    WHERE {MEASURED} AND benchmark_case.component = 'power'
-)"""
-LOGGED = f"""EXISTS (
-    SELECT 1 FROM {RunEnergy._meta.db_table} AS energy
-    JOIN {Run._meta.db_table} AS run ON run.id = energy.run_id
-    WHERE run.study_id = of_study
-)"""
-PLANNED = f"""EXISTS (
-    SELECT 1 FROM {Plan._meta.db_table} AS plan
-    WHERE plan.study_id = of_study
-)"""
-FROM_AND_TO = f"""EXISTS (
-    SELECT 1 FROM {CELLS} {CASES}
-    WHERE {MEASURED} AND benchmark_case.parameters ?& ARRAY['from', 'to']
-)"""
 EMULATED = f"""EXISTS (
     SELECT 1 FROM {CELLS} {SYSTEMS} WHERE {MEASURED} AND system.is_emulated
 )"""
-# Beside an emulator other guests may have run on the real processor.
-EMULATED_AND_NOT = f"""({EMULATED} AND EXISTS (
-    SELECT 1 FROM {CELLS} {SYSTEMS}
-    WHERE {MEASURED} AND NOT system.is_emulated AND system.hypervisor <> '{NATIVE}'
-))"""
-NATIVE_ABOVE = f"""EXISTS (
-    SELECT 1 FROM {CELLS} {SYSTEMS}
-    WHERE {MEASURED} AND system.is_above_hypervisor AND system.hypervisor = '{NATIVE}'
-)"""
-# At least three cases that differ in the text of one parameter which begins as a
-# number. The page itself asks for known units and for lines of two levels.
-SWEPT = f"""EXISTS (
+
+
+PAGES: Final[Mapping[str, str]] = {
+    # In SQL all alike: keys of JSON and lateral joins are more than the ORM can say.
+    "coruns": f"""EXISTS (
+    SELECT 1 FROM {CELLS}
+    WHERE {MEASURED} AND cell.scenario = ANY('{_listed(TOGETHER)}')
+      AND (cell.slot ~ '^[0-9]+$' OR cell.slot = ANY('{_listed(TOTALS)}'))
+)""",
+    "energy": f"""(EXISTS (
+    SELECT 1 FROM {CELLS} {CASES}
+    WHERE {MEASURED} AND benchmark_case.component = 'power'
+) OR EXISTS (
+    SELECT 1 FROM {RunEnergy._meta.db_table} AS energy
+    JOIN {Run._meta.db_table} AS run ON run.id = energy.run_id
+    WHERE run.study_id = of_study
+))""",
+    # At least three cases that differ in the text of one parameter which begins as a
+    # number. The page itself asks for known units and for lines of two levels.
+    "sweep": f"""EXISTS (
     SELECT 1
     FROM (SELECT DISTINCT cell.case_id FROM {CELLS} WHERE {MEASURED}) AS measured
     JOIN {Case._meta.db_table} AS benchmark_case
@@ -86,8 +71,26 @@ SWEPT = f"""EXISTS (
     GROUP BY benchmark_case.tool, benchmark_case.metric, parameter.key,
              benchmark_case.parameters - parameter.key
     HAVING count(*) >= 3
-)"""
-DATED_OR_OF_VERSIONS = f"""(
+)""",
+    "network": f"""EXISTS (
+    SELECT 1 FROM {CELLS} {CASES}
+    WHERE {MEASURED} AND benchmark_case.parameters ?& ARRAY['from', 'to']
+)""",
+    "emulation": EMULATED,
+    # Beside an emulator other guests may have run on the real processor.
+    "emulation_beside": f"""({EMULATED} AND EXISTS (
+    SELECT 1 FROM {CELLS} {SYSTEMS}
+    WHERE {MEASURED} AND NOT system.is_emulated AND system.hypervisor <> '{NATIVE}'
+))""",
+    "native_above_hypervisor": f"""EXISTS (
+    SELECT 1 FROM {CELLS} {SYSTEMS}
+    WHERE {MEASURED} AND system.is_above_hypervisor AND system.hypervisor = '{NATIVE}'
+)""",
+    "plans": f"""EXISTS (
+    SELECT 1 FROM {Plan._meta.db_table} AS plan
+    WHERE plan.study_id = of_study
+)""",
+    "trend": f"""(
     EXISTS (SELECT 1 FROM {CELLS} WHERE {MEASURED} AND cell.first_at IS NOT NULL)
     OR EXISTS (
         SELECT 1 FROM {CELLS} {SYSTEMS}
@@ -95,19 +98,7 @@ DATED_OR_OF_VERSIONS = f"""(
         GROUP BY system.hypervisor
         HAVING count(DISTINCT system.hypervisor_version) > 1
     )
-)"""
-
-
-PAGES: Final[Mapping[str, str]] = {
-    "coruns": TOGETHER_ON_SLOTS,
-    "energy": f"({METERED} OR {LOGGED})",
-    "sweep": SWEPT,
-    "network": FROM_AND_TO,
-    "emulation": EMULATED,
-    "emulation_beside": EMULATED_AND_NOT,
-    "native_above_hypervisor": NATIVE_ABOVE,
-    "plans": PLANNED,
-    "trend": DATED_OR_OF_VERSIONS,
+)""",
 }
 """What each of these pages needs in a study. `row_security` makes functions of them,
 which are planned once a session: that takes longer than reading."""

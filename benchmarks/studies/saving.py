@@ -18,14 +18,13 @@ from benchmarks.evidence.pools import questions_of, renew_pools
 from benchmarks.labs.audit import log_action
 from benchmarks.models import (
     AuditEntry,
-    Cell,
     Lab,
     Report,
     Study,
     System,
 )
 from benchmarks.sentences import Sentence
-from benchmarks.studies.checking import check_study
+from benchmarks.studies.checking import check_study, studies_beside
 from benchmarks.unattended.queue import put_checks
 from benchmarks.uploads.efficiencies import (
     cells_misjudged,
@@ -126,10 +125,7 @@ def _show_anew(study: Study) -> None:
     normalise_around(study)
     # They are made anew, of what may be seen now.
     Report.objects.filter(study__lab=study.lab_id).delete()
-    cases = study.cells.order_by().values("case")
-    near = Cell.objects.filter(lab=study.lab_id, case__in=cases).exclude(study=study)
-    others = near.order_by().values_list("study_id", flat=True).distinct()
-    put_checks(others)
+    put_checks(studies_beside(study, study.cells.order_by().values("case")))
     try:
         with transaction.atomic():
             check_study(study)

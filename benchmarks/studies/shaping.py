@@ -162,7 +162,6 @@ def unordered_cells(cell_ids: Collection[int]) -> set[int]:
 
 
 def _runs_of(cell_ids: Collection[int]) -> dict[int, CellRuns]:
-    """Return the runs of these cells."""
     with connection.cursor() as cursor:
         cursor.execute(MEANS, [list(cell_ids)])
         rows = cursor.fetchall()
@@ -249,7 +248,6 @@ def _readings(
 
 
 def _kept(shape: Shape) -> dict[str, Any]:
-    """Return what is stored of a shape."""
     sentence = shape.sentence
     return {
         "n": shape.n,

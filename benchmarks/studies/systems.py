@@ -64,7 +64,6 @@ def register_system(*, lab: Lab, description: dict[str, Any]) -> tuple[System, b
 
 
 def hosts_by_slug(lab: Lab, slugs: Iterable[str]) -> dict[str, Host]:
-    """Return the lab's machines among these."""
     return {host.slug: host for host in Host.objects.filter(lab=lab, slug__in=slugs)}
 
 

@@ -95,7 +95,6 @@ def insert_or_replace(
 
 
 def _kinds(model: type[Model]) -> dict[str, str | None]:
-    """The type of each column."""
     fields = model._meta.concrete_fields
     return {str(field.column): field.db_type(connection) for field in fields}
 

@@ -181,14 +181,12 @@ def joint(factors: Sequence[Factor], systems: Sequence[Levels]) -> Factor:
 
 
 def log_m2(m2: float, mean: float) -> float:
-    """Squared deviations of the logarithms, to first order: m2 / mean^2."""
     # Divided first: the square of a mean may be larger than any number, or 0.
     ratio = min(math.sqrt(m2) / mean, MOST_SCATTER)
     return ratio * ratio
 
 
 def responses(observations: Sequence[Observation]) -> Floats:
-    """The logarithms, in the order of the observations."""
     return np.array([observation.log_response for observation in observations])
 
 

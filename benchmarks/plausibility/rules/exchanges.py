@@ -131,7 +131,7 @@ def _about_pairs(
         unit=first.unit,
     )
     cells = [cell for pair in pairs for cell in pair]
-    return about_cells(sentence, cells, quotes=quotes, **evidence)
+    return about_cells(sentence, cells, None, quotes, **evidence)
 
 
 @rule(
