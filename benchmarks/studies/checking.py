@@ -241,11 +241,8 @@ def count_once(study: Study, facts: StudyFacts) -> bool:
 
     Idempotent: repeats are found in the runs themselves, not in their cells.
     """
-    dismissed = set(
-        study.flags.filter(
-            rule=UPLOADED_TWICE.id, status=Flag.Status.DISMISSED
-        ).values_list("fingerprint", flat=True)
-    )
+    flags = study.flags.filter(rule=UPLOADED_TWICE.id, status=Flag.Status.DISMISSED)
+    dismissed = set(flags.values_list("fingerprint", flat=True))
     wanted: dict[int, int] = {}
     for finding in UPLOADED_TWICE.findings(facts):
         if finding.fingerprint not in dismissed:
