@@ -3,14 +3,14 @@
 import math
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from sys import float_info
 from typing import Any, Final, Literal, get_args
 
 from benchmarks import units
 from benchmarks.errors import InvalidError, UnknownNameError, shorten
-from benchmarks.parsing.scanning import Parser
+from benchmarks.parsing.scanning import ParsedRun
 from benchmarks.sentences import Sentence
 from benchmarks.text import collapse
 from benchmarks.work_classes import work_class
@@ -312,8 +312,17 @@ class Tool:
 
     ``labels`` are the parameters that tell its cases apart at a glance, as patterns
     over their names (``"n={n}"``); a pattern whose parameters a case lacks is left out.
-    ``parser`` reads its output; without one its samples come as numbers only.
     ``options`` says which parameters its command line's options are.
+
+    ``parse`` reads its output (without it, samples come as numbers only); raise
+    ``version`` with every change of what it reads. ``signatures`` are patterns at the
+    beginning of a line (after blanks) that only this tool prints: one of them starts
+    its output in a longer log. ``shape`` recognizes a text without any signature.
+    ``programs`` are the names of its executables. ``localized``: its numbers follow
+    the locale, so decimal commas are read where the locale is named. Between a
+    signature and ``last_line`` the signatures of the tools in ``encloses`` are part of
+    this output. ``needs_command``: ``parse`` finds options that the output does not
+    repeat in the command above it.
 
     ``primary`` are the metrics that stand for its tests, each with its class of work:
     they alone enter profiles, corrections for many tests and pooling. ``implied`` are
@@ -330,11 +339,20 @@ class Tool:
     metrics: tuple[Metric, ...]
     aliases: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
-    parser: Parser | None = None
     primary: Mapping[str, Work] = field(default_factory=dict, hash=False)
     implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     options: Options = field(default_factory=Options, hash=False)
     costs: Mapping[str, Cost] = field(default_factory=dict, hash=False)
+    parse: Callable[[str], tuple[ParsedRun, ...]] | None = None
+    version: int = 0
+    signatures: tuple[str, ...] = ()
+    shape: Callable[[str], bool] | None = None
+    programs: tuple[str, ...] = ()
+    localized: bool = True
+    encloses: tuple[str, ...] = ()
+    last_line: str = ""
+    needs_command: bool = False
+    _signature: re.Pattern[str] = field(init=False, repr=False, compare=False)
     _by_name: dict[str, Metric] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -344,6 +362,10 @@ class Tool:
         if len(by_name) != len(self.metrics):
             raise ValueError(f"{self.slug} has two metrics of one name")
         object.__setattr__(self, "_by_name", by_name)
+        branches = "|".join(f"(?:{pattern})" for pattern in self.signatures)
+        # A newline in front instead of ^: a search leaps from line end to line end.
+        signature = re.compile(rf"\n[ \t]*+(?:{branches})", re.MULTILINE | re.ASCII)
+        object.__setattr__(self, "_signature", signature)
         sources = (name for names in self.implied.values() for name in names)
         parts = (
             name for cost in self.costs.values() for name in (*cost.shares, cost.rate)
@@ -358,6 +380,10 @@ class Tool:
     def names(self) -> tuple[str, ...]:
         """Everything the tool may be called by."""
         return (self.slug, self.title, *self.aliases)
+
+    def starts(self, text: str, position: int) -> bool:
+        """Whether the line after the newline at ``position`` is a signature."""
+        return self._signature.match(text, position) is not None
 
     def metric(self, name: str) -> Metric:
         """The metric of that name, whatever its case; refuses an unknown one."""

@@ -27,7 +27,6 @@ from benchmarks.parsing.scanning import (
     Mark,
     Parameter,
     ParsedRun,
-    Parser,
     Reading,
     fault,
 )
@@ -35,15 +34,11 @@ from benchmarks.parsing.starts import printed_start
 from benchmarks.sentences import Sentence, every, joined
 from benchmarks.tools import TOOLS
 
-_PARSERS: Final[tuple[tuple[Tool, Parser], ...]] = tuple(
-    (tool, tool.parser) for tool in TOOLS.values() if tool.parser
-)
-_PROGRAMS: Final = {
-    program: tool for tool, parser in _PARSERS for program in parser.programs
-}
+_READERS: Final = [tool for tool in TOOLS.values() if tool.parse]
+_PROGRAMS: Final = {program: tool for tool in _READERS for program in tool.programs}
 _SIGNATURES: Final = re.compile(
     r"\n[ \t]*+(?!\n)(?:"
-    + "|".join(pattern for _, parser in _PARSERS for pattern in parser.signatures)
+    + "|".join(pattern for tool in _READERS for pattern in tool.signatures)
     + ")",
     re.MULTILINE | re.ASCII,
 )
@@ -214,8 +209,8 @@ def _readings(sources: tuple[Source, ...]) -> int:
 
 def _shape(text: str) -> Tool | None:
     """The tool that prints such a text, though no line of it is its signature."""
-    shapes = ((tool, parser.shape) for tool, parser in _PARSERS if parser.shape)
-    return next((tool for tool, shape in shapes if shape(text)), None)
+    shaped = (tool for tool in _READERS if tool.shape and tool.shape(text))
+    return next(shaped, None)
 
 
 def _nameless(whole: Source, tool: Tool) -> list[Part]:
@@ -315,50 +310,48 @@ def _outputs(
 
 def _starts(text: str) -> Iterator[tuple[int, Tool]]:
     """Where another tool begins to speak."""
-    speaker: Parser | None = None
+    speaker: Tool | None = None
     began = 0
     for signature in _SIGNATURES.finditer(text):
         position = signature.start()
         if speaker and speaker.starts(text, position):
             began = position
             continue
-        tool, parser = next(
-            (tool, parser) for tool, parser in _PARSERS if parser.starts(text, position)
-        )
+        tool = next(tool for tool in _READERS if tool.starts(text, position))
         # HPCC prints all of HPL within its own output: until its last line, HPL's are
         # a part of it.
         if speaker and tool.slug in speaker.encloses:
             is_over = text.find(speaker.last_line, began, position) >= 0
             if not is_over:
                 continue
-        speaker, began = parser, position
+        speaker, began = tool, position
         yield position, tool
 
 
 def _read_part(part: Part, comma: bool, command: str) -> Iterator[ReadRun]:
-    assert part.tool is not None
-    if part.tool.parser is None:
+    tool = part.tool
+    assert tool is not None
+    if tool.parse is None:
         raise ParseError(
             "The output of {title} cannot be read yet: send its samples.",
-            title=part.tool.title,
+            title=tool.title,
         )
-    parser = part.tool.parser
     # A run that is none, at the last line of the part that is not blank; found without
     # copying a long text.
     tail = part.text[-10_000:]
     end = len(part.text) - len(tail) + len(tail.rstrip())
     refused = ReadRun(
-        tool=part.tool.slug,
-        parser_version=parser.version,
+        tool=tool.slug,
+        parser_version=tool.version,
         first_line=part.at(1),
         last_line=part.at(1 + part.text.removesuffix("\n").count("\n")),
         command=shorten(part.command, 1000),
         facts={PREFIX: shorten(part.prefix, 200)} if part.prefix else {},
         problem=_placed(fault(part.text, end, ""), part.at),
-        printed_start=printed_start(part.tool.slug, part.text),
+        printed_start=printed_start(tool.slug, part.text),
     )
-    text = with_points(part.text) if comma and parser.localized else part.text
-    if part.command or not parser.needs_command:
+    text = with_points(part.text) if comma and tool.localized else part.text
+    if part.command or not tool.needs_command:
         command = ""
     # The parser looks for the command above the output: put there, it is one line more.
     above = f"$ {shorten(command, 1000)}\n" if command else ""
@@ -367,12 +360,12 @@ def _read_part(part: Part, comma: bool, command: str) -> Iterator[ReadRun]:
         return part.at(line - bool(above))
 
     try:
-        for run in parser.parse(above + text):
-            yield _checked(part.tool, run, refused, at)
+        for run in tool.parse(above + text):
+            yield _checked(tool, run, refused, at)
     except LineError as error:
         yield _because(error, refused, at)
     except ParseError as error:
-        has_hint = parser.localized and not comma
+        has_hint = tool.localized and not comma
         hint = _comma_hint(part.text, part.at) if has_hint else ""
         yield _because(ParseError(joined([error.sentence, hint])), refused, at)
 

@@ -17,6 +17,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar
 
 from benchmarks.errors import ParseError, shorten
@@ -362,37 +363,21 @@ def finished(drafts: list[Draft], nothing: str) -> tuple[ParsedRun, ...]:
     raise ParseError(nothing)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parser:
-    """How the output of a tool is known and read.
+def parser(
+    nothing: str,
+) -> Callable[[Callable[[str], list[Draft]]], Callable[[str], tuple[ParsedRun, ...]]]:
+    """Make the ``parse`` of a tool of a function that returns drafts.
 
-    ``signatures`` are patterns at the beginning of a line (after blanks) that only this
-    tool prints: one of them starts its output in a longer log. ``shape`` tells whether
-    a text without any signature can be this tool's. ``programs`` are the names that it
-    is called by. ``localized``: its numbers follow the locale, so that a decimal comma
-    is read where the locale is named. Between a signature and ``last_line`` the
-    signatures of the tools in ``encloses`` are part of this output.
-    ``needs_command``: it does not print all that it was told to do, and ``parse`` finds
-    the rest in the command above the output.
+    ``nothing``: the sentence that refuses a text without any run.
     """
 
-    version: int
-    parse: Callable[[str], tuple[ParsedRun, ...]]
-    signatures: tuple[str, ...]
-    shape: Callable[[str], bool] | None = None
-    programs: tuple[str, ...] = ()
-    localized: bool = True
-    encloses: tuple[str, ...] = ()
-    last_line: str = ""
-    needs_command: bool = False
-    _signature: re.Pattern[str] = field(init=False, repr=False, compare=False)
+    def finishing(
+        parse: Callable[[str], list[Draft]],
+    ) -> Callable[[str], tuple[ParsedRun, ...]]:
+        @wraps(parse)
+        def finish(output: str) -> tuple[ParsedRun, ...]:
+            return finished(parse(output), nothing)
 
-    def __post_init__(self) -> None:
-        branches = "|".join(f"(?:{pattern})" for pattern in self.signatures)
-        # A newline in front instead of ^: a search leaps from line end to line end.
-        signature = re.compile(rf"\n[ \t]*+(?:{branches})", re.MULTILINE | re.ASCII)
-        object.__setattr__(self, "_signature", signature)
+        return finish
 
-    def starts(self, text: str, position: int) -> bool:
-        """Whether the line after the newline at ``position`` is a signature."""
-        return self._signature.match(text, position) is not None
+    return finishing

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final, Generic, TypeVar
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing.scanning import Draft, Found, ParsedRun, Scanner, finished, keep
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep
 from benchmarks.sentences import Sentence
 
 # Another main version may mean something else by the same rows.
@@ -123,9 +123,7 @@ def kernel_lines(title: str, facts: str, **own: str) -> Scanner:
     )
 
 
-def runs_of(
-    text: str, lines: Scanner, kind: type[Output[Case]], nothing: str
-) -> tuple[ParsedRun, ...]:
+def runs_of(text: str, lines: Scanner, kind: type[Output[Case]]) -> list[Draft]:
     """One run for each start of the program; each repetition is one of its readings."""
     outputs = [kind()]
     for line in lines(text):
@@ -134,7 +132,7 @@ def runs_of(
         outputs[-1].draft.attempt(outputs[-1].read, line)
     for output in outputs:
         output.draft.attempt(output.close)
-    return finished([output.draft for output in outputs], nothing)
+    return [output.draft for output in outputs]
 
 
 def is_timed_outside(rows: list[Found]) -> bool:

@@ -7,10 +7,9 @@ tests find it. The file holds
 - a docstring with one real line of output, and what its units mean;
 - ``LINES = Scanner(kind=pattern, ...)``: the lines that matter, or ``documents(...)``
   for JSON (both in ``parsing/scanning.py``);
-- ``parse(output) -> tuple[ParsedRun, ...]``: a loop over these lines that fills a
-  ``Draft`` for each execution (``parsing/scanning.py``) and ends with
-  ``finished(drafts, ...)``;
-- ``TOOL = Tool(..., metrics=(...), parser=Parser(version=1, parse=parse, ...))`` with
+- ``@parser("It printed no result.") def parse(output) -> list[Draft]``: a loop over
+  these lines that fills a ``Draft`` for each execution (``parsing/scanning.py``);
+- ``TOOL = Tool(..., metrics=(...), version=1, parse=parse, signatures=(...))`` with
   the signatures by which its output is known.
 
 The rules of a parser:

@@ -20,15 +20,7 @@ from benchmarks.parsing.contract import (
     Options,
     Tool,
 )
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.sentences import template
 
 LINES = Scanner(
@@ -207,7 +199,8 @@ class Report:
                 )
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("ab completed no request.")
+def parse(output: str) -> list[Draft]:
     """One run for each start, and for each table of percentiles."""
     reports = [Report()]
     for line in LINES(output):
@@ -219,7 +212,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         reports[-1].lines[key] = line
     for report in reports:
         report.run.attempt(report.read)
-    return finished([report.run for report in reports], "ab completed no request.")
+    return [report.run for report in reports]
 
 
 def _metric(name: str, unit: str, better: Better) -> Metric:
@@ -270,17 +263,15 @@ TOOL = Tool(
             "time per request",
         ),
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            r"This is ApacheBench, Version ",
-            r"Percentage served,Time in ms",
-            r"Concurrency Level: +\d",
-            r"Percentage of the requests served within a certain time",
-        ),
-        programs=("ab", "ab2"),
-        # The comma of a table of percentiles is none of a number.
-        localized=False,
+    version=2,
+    parse=parse,
+    signatures=(
+        r"This is ApacheBench, Version ",
+        r"Percentage served,Time in ms",
+        r"Concurrency Level: +\d",
+        r"Percentage of the requests served within a certain time",
     ),
+    programs=("ab", "ab2"),
+    # The comma of a table of percentiles is none of a number.
+    localized=False,
 )

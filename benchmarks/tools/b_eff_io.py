@@ -13,15 +13,7 @@ import re
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import DISK, Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.sentences import Sentence
 
 _RESULT = (
@@ -87,7 +79,8 @@ class Summary:
                 run.add("b_eff_io", line.number(f"rate_{kind}"), "MB/s")
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("b_eff_io did not print its last row, which is the result.")
+def parse(output: str) -> list[Draft]:
     """One run for each start of the program: its last row ends it."""
     runs: list[Draft] = []
     summary = Summary()
@@ -118,8 +111,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             summary.read_last(line)
             keep(runs, run)
             summary = Summary()
-    nothing = Sentence("b_eff_io did not print its last row, which is the result.")
-    return finished([*runs, summary.run], nothing)
+    return [*runs, summary.run]
 
 
 def _count_errors(text: str, run: Draft) -> None:
@@ -143,16 +135,14 @@ TOOL = Tool(
     implied={
         "b_eff_io": ("weighted bandwidth",),
     },
-    parser=Parser(
-        version=1,
-        parse=parse,
-        signatures=(
-            r"Summary of file I/O bandwidth accumulated on +\d+ processes",
-            r"weighted average bandwidth for (?:write|rewrite|read) *+:",
-            r"b_eff_io (?:of these measurements )?= +\S+ MB/s on +\d+ processes",
-            r"b_eff_io := maximum over all bw_partition",
-        ),
-        programs=("b_eff_io",),
-        localized=False,
+    version=1,
+    parse=parse,
+    signatures=(
+        r"Summary of file I/O bandwidth accumulated on +\d+ processes",
+        r"weighted average bandwidth for (?:write|rewrite|read) *+:",
+        r"b_eff_io (?:of these measurements )?= +\S+ MB/s on +\d+ processes",
+        r"b_eff_io := maximum over all bw_partition",
     ),
+    programs=("b_eff_io",),
+    localized=False,
 )

@@ -22,16 +22,7 @@ from benchmarks.parsing.contract import (
     always,
     cost_metric,
 )
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    Parameter,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 
 # The CSV of 1.03 names no version: 27 fields of this form are its sign.
 _CELLS = r"(?:,(?:[\d.]+|\++)?){12}"
@@ -70,7 +61,8 @@ _LATENCY = re.compile(r"(\d{1,15})(us|ms|s)", re.ASCII)
 _SIZE = re.compile(r"(\d{1,15})([kKMG]?)", re.ASCII)
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("Bonnie++ printed no result.")
+def parse(output: str) -> list[Draft]:
     """One run for each row of CSV; without any, one for each table."""
     runs: list[Draft] = []
     version = ""
@@ -89,7 +81,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
                     "The CSV below the table is not there: the numbers are rounded,"
                     " and tests may be missing.",
                 )
-    return finished(runs, "Bonnie++ printed no result.")
+    return runs
 
 
 def _of_csv(line: Found, version: str) -> Draft:
@@ -289,15 +281,13 @@ TOOL = Tool(
     costs={
         "CPU time per data": Cost(("CPU utilization",), "throughput"),
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            r"Version +\d\S* +-+Sequential (?:Output|Create)-",
-            r"1\.9\d,[12]\.\d\d\w?,[^\n,]*,\d+,",
-            _OLD,
-        ),
-        programs=("bonnie++", "bonnie"),
-        localized=False,
+    version=2,
+    parse=parse,
+    signatures=(
+        r"Version +\d\S* +-+Sequential (?:Output|Create)-",
+        r"1\.9\d,[12]\.\d\d\w?,[^\n,]*,\d+,",
+        _OLD,
     ),
+    programs=("bonnie++", "bonnie"),
+    localized=False,
 )

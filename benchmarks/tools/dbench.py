@@ -10,15 +10,7 @@ of every second are progress, no results.
 """
 
 from benchmarks.parsing.contract import NO_CLASS, Cap, Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 LINES = Scanner(
     banner=r"[dt]bench version (?P<version>\d[\w.]*+)",
@@ -36,7 +28,8 @@ LINES = Scanner(
 )
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("dbench printed no throughput: it did not come to its end.")
+def parse(output: str) -> list[Draft]:
     """One run for each line of throughput."""
     runs = [Draft()]
     is_over = per_client = False
@@ -62,7 +55,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         elif line.kind == "result":
             _read_result(line, run)
             is_over = True
-    return finished(runs, "dbench printed no throughput: it did not come to its end.")
+    return runs
 
 
 def _read_result(line: Found, run: Draft) -> None:
@@ -101,14 +94,12 @@ TOOL = Tool(
     primary={
         "throughput": NO_CLASS,
     },
-    parser=Parser(
-        version=1,
-        parse=parse,
-        signatures=(
-            r"dbench version \d",
-            r"Throughput \S+ MB/sec ",
-        ),
-        programs=("dbench",),
-        localized=False,
+    version=1,
+    parse=parse,
+    signatures=(
+        r"dbench version \d",
+        r"Throughput \S+ MB/sec ",
     ),
+    programs=("dbench",),
+    localized=False,
 )

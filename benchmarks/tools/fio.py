@@ -39,7 +39,6 @@ from benchmarks.parsing.scanning import (
     Pairs,
     Parameter,
     ParsedRun,
-    Parser,
     Scanner,
     documents,
     finished,
@@ -47,7 +46,6 @@ from benchmarks.parsing.scanning import (
     number,
     section,
 )
-from benchmarks.sentences import Sentence
 
 WAYS: Final = ("read", "write", "trim", "mixed")
 # JSON and the terse form print four more zeros behind them.
@@ -118,8 +116,7 @@ _TIMES: Final = {"nsec": "ns", "usec": "us", "msec": "ms"}
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each start of fio, from its most exact form."""
     if reported := [report.run() for report in _last_of_each_start(output)]:
-        nothing = Sentence("fio reports nothing that was read or written.")
-        return finished(reported, nothing)
+        return finished(reported, "fio reports nothing that was read or written.")
     terse: list[Found] = []
     run = Draft()
     for line in TERSE(output):
@@ -130,8 +127,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         else:
             _read_terse(line, run)
     if terse:
-        nothing = Sentence("fio printed nothing that was read or written.")
-        return finished([run], nothing)
+        return finished([run], "fio printed nothing that was read or written.")
     logs = [Log()]
     for line in LINES(output):
         if line.kind == "named" and line["head"] and logs[-1].results:
@@ -547,16 +543,14 @@ TOOL = Tool(
             "throughput",
         ),
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            r"\{\s*\"fio version\"",
-            r"[345];fio-\d[^;\n]*;",
-            r"[^\n:|<>\[\]]{1,200}+(?::(?! |\d\d)[^\n:|<>\[\]]{0,200}+){0,99}"
-            r": \(g(?:roup(?:id)?)?=\d+(?:\): rw=|, jobs=\d+\): err=)",
-        ),
-        programs=("fio",),
-        localized=False,
+    version=2,
+    parse=parse,
+    signatures=(
+        r"\{\s*\"fio version\"",
+        r"[345];fio-\d[^;\n]*;",
+        r"[^\n:|<>\[\]]{1,200}+(?::(?! |\d\d)[^\n:|<>\[\]]{0,200}+){0,99}"
+        r": \(g(?:roup(?:id)?)?=\d+(?:\): rw=|, jobs=\d+\): err=)",
     ),
+    programs=("fio",),
+    localized=False,
 )

@@ -9,14 +9,7 @@ as ``Running with 10*40 (== 400) tasks.``
 """
 
 from benchmarks.parsing.contract import Metric, Options, Tool, always
-from benchmarks.parsing.scanning import (
-    Draft,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Scanner, keep, parser
 
 LINES = Scanner(
     header=r"Running in (?P<mode>\w+) mode with (?P<groups>\d+) groups using "
@@ -31,7 +24,8 @@ LINES = Scanner(
 )
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("hackbench printed no time: it did not come to its end.")
+def parse(output: str) -> list[Draft]:
     """One run for each header; without one, for each time."""
     runs = [Draft()]
     for line in LINES(output):
@@ -52,7 +46,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             for name in ("groups", "descriptors"):
                 run.parameters[name] = line.whole(f"{old}{name}")
             run.facts["tasks"] = line.whole(f"{old}tasks")
-    return finished(runs, "hackbench printed no time: it did not come to its end.")
+    return runs
 
 
 TOOL = Tool(
@@ -65,14 +59,12 @@ TOOL = Tool(
     primary={
         "time": always("system: context switch"),
     },
-    parser=Parser(
-        version=1,
-        parse=parse,
-        signatures=(
-            r"Running in \w+ mode with \d+ groups using \d",
-            r"Running with \d+\*\d+ \(== \d+\) tasks",
-        ),
-        programs=("hackbench",),
-        localized=False,
+    version=1,
+    parse=parse,
+    signatures=(
+        r"Running in \w+ mode with \d+ groups using \d",
+        r"Running with \d+\*\d+ \(== \d+\) tasks",
     ),
+    programs=("hackbench",),
+    localized=False,
 )

@@ -8,15 +8,7 @@ Its source counts MB of 2^20 B and kB of 2^10 B (``TIMING_BUF_BYTES``).
 """
 
 from benchmarks.parsing.contract import NO_CLASS, SEQUENTIAL_READ, Metric, Tool, always
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 LINES = Scanner(
     device=r"(?P<path>/dev/[^\s:]++):(?P<trouble> [^\n]*)?$",
@@ -36,7 +28,8 @@ METRICS = {
 UNITS = {"kB": "KiB/s", "MB": "MiB/s"}
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("hdparm timed no reads.")
+def parse(output: str) -> list[Draft]:
     """One run for each device that was timed."""
     runs = [Draft()]
     for line in LINES(output):
@@ -49,7 +42,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             if runs[-1] or runs[-1].facts:
                 keep(runs, Draft())
             runs[-1].facts["device"] = line["path"]
-    return finished(runs, "hdparm timed no reads.")
+    return runs
 
 
 def _read(line: Found, run: Draft) -> None:
@@ -76,13 +69,11 @@ TOOL = Tool(
         "direct read": SEQUENTIAL_READ,
         "direct cached read": NO_CLASS,
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            r"Timing (?:cached|buffer-cache|buffered disk|O_DIRECT (?:disk|cached)) "
-            r"reads\b[^\n:]{0,40}:",
-        ),
-        programs=("hdparm",),
+    version=2,
+    parse=parse,
+    signatures=(
+        r"Timing (?:cached|buffer-cache|buffered disk|O_DIRECT (?:disk|cached)) "
+        r"reads\b[^\n:]{0,40}:",
     ),
+    programs=("hdparm",),
 )

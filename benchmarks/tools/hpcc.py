@@ -18,16 +18,7 @@ from benchmarks.parsing.contract import (
     Tool,
     always,
 )
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    Parameter,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 
 LINES = Scanner(
     begin=r"Begin of Summary section\.",
@@ -55,7 +46,8 @@ SIZES = {
 UPDATES = 10**9
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("HPCC printed no whole summary section.")
+def parse(output: str) -> list[Draft]:
     """One run for each whole summary."""
     runs: list[Draft] = []
     summary: dict[str, Found] | None = None
@@ -68,7 +60,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             keep(runs, Draft())
             runs[-1].attempt(_read, summary, runs[-1])
             summary = None
-    return finished(runs, "HPCC printed no whole summary section.")
+    return runs
 
 
 def _read(summary: dict[str, Found], run: Draft) -> None:
@@ -123,16 +115,14 @@ TOOL = Tool(
         "memory bandwidth": COPY,
         "network latency": always("network: round trip"),
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            r"This is the DARPA/DOE HPC Challenge",
-            r"Begin of Summary section\.",
-        ),
-        programs=("hpcc",),
-        localized=False,
-        encloses=("hpl",),
-        last_line="End of HPC Challenge tests.",
+    version=2,
+    parse=parse,
+    signatures=(
+        r"This is the DARPA/DOE HPC Challenge",
+        r"Begin of Summary section\.",
     ),
+    programs=("hpcc",),
+    localized=False,
+    encloses=("hpl",),
+    last_line="End of HPC Challenge tests.",
 )

@@ -6,15 +6,7 @@ One result row, as printed by HPL 2.0::
 """
 
 from benchmarks.parsing.contract import FLOATING_POINT, Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 LINES = Scanner(
     banner=r"(?:HPLinpack|HPL-\w+) +v?(?P<version>\d+(?:\.\d+)*) ",
@@ -27,7 +19,8 @@ LINES = Scanner(
 )
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("HPL printed no result row.")
+def parse(output: str) -> list[Draft]:
     """One run for each start of the program; its tests are the run's cases."""
     runs = [Draft()]
     checks: list[int] = [0]
@@ -49,7 +42,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for run, done in zip(runs, checks, strict=True):
         if run and not done:
             run.mark("unchecked", "HPL printed no residual check: is the output cut?")
-    return finished(runs, "HPL printed no result row.")
+    return runs
 
 
 def _read(line: Found, run: Draft) -> None:
@@ -78,10 +71,8 @@ TOOL = Tool(
     implied={
         "time": ("performance",),
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(r"HPLinpack +\d", r"HPL-\w+ +v?\d", r"T/V +N +NB +P +Q +Time"),
-        programs=("xhpl",),
-    ),
+    version=2,
+    parse=parse,
+    signatures=(r"HPLinpack +\d", r"HPL-\w+ +v?\d", r"T/V +N +NB +P +Q +Time"),
+    programs=("xhpl",),
 )

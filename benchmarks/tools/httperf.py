@@ -11,15 +11,7 @@ KB of its net I/O are 2^10 B. The rate of replies is sampled every 5 s.
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import WEB, Better, Cap, Kind, Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 LINES = Scanner(
     version=r"httperf: httperf-(?P<version>\S+) compiled ",
@@ -172,7 +164,8 @@ class Run:
             self.draft.mark("errors", "Only {told} sessions were completed.", told=told)
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("httperf got no reply.")
+def parse(output: str) -> list[Draft]:
     """One run for each command that httperf repeats above its numbers."""
     runs = [Run()]
     version = ""
@@ -188,7 +181,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for run in runs:
         if run.replies and not run.has_errors:
             run.draft.mark("cut", "The text ends before httperf counted its errors.")
-    return finished([run.draft for run in runs], "httperf got no reply.")
+    return [run.draft for run in runs]
 
 
 def _metric(
@@ -265,15 +258,13 @@ TOOL = Tool(
         "connection rate": ("reply rate",),
         "session rate": ("reply rate",),
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            r"httperf: httperf-\S+ compiled ",
-            r"httperf: (?:warning: |maximum number of open descriptors)",
-            r"httperf (?:--(?!client=)\w[\w-]*+(?:=\S*+)? ){0,99}--client=\d+/\d+ ",
-            r"Total: connections \S+ requests \S+ replies \S+ test-duration ",
-        ),
-        programs=("httperf",),
+    version=2,
+    parse=parse,
+    signatures=(
+        r"httperf: httperf-\S+ compiled ",
+        r"httperf: (?:warning: |maximum number of open descriptors)",
+        r"httperf (?:--(?!client=)\w[\w-]*+(?:=\S*+)? ){0,99}--client=\d+/\d+ ",
+        r"Total: connections \S+ requests \S+ replies \S+ test-duration ",
     ),
+    programs=("httperf",),
 )

@@ -15,16 +15,7 @@ from typing import Final
 
 from benchmarks.parsing import contract
 from benchmarks.parsing.contract import Cost, Metric, Tool, cost_metric
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    Parameter,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 from benchmarks.sentences import Sentence
 from benchmarks.units import whole_size
 
@@ -150,7 +141,8 @@ class Block:
         return draft
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser(Sentence("Iometer wrote no whole results. {cut}", cut=CUT))
+def parse(output: str) -> list[Draft]:
     """One run for each block of results that its time stamp closes."""
     runs: list[Draft] = []
     block = Block()
@@ -171,7 +163,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             block.close()
     if runs and block.total:
         runs[-1].mark("incomplete", "More results follow that are cut. {cut}", cut=CUT)
-    return finished(runs, Sentence("Iometer wrote no whole results. {cut}", cut=CUT))
+    return runs
 
 
 def _access(row: Found) -> Iterator[tuple[str, Parameter]]:
@@ -285,13 +277,11 @@ TOOL = Tool(
         )
         for loaded in ("network", "disk")
     },
-    parser=Parser(
-        version=1,
-        parse=parse,
-        signatures=(
-            r"'Test Type,Test Description",
-            r"'Target Type,Target Name,Access Specification Name",
-        ),
-        localized=False,
+    version=1,
+    parse=parse,
+    signatures=(
+        r"'Test Type,Test Description",
+        r"'Target Type,Target Name,Access Specification Name",
     ),
+    localized=False,
 )

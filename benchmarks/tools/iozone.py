@@ -14,16 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from benchmarks.parsing.contract import DISK, Metric, Options, Tool, metrics
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    Parameter,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 from benchmarks.sentences import Sentence
 
 LINES: Final = Scanner(
@@ -236,7 +227,8 @@ class Log:
             self.draft.add(metric, line.number_of(value), symbol, **case, **file)
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("iozone printed no result.")
+def parse(output: str) -> list[Draft]:
     """One run for each start of the program."""
     logs = [Log()]
     for line in LINES(output):
@@ -246,7 +238,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             logs[-1].draft.attempt(logs[-1].read, line)
     for log in logs:
         log.draft.attempt(log.close)
-    return finished([log.draft for log in logs], "iozone printed no result.")
+    return [log.draft for log in logs]
 
 
 def _sizes(file: str, record: str) -> Case:
@@ -332,15 +324,13 @@ TOOL = Tool(
             "operation rate",
         ),
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            r"Iozone: Performance Test of File I/O",
-            r"[kK]B +reclen +write +rewrite",
-            r"Children see throughput for +\d",
-            r"\"(?:Re-)?[Ww]riter report\"",
-        ),
-        programs=("iozone", "iozone3"),
+    version=2,
+    parse=parse,
+    signatures=(
+        r"Iozone: Performance Test of File I/O",
+        r"[kK]B +reclen +write +rewrite",
+        r"Children see throughput for +\d",
+        r"\"(?:Re-)?[Ww]riter report\"",
     ),
+    programs=("iozone", "iozone3"),
 )

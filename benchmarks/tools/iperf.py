@@ -14,16 +14,7 @@ import re
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import NETWORK, Cap, Metric, Options, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    Parameter,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 from benchmarks.units import convert
 
 UNITS = {
@@ -231,7 +222,8 @@ class Test:
                 self.draft.add("packet loss", line.number(share), "%", **case)
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("iperf printed no total.")
+def parse(output: str) -> list[Draft]:
     """One run for each test."""
     tests = [Test()]
     for line in LINES(output):
@@ -247,7 +239,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         tests[-1].take(line)
     for test in tests:
         test.draft.attempt(test.close)
-    return finished([test.draft for test in tests], "iperf printed no total.")
+    return [test.draft for test in tests]
 
 
 def _total_of(line: Found) -> tuple[str, bool]:
@@ -284,14 +276,12 @@ TOOL = Tool(
     implied={
         "sent throughput": ("throughput",),
     },
-    parser=Parser(
-        version=3,
-        parse=parse,
-        signatures=(
-            r"Client connecting to [^\n]{1,200}, (?:TCP|UDP) port \d",
-            r"Server listening on (?:TCP|UDP) port \d",
-            r"\d{14}[\d.+-]*,[\d.]+,\d+,[\d.]+,\d+,-?\d+,\d+\.\d+-\d",
-        ),
-        programs=("iperf", "iperf2"),
+    version=3,
+    parse=parse,
+    signatures=(
+        r"Client connecting to [^\n]{1,200}, (?:TCP|UDP) port \d",
+        r"Server listening on (?:TCP|UDP) port \d",
+        r"\d{14}[\d.+-]*,[\d.]+,\d+,[\d.]+,\d+,-?\d+,\d+\.\d+-\d",
     ),
+    programs=("iperf", "iperf2"),
 )

@@ -16,14 +16,7 @@ from collections.abc import Callable, Iterable
 from statistics import fmean
 
 from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, parser
 from benchmarks.parsing.telemetry import Summary, summary_metrics
 
 _W = r"(?P<{0}>\S+)(?: +[Ww]atts?\b)?"
@@ -56,7 +49,8 @@ WINDOWS: dict[str, tuple[str, Callable[[Iterable[float]], float]]] = {
 }
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("The BMC gave no power reading.")
+def parse(output: str) -> list[Draft]:
     """One run, which summarizes the readings of the BMC."""
     run = Draft()
     log: dict[str, Summary] = defaultdict(Summary)
@@ -85,7 +79,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for kind, (name, chosen) in WINDOWS.items():
         if windows := log[kind].samples:
             run.add(f"window power {name}", chosen(windows), "W")
-    return finished([run], "The BMC gave no power reading.")
+    return [run]
 
 
 def _read(
@@ -128,15 +122,13 @@ TOOL = Tool(
         ),
     ),
     aliases=("ipmitool dcmi", "ipmi dcmi power reading", "dcmi"),
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            r"Instantaneous power reading *:",
-            r"Current Power *: *\S+ [Ww]atts",
-            r"Could not open device at /dev/ipmi",
-        ),
-        programs=("ipmi-dcmi",),
-        localized=False,
+    version=2,
+    parse=parse,
+    signatures=(
+        r"Instantaneous power reading *:",
+        r"Current Power *: *\S+ [Ww]atts",
+        r"Could not open device at /dev/ipmi",
     ),
+    programs=("ipmi-dcmi",),
+    localized=False,
 )

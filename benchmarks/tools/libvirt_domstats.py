@@ -10,14 +10,7 @@ virtual CPU waited for a real one: what the guest calls steal.
 """
 
 from benchmarks.parsing.contract import Component, Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, parser
 from benchmarks.parsing.telemetry import Summary, summary_metrics
 
 LINES = Scanner(
@@ -120,7 +113,8 @@ class Domain:
             )
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("virsh domstats reported no machine.")
+def parse(output: str) -> list[Draft]:
     """One run; each machine is a case of its own."""
     domains: dict[str, Domain] = {}
     current: Domain | None = None
@@ -134,7 +128,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for domain in domains.values():
         domain.add_to(run)
         run.facts["samples"] = domain.samples
-    return finished([run], "virsh domstats reported no machine.")
+    return [run]
 
 
 TOOL = Tool(
@@ -163,10 +157,8 @@ TOOL = Tool(
     ),
     aliases=("virsh domstats", "domstats"),
     labels=("{domain}", "vCPU {vCPU}", "{disk}", "{interface}"),
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(r"Domain: '[^\n]*'[ \t]*+$",),
-        localized=False,
-    ),
+    version=2,
+    parse=parse,
+    signatures=(r"Domain: '[^\n]*'[ \t]*+$",),
+    localized=False,
 )

@@ -14,16 +14,7 @@ Java one a single line ``Mflops/s: ... Time: ... Norm Res: ... Precision: ...``.
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import FLOATING_POINT, Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    Parameter,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 
 LINES = Scanner(
     banner=r"LINPACK benchmark, (?P<precision>Double|Single) precision",
@@ -100,7 +91,8 @@ class Table:
             )
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("LINPACK printed no result row.")
+def parse(output: str) -> list[Draft]:
     """One run for each array size that was solved."""
     tables = [Table()]
     precision: dict[str, Parameter] = {}
@@ -131,7 +123,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             tables[-1].read(line)
     for table in tables:
         table.draft.attempt(table.close)
-    return finished([table.draft for table in tables], "LINPACK printed no result row.")
+    return [table.draft for table in tables]
 
 
 TOOL = Tool(
@@ -150,19 +142,17 @@ TOOL = Tool(
     implied={
         "time": ("performance",),
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            r"LINPACK benchmark, ",
-            r"Enter array size \(q to quit\)",
-            r"Reps +Time\(s\) +DGEFA",
-            r"(?:Rolled|Unrolled) (?:Single|Double) +Precision Linpack",
-            r"The LINPACK benchmark\.",
-            r"(?i:[sd]gefa +[sd]gesl +total +[km]flops)",
-            r"(?i:norm\.? ?resid +resid +machep)",
-            r"Mflops/s: +\S+ +Time: +\S+",
-        ),
-        programs=("linpack", "linpackc", "linpackd", "clinpack"),
+    version=2,
+    parse=parse,
+    signatures=(
+        r"LINPACK benchmark, ",
+        r"Enter array size \(q to quit\)",
+        r"Reps +Time\(s\) +DGEFA",
+        r"(?:Rolled|Unrolled) (?:Single|Double) +Precision Linpack",
+        r"The LINPACK benchmark\.",
+        r"(?i:[sd]gefa +[sd]gesl +total +[km]flops)",
+        r"(?i:norm\.? ?resid +resid +machep)",
+        r"Mflops/s: +\S+ +Time: +\S+",
     ),
+    programs=("linpack", "linpackc", "linpackd", "clinpack"),
 )

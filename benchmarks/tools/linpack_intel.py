@@ -6,15 +6,7 @@ One result row, as printed by ``xlinpack_xeon64``::
 """
 
 from benchmarks.parsing.contract import FLOATING_POINT, Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 LINES = Scanner(
     started=r"Current date/time: *+(?P<date>[^\n]*)",
@@ -27,7 +19,8 @@ LINES = Scanner(
 )
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("Intel LINPACK printed no result row.")
+def parse(output: str) -> list[Draft]:
     """One run for each start of the program."""
     runs = [Draft()]
     for line in LINES(output):
@@ -50,7 +43,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
                 "LINPACK printed: {error}",
                 error=line["error"].strip(),
             )
-    return finished(runs, "Intel LINPACK printed no result row.")
+    return runs
 
 
 def _read(line: Found, run: Draft) -> None:
@@ -83,15 +76,13 @@ TOOL = Tool(
     implied={
         "time": ("performance",),
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            r"Intel\(R\) (?:Optimized )?LINPACK",
-            r"Sample data file lininput",
-            r"=+ Timing linear equation system solver =+",
-            r"Size +LDA +Align\. +Time\(s\) +GFlops",
-        ),
-        programs=("xlinpack_xeon64", "xlinpack_xeon32", "linpack_xeon64"),
+    version=2,
+    parse=parse,
+    signatures=(
+        r"Intel\(R\) (?:Optimized )?LINPACK",
+        r"Sample data file lininput",
+        r"=+ Timing linear equation system solver =+",
+        r"Size +LDA +Align\. +Time\(s\) +GFlops",
     ),
+    programs=("xlinpack_xeon64", "xlinpack_xeon32", "linpack_xeon64"),
 )

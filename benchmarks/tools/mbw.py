@@ -9,16 +9,7 @@ over the mean time; ``TOT`` rows (3.0) add up the threads.
 """
 
 from benchmarks.parsing.contract import COPY, Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    Parameter,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 
 LINES = Scanner(
     header=r"Long uses \d+ bytes\.(?: Will start (?P<threads>\d+) threads\.)?",
@@ -33,7 +24,8 @@ LINES = Scanner(
 BLOCKS = "MCBLOCK"
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("mbw printed no copy.")
+def parse(output: str) -> list[Draft]:
     """One run for each header, or for each return to a row that was printed already."""
     runs = [Draft()]
     header: dict[str, int] = {}
@@ -54,7 +46,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         else:
             names = ("threads", "block", "count")
             header.update({name: line.whole(name) for name in names if line[name]})
-    return finished(runs, "mbw printed no copy.")
+    return runs
 
 
 def _read(line: Found, run: Draft, header: dict[str, int]) -> None:
@@ -93,14 +85,12 @@ TOOL = Tool(
     implied={
         "total copy rate": ("copy rate",),
     },
-    parser=Parser(
-        version=1,
-        parse=parse,
-        signatures=(
-            r"Long uses \d+ bytes\.",
-            r"(?:\d{1,9}|AVG|TOT)[ \t]++Method: \w+[ \t]++Elapsed",
-        ),
-        programs=("mbw",),
-        localized=False,
+    version=1,
+    parse=parse,
+    signatures=(
+        r"Long uses \d+ bytes\.",
+        r"(?:\d{1,9}|AVG|TOT)[ \t]++Method: \w+[ \t]++Elapsed",
     ),
+    programs=("mbw",),
+    localized=False,
 )

@@ -14,15 +14,7 @@ from typing import Final
 
 from benchmarks.errors import shorten
 from benchmarks.parsing.contract import DISK, Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.units import whole_size
 
 LINES = Scanner(
@@ -40,7 +32,8 @@ LINES = Scanner(
 MOST_ERRORS: Final = 5
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("mpi-io-test printed no bandwidth.")
+def parse(output: str) -> list[Draft]:
     """One run for each line that tells of processes and blocks."""
     runs: list[Draft] = []
     errors: dict[str, None] = {}
@@ -83,7 +76,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             runs[-1].add("bandwidth", line.number("rate"), "MB/s", operation=way)
     runs = runs or [Draft()]
     _mark(errors, runs[-1])
-    return finished(runs, "mpi-io-test printed no bandwidth.")
+    return runs
 
 
 def _begun(line: Found) -> Draft:
@@ -116,15 +109,13 @@ TOOL = Tool(
     primary={
         "bandwidth": DISK,
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            r"nr_procs = \S+, nr_iter = \S+, blk_sz = ",
-            r"# Using mpi-io calls\.",
-            r"(?:Write|Read) bandwidth = \S+ Mbytes/sec",
-        ),
-        programs=("mpi-io-test",),
-        localized=False,
+    version=2,
+    parse=parse,
+    signatures=(
+        r"nr_procs = \S+, nr_iter = \S+, blk_sz = ",
+        r"# Using mpi-io calls\.",
+        r"(?:Write|Read) bandwidth = \S+ Mbytes/sec",
     ),
+    programs=("mpi-io-test",),
+    localized=False,
 )

@@ -18,15 +18,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from benchmarks.parsing.contract import NETWORK, Metric, Tool, Work, metrics, when
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.sentences import Sentence
 
 LINES: Final = Scanner(
@@ -112,11 +104,11 @@ _SIZES: Final = {
     "response_size": "response",
 }
 _LATENCIES: Final = ("min", "mean", "max", "p50", "p90", "p99")
-_NOTHING: Final = Sentence("netperf printed no result.")
 _CUT_VALUES: Final = Sentence("the text ends within the values below it.")
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("netperf printed no result.")
+def parse(output: str) -> list[Draft]:
     """One run for each test."""
     # Rows without headers, also below the line of the command.
     if has_bare_rows(output) or has_bare_rows(output.partition("\n")[2]):
@@ -136,7 +128,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             )
             keep(runs, run)
             del rows[:used]
-        return finished(runs, _NOTHING)
+        return runs
 
     tables = [Table()]
     for line in LINES(output):
@@ -149,7 +141,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         tables[-1].draft.attempt(tables[-1].take, line)
     for table in tables:
         table.draft.attempt(table.close)
-    return finished([table.draft for table in tables], _NOTHING)
+    return [table.draft for table in tables]
 
 
 @dataclass
@@ -426,16 +418,14 @@ TOOL = Tool(
             "latency mean",
         ),
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            r"(?:MIGRATED )?(?:TCP|UDP|SCTP|DCCP|UDPLITE|OMNI)[ \w/|]{0,50} "
-            r"T(?:EST|est) (?:from|to)\b",
-            r"(?:THROUGHPUT|THROUGHPUT_UNITS|ELAPSED_TIME|LOCAL_SEND_SIZE|PROTOCOL)=",
-            r"establish[ _]control\b",
-        ),
-        shape=has_bare_rows,
-        programs=("netperf",),
+    version=2,
+    parse=parse,
+    signatures=(
+        r"(?:MIGRATED )?(?:TCP|UDP|SCTP|DCCP|UDPLITE|OMNI)[ \w/|]{0,50} "
+        r"T(?:EST|est) (?:from|to)\b",
+        r"(?:THROUGHPUT|THROUGHPUT_UNITS|ELAPSED_TIME|LOCAL_SEND_SIZE|PROTOCOL)=",
+        r"establish[ _]control\b",
     ),
+    shape=has_bare_rows,
+    programs=("netperf",),
 )

@@ -9,14 +9,7 @@ of their resource (pages of a size that is not printed, files, sockets).
 """
 
 from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Scanner, keep, parser
 
 LINES = Scanner(
     header=r"uid +resource +held +maxheld +barrier +limit +failcnt",
@@ -25,7 +18,8 @@ LINES = Scanner(
 )
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("There are no beancounters.")
+def parse(output: str) -> list[Draft]:
     """One run for each table; each container is a case of its own."""
     runs: list[Draft] = []
     for line in LINES(output):
@@ -54,7 +48,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
                 resource=resource,
                 failures=failures,
             )
-    return finished(runs, "There are no beancounters.")
+    return runs
 
 
 TOOL = Tool(
@@ -68,10 +62,8 @@ TOOL = Tool(
     ),
     aliases=("user_beancounters", "beancounters", "vzubc"),
     labels=("{container}", "{resource}"),
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(r"uid +resource +held +maxheld +barrier +limit +failcnt",),
-        localized=False,
-    ),
+    version=2,
+    parse=parse,
+    signatures=(r"uid +resource +held +maxheld +barrier +limit +failcnt",),
+    localized=False,
 )

@@ -13,16 +13,7 @@ import re
 from typing import Final
 
 from benchmarks.parsing.contract import FLOATING_POINT, Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    Parameter,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 
 _TIME: Final = r"(?:Calculation time|Calculating time|Berechnungszeit)"
 _MEMORY: Final = r"Memory usage|Memory requirement|Speicherbedarf"
@@ -47,7 +38,8 @@ _MPI: Final = re.compile(r"\s-(?:np|n|-np) +(\d{1,6})\s", re.ASCII)
 _BEHIND_POINT: Final = len("544251e-03")
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("partdiff printed no time with a residuum below it.")
+def parse(output: str) -> list[Draft]:
     """One run for each calculation whose residuum is printed."""
     runs = [Draft()]
     called: dict[str, Parameter] = {}
@@ -70,7 +62,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         else:
             lines = {} if line.kind == "time" else lines
             lines[line.kind] = line
-    return finished(runs, "partdiff printed no time with a residuum below it.")
+    return runs
 
 
 def _read(lines: dict[str, Found], run: Draft) -> None:
@@ -113,16 +105,14 @@ TOOL = Tool(
     primary={
         "time": FLOATING_POINT,
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            rf"{_TIME}: +\S+ s[ \t]*+(?=\n\s{{0,80}}(?:{_MEMORY}|{_METHOD}): )",
-            rf"(?:{_METHOD}): +(?:Jacobi|Gau\S{{1,3}}-Seidel)",
-        ),
-        programs=tuple(
-            f"partdiff{variant}"
-            for variant in ("", "-seq", "-par", "-openmp", "-posix", "-mpi", "-hybrid")
-        ),
+    version=2,
+    parse=parse,
+    signatures=(
+        rf"{_TIME}: +\S+ s[ \t]*+(?=\n\s{{0,80}}(?:{_MEMORY}|{_METHOD}): )",
+        rf"(?:{_METHOD}): +(?:Jacobi|Gau\S{{1,3}}-Seidel)",
+    ),
+    programs=tuple(
+        f"partdiff{variant}"
+        for variant in ("", "-seq", "-par", "-openmp", "-posix", "-mpi", "-hybrid")
     ),
 )

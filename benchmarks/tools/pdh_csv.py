@@ -23,16 +23,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from benchmarks.parsing.contract import Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    Parameter,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 from benchmarks.parsing.telemetry import (
     CUT,
     Summary,
@@ -202,15 +193,15 @@ def _english_object(german: str) -> str:
     return "Processor" if german == "prozessor" else ""
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser(
+    "There is no sample of a CPU counter with an English or a German name: "
+    "of the counters only those of processors are read."
+)
+def parse(output: str) -> list[Draft]:
     """One run for each header; the rows below it are summarized."""
     tables: list[Table] = []
     take_chunks(output, partial(_take, tables))
-    return finished(
-        [table.done() for table in tables],
-        "There is no sample of a CPU counter with an English or a German name: "
-        "of the counters only those of processors are read.",
-    )
+    return [table.done() for table in tables]
 
 
 def _take(tables: list[Table], chunk: str) -> None:
@@ -235,9 +226,7 @@ TOOL = Tool(
     metrics=summary_metrics("CPU utilization", "%", "CPU", zero_allowed=True),
     aliases=("typeperf", "relog", "Hyper-V counters", "esxtop", "resxtop"),
     labels=("{object}", "{instance}", "{counter}"),
-    parser=Parser(
-        version=3,
-        parse=parse,
-        signatures=(r'"\(PDH-CSV 4\.0\)',),
-    ),
+    version=3,
+    parse=parse,
+    signatures=(r'"\(PDH-CSV 4\.0\)',),
 )

@@ -9,15 +9,7 @@ It counts whole seconds, and one where none has passed. kilobytes and megabytes 
 """
 
 from benchmarks.parsing.contract import NO_CLASS, Metric, Tool, metrics
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 # It stands before what is printed where the commands were piped into it.
 _PROMPT = r"(?:pm>[ \t]*+){0,99}"
@@ -51,7 +43,8 @@ DATA = {"read": "read throughput", "written": "write throughput"}
 SHORT = 10
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("PostMark printed no result.")
+def parse(output: str) -> list[Draft]:
     """One run for each ``Time:``."""
     reports: list[list[Found]] = [[]]
     for line in LINES(output):
@@ -75,7 +68,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         for line in lines:
             if alone or line.kind == "failed":
                 _read(line, run)
-    return finished(runs, "PostMark printed no result.")
+    return runs
 
 
 def _read(line: Found, run: Draft) -> None:
@@ -125,14 +118,12 @@ TOOL = Tool(
     implied={
         "total time": ("transaction rate",),
     },
-    parser=Parser(
-        version=1,
-        parse=parse,
-        signatures=(
-            rf"{_PROMPT}PostMark v\d",
-            r"\S+ seconds of transactions \(",
-        ),
-        programs=("postmark",),
-        localized=False,
+    version=1,
+    parse=parse,
+    signatures=(
+        rf"{_PROMPT}PostMark v\d",
+        r"\S+ seconds of transactions \(",
     ),
+    programs=("postmark",),
+    localized=False,
 )

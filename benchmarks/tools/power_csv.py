@@ -19,15 +19,7 @@ from functools import cache
 from itertools import pairwise
 
 from benchmarks.parsing.contract import ENERGY, Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.parsing.telemetry import (
     CUT,
     FACTORS,
@@ -177,12 +169,10 @@ class Rows:
         return FACTORS[_unit(self.names[1])]
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("There are no rows of a time and watts.")
+def parse(output: str) -> list[Draft]:
     """One run for each header, or for all rows if there is none."""
-    return finished(
-        [table.done() for table in tables_of(output)],
-        "There are no rows of a time and watts.",
-    )
+    return [table.done() for table in tables_of(output)]
 
 
 def tables_of(output: str) -> list[Rows]:
@@ -272,5 +262,8 @@ TOOL = Tool(
     primary={
         "energy": ENERGY,
     },
-    parser=Parser(version=2, parse=parse, signatures=(HEADER,), shape=is_rows),
+    version=2,
+    parse=parse,
+    signatures=(HEADER,),
+    shape=is_rows,
 )

@@ -9,15 +9,7 @@ A Kb is 2^10 B.
 """
 
 from benchmarks.parsing.contract import MEMORY, Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 _KIND = r"(?:INTEGER|FL-POINT|MMX|SSE)(?: \(nt\))?"
 _RATE = r"(?P<{0}>\S+) (?P<{0}_unit>M[Bb])/s"
@@ -39,7 +31,8 @@ TYPES = {"INTEGER": "integer", "FL-POINT": "floating point"}
 WAYS = {"READING": "read", "WRITING": "write"}
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("RAMspeed printed no bandwidth.")
+def parse(output: str) -> list[Draft]:
     """Return one run per pass or batch; banners do not separate runs."""
     runs = [Draft()]
     header = Draft()
@@ -70,7 +63,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
                 seen.clear()
             seen.add(once)
             _read(line, runs[-1], header)
-    return finished(runs, "RAMspeed printed no bandwidth.")
+    return runs
 
 
 def _read(line: Found, run: Draft, header: Draft) -> None:
@@ -108,13 +101,11 @@ TOOL = Tool(
     primary={
         "bandwidth": MEMORY,
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            r"RAMspeed\b[^\n]* v\d",
-            rf"{_KIND} +(?:& (?:READING|WRITING)|(?:BatchRun +)?\w+: +\S+ M[Bb]/s)",
-        ),
-        programs=("ramsmp", "ramspeed"),
+    version=2,
+    parse=parse,
+    signatures=(
+        r"RAMspeed\b[^\n]* v\d",
+        rf"{_KIND} +(?:& (?:READING|WRITING)|(?:BatchRun +)?\w+: +\S+ M[Bb]/s)",
     ),
+    programs=("ramsmp", "ramspeed"),
 )

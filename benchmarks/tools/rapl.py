@@ -13,16 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from benchmarks.parsing.contract import ENERGY, Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    Parameter,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 from benchmarks.parsing.telemetry import (
     CUT,
     Summary,
@@ -207,7 +198,8 @@ class Log:
             self.run.add("power mean", joules / self.elapsed_s, "W", **case)
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("There are no joules or watts.")
+def parse(output: str) -> list[Draft]:
     """One run for each call of perf, for each CSV, for all rows of turbostat."""
     logs = [Log()]
     for line in LINES(output):
@@ -228,7 +220,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             log.begin_counters(line["names"])
         else:
             log.take_row(line)
-    return finished([log.done() for log in logs], "There are no joules or watts.")
+    return [log.done() for log in logs]
 
 
 def _is(name: str, ending: str) -> bool:
@@ -265,15 +257,13 @@ TOOL = Tool(
     primary={
         "energy": ENERGY,
     },
-    parser=Parser(
-        version=1,
-        parse=parse,
-        signatures=(
-            rf"(?:{_AT} +)?(?:S\d+\S* +\d+ +)?(?:<not \w+>|[\d.,]+) +Joules +power/e",
-            _TURBOSTAT,
-            _COUNTERS,
-            rf"{_SYSFS}/energy_uj:",
-        ),
-        programs=("turbostat",),
+    version=1,
+    parse=parse,
+    signatures=(
+        rf"(?:{_AT} +)?(?:S\d+\S* +\d+ +)?(?:<not \w+>|[\d.,]+) +Joules +power/e",
+        _TURBOSTAT,
+        _COUNTERS,
+        rf"{_SYSFS}/energy_uj:",
     ),
+    programs=("turbostat",),
 )

@@ -10,15 +10,7 @@ of 10^6 B. A run whose result does not validate computed something else: it is r
 
 from benchmarks.errors import ParseError
 from benchmarks.parsing.contract import MEMORY, Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 KERNELS = ("copy", "scale", "add", "triad")
 DOUBLE = 8  # B, of an element
@@ -35,7 +27,8 @@ LINES = Scanner(
 )
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("STREAM printed no bandwidth.")
+def parse(output: str) -> list[Draft]:
     """One run for each start; a kernel that is missing is an error, never a zero."""
     runs = [Draft()]
     rows: list[str] = []
@@ -49,7 +42,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         runs[-1].attempt(_read, line, runs[-1])
     if rows:
         runs[-1].attempt(_refuse_missing, rows)
-    return finished(runs, "STREAM printed no bandwidth.")
+    return runs
 
 
 def _read(line: Found, run: Draft) -> None:
@@ -91,14 +84,12 @@ TOOL = Tool(
     metrics=(Metric("bandwidth", "MB/s", "higher", "memory"),),
     labels=("{threads} threads", "{sockets} sockets"),
     primary={"bandwidth": MEMORY},
-    parser=Parser(
-        version=1,
-        parse=parse,
-        signatures=(
-            r"STREAM version \$Revision",
-            r"Function[ \t]++(?:Best )?Rate (?:MB/s|\(MB/s\))",
-        ),
-        programs=("stream", "stream_c.exe", "stream_omp"),
-        localized=False,
+    version=1,
+    parse=parse,
+    signatures=(
+        r"STREAM version \$Revision",
+        r"Function[ \t]++(?:Best )?Rate (?:MB/s|\(MB/s\))",
     ),
+    programs=("stream", "stream_c.exe", "stream_omp"),
+    localized=False,
 )

@@ -12,16 +12,7 @@ import re
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import Metric, Tool, Work, when
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    Parameter,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 
 _SAYS = r"stress-ng: (?:[\d:.]++ )?(?:{0}): ++(?:\[\d++\] ++)?"
 _INFO = rf"(?:{_SAYS.format('info|metrc')})?"
@@ -132,7 +123,8 @@ class Report:
             _mark_printed(line, self.run)
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser('stress-ng printed no metrics: call it "--metrics".')
+def parse(output: str) -> list[Draft]:
     """One run for each table, or for each YAML file without its table."""
     reports = [Report()]
     for line in LINES(output):
@@ -165,7 +157,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         else:
             runs.append(report.run)
         table = None if report.is_yaml else report
-    return finished(runs, 'stress-ng printed no metrics: call it "--metrics".')
+    return runs
 
 
 def _mark_printed(line: Found, run: Draft) -> None:
@@ -215,16 +207,14 @@ TOOL = Tool(
             )
         ),
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            r"stress-ng: (?:[\d:.]++ )?[a-z]+: ",
-            r"stress-ng-version: ",
-            r"- stressor: ",
-            r"stressor +bogo ops ",
-        ),
-        programs=("stress-ng",),
-        localized=False,
+    version=2,
+    parse=parse,
+    signatures=(
+        r"stress-ng: (?:[\d:.]++ )?[a-z]+: ",
+        r"stress-ng-version: ",
+        r"- stressor: ",
+        r"stressor +bogo ops ",
     ),
+    programs=("stress-ng",),
+    localized=False,
 )

@@ -24,16 +24,7 @@ from benchmarks.parsing.contract import (
     metrics,
     when,
 )
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    Parameter,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 
 COUNTS = (
     "transactions",
@@ -198,7 +189,8 @@ FILE_NUMBERS: Final[dict[str, tuple[tuple[str, int | None, str, str], ...]]] = {
 }
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("sysbench printed no result.")
+def parse(output: str) -> list[Draft]:
     """One run for each start of the program."""
     called = _called(output[:_LONGEST_COMMAND].lstrip().partition("\n")[0])
     runs = [Draft(parameters={**called})]
@@ -229,7 +221,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
                 "sysbench does not print whether this was its threads or its "
                 "mutex test: put the command above its output.",
             )
-    return finished(runs, "sysbench printed no result.")
+    return runs
 
 
 def _called(command: str) -> dict[str, Parameter]:
@@ -366,15 +358,13 @@ TOOL = Tool(
         "total time": SPEEDS,
         "request latency mean": (*SPEEDS, "total time"),
     },
-    parser=Parser(
-        version=3,
-        parse=parse,
-        signatures=(
-            r"sysbench v?\d[\w.-]*+(?:: | \()",
-            r"Running the test with following options:",
-        ),
-        programs=("sysbench",),
-        localized=False,
-        needs_command=True,
+    version=3,
+    parse=parse,
+    signatures=(
+        r"sysbench v?\d[\w.-]*+(?:: | \()",
+        r"Running the test with following options:",
     ),
+    programs=("sysbench",),
+    localized=False,
+    needs_command=True,
 )

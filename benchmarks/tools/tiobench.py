@@ -13,16 +13,7 @@ the kernel, or what it was called with. A number wider than its column is printe
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import DISK, Cost, Metric, Tool, cost_metric, metrics
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    Parameter,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 from benchmarks.sentences import Sentence
 
 LINES = Scanner(
@@ -96,7 +87,8 @@ class Report:
             _add("CPU", values[2 * index + 1], "%", line, draft, case)
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("tiobench printed no rates.")
+def parse(output: str) -> list[Draft]:
     """One run for each report."""
     reports = [Report()]
     for line in LINES(output):
@@ -126,7 +118,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             for trouble in troubles:
                 run.mark("failed", trouble)
             keep(runs, run)
-    return finished(runs, "tiobench printed no rates.")
+    return runs
 
 
 def _add(
@@ -183,15 +175,13 @@ TOOL = Tool(
     costs={
         "CPU time per data": Cost(("CPU",), "rate"),
     },
-    parser=Parser(
-        version=1,
-        parse=parse,
-        signatures=(
-            r"Identifier +Size +Size +Thr +Rate +\(CPU%\)",
-            r"Dir +Size +Size +Thr +Rate +\(CPU%\)",
-            r"CPU Eff   = Rate divided by CPU%",
-            r"(?:Sequential|Random) (?:Reads|Writes)[ \t]*+$",
-        ),
-        programs=("tiobench", "tiobench.pl"),
+    version=1,
+    parse=parse,
+    signatures=(
+        r"Identifier +Size +Size +Thr +Rate +\(CPU%\)",
+        r"Dir +Size +Size +Thr +Rate +\(CPU%\)",
+        r"CPU Eff   = Rate divided by CPU%",
+        r"(?:Sequential|Random) (?:Reads|Writes)[ \t]*+$",
     ),
+    programs=("tiobench", "tiobench.pl"),
 )

@@ -15,16 +15,7 @@ versions add up the threads: they pass 100 %.
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import DISK, Cost, Metric, Tool, cost_metric, metrics
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    Parameter,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 
 _ITEM = r"\| *+(?P<{0}>(?:Random )?(?:Write|Read))\b"
 LINES = Scanner(
@@ -110,7 +101,8 @@ class Run:
             self.draft.add(SHARES["over10"], over10, "%", **case)
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("tiotest printed no rates.")
+def parse(output: str) -> list[Draft]:
     """One run for each start."""
     runs = [Run()]
     for line in LINES(output):
@@ -129,7 +121,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         else:
             run.seen.add(row)
             run.draft.attempt(run.read, line)
-    return finished([run.draft for run in runs], "tiotest printed no rates.")
+    return [run.draft for run in runs]
 
 
 TOOL = Tool(
@@ -171,14 +163,12 @@ TOOL = Tool(
             "rate",
         ),
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            r"Tiotest (?:latency )?results\b",
-            r"\| *+(?:Random )?(?:Write|Read) *+\d+ MBs *\|",
-            r"r?(?:write|read):\d+\.\d{5},\d+\.\d{5},",
-        ),
-        programs=("tiotest",),
+    version=2,
+    parse=parse,
+    signatures=(
+        r"Tiotest (?:latency )?results\b",
+        r"\| *+(?:Random )?(?:Write|Read) *+\d+ MBs *\|",
+        r"r?(?:write|read):\d+\.\d{5},\d+\.\d{5},",
     ),
+    programs=("tiotest",),
 )

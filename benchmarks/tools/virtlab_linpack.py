@@ -13,7 +13,7 @@ the others are facts. The last line is ``end``: an output without it was cut.
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import FLOATING_POINT, Metric, Tool
-from benchmarks.parsing.scanning import Found, ParsedRun, Parser
+from benchmarks.parsing.scanning import Draft, Found, parser
 from benchmarks.parsing.virtlab_output import (
     BAND,
     Output,
@@ -22,7 +22,6 @@ from benchmarks.parsing.virtlab_output import (
     kernel_lines,
     runs_of,
 )
-from benchmarks.sentences import Sentence
 
 LINES = kernel_lines(
     "LINPACK",
@@ -114,10 +113,10 @@ class Solutions(Output[Size]):
             )
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("Virtlab LINPACK printed no result row.")
+def parse(output: str) -> list[Draft]:
     """One run for each start of the program; each repetition is one of its readings."""
-    nothing = Sentence("Virtlab LINPACK printed no result row.")
-    return runs_of(output, LINES, Solutions, nothing)
+    return runs_of(output, LINES, Solutions)
 
 
 TOOL = Tool(
@@ -135,11 +134,9 @@ TOOL = Tool(
     implied={
         "time": ("performance",),
     },
-    parser=Parser(
-        version=1,
-        parse=parse,
-        signatures=(r"Virtlab LINPACK \d",),
-        programs=("virtlab-linpack",),
-        localized=False,
-    ),
+    version=1,
+    parse=parse,
+    signatures=(r"Virtlab LINPACK \d",),
+    programs=("virtlab-linpack",),
+    localized=False,
 )

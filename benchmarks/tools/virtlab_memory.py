@@ -15,7 +15,7 @@ cut.
 from dataclasses import dataclass
 
 from benchmarks.parsing.contract import MEMORY, Metric, Tool
-from benchmarks.parsing.scanning import Found, Parameter, ParsedRun, Parser
+from benchmarks.parsing.scanning import Draft, Found, Parameter, parser
 from benchmarks.parsing.virtlab_output import (
     BAND,
     Output,
@@ -24,7 +24,6 @@ from benchmarks.parsing.virtlab_output import (
     kernel_lines,
     runs_of,
 )
-from benchmarks.sentences import Sentence
 from benchmarks.units import whole_size
 
 LINES = kernel_lines(
@@ -77,10 +76,10 @@ class Sweeps(Output[Sweep]):
             )
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("Virtlab memory printed no result row.")
+def parse(output: str) -> list[Draft]:
     """One run for each start of the program; each repetition is one of its readings."""
-    nothing = Sentence("Virtlab memory printed no result row.")
-    return runs_of(output, LINES, Sweeps, nothing)
+    return runs_of(output, LINES, Sweeps)
 
 
 TOOL = Tool(
@@ -92,11 +91,9 @@ TOOL = Tool(
     primary={
         "bandwidth": MEMORY,
     },
-    parser=Parser(
-        version=1,
-        parse=parse,
-        signatures=(r"Virtlab memory \d",),
-        programs=("virtlab-memory",),
-        localized=False,
-    ),
+    version=1,
+    parse=parse,
+    signatures=(r"Virtlab memory \d",),
+    programs=("virtlab-memory",),
+    localized=False,
 )

@@ -15,7 +15,7 @@ output was cut.
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import NO_CLASS, Metric, Tool, Work, when
-from benchmarks.parsing.scanning import Found, Parameter, ParsedRun, Parser
+from benchmarks.parsing.scanning import Draft, Found, Parameter, parser
 from benchmarks.parsing.virtlab_output import (
     BAND,
     Output,
@@ -24,7 +24,6 @@ from benchmarks.parsing.virtlab_output import (
     kernel_lines,
     runs_of,
 )
-from benchmarks.sentences import Sentence
 from benchmarks.units import whole_size
 
 LINES = kernel_lines(
@@ -117,10 +116,10 @@ class Operations(Output[tuple[str, str]]):
         return stated
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("Virtlab system printed no result row.")
+def parse(output: str) -> list[Draft]:
     """One run for each start of the program; each repetition is one of its readings."""
-    nothing = Sentence("Virtlab system printed no result row.")
-    return runs_of(output, LINES, Operations, nothing)
+    return runs_of(output, LINES, Operations)
 
 
 TOOL = Tool(
@@ -170,11 +169,9 @@ TOOL = Tool(
         "pipe bandwidth": NO_CLASS,
         "files": NO_CLASS,
     },
-    parser=Parser(
-        version=1,
-        parse=parse,
-        signatures=(r"Virtlab system \d",),
-        programs=("virtlab-system",),
-        localized=False,
-    ),
+    version=1,
+    parse=parse,
+    signatures=(r"Virtlab system \d",),
+    programs=("virtlab-system",),
+    localized=False,
 )

@@ -18,15 +18,7 @@ from functools import partial
 from math import fsum
 
 from benchmarks.parsing.contract import ENERGY, Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.parsing.telemetry import (
     CUT,
     lines_of,
@@ -120,9 +112,10 @@ class Log:
                 raise line.refused("its time is before that of the packet above.")
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("No packet has watts.")
+def parse(output: str) -> list[Draft]:
     """One run for each logging."""
-    return finished([log.done() for log in logs_of(output)], "No packet has watts.")
+    return [log.done() for log in logs_of(output)]
 
 
 def logs_of(output: str) -> list[Log]:
@@ -166,15 +159,13 @@ TOOL = Tool(
     primary={
         "energy": ENERGY,
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        # Seconds since 1970 may stand before the packet.
-        signatures=(
-            r"(?:\d{9,10}(?:\.\d{1,9})?[ ,;:\t]+)?#d,[-RWrw]?,\d",
-            r"#h,[-RWrw]?,\d+,W,",
-            r"#L,W,3,[EI],",
-        ),
-        localized=False,
+    version=2,
+    parse=parse,
+    # Seconds since 1970 may stand before the packet.
+    signatures=(
+        r"(?:\d{9,10}(?:\.\d{1,9})?[ ,;:\t]+)?#d,[-RWrw]?,\d",
+        r"#h,[-RWrw]?,\d+,W,",
+        r"#L,W,3,[EI],",
     ),
+    localized=False,
 )

@@ -10,16 +10,7 @@ Its k and M of requests are 10^3 and 10^6, the KB and MB of data 2^10 and 2^20 B
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import WEB, Cap, Metric, Options, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    Parameter,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 
 _TIME = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>us|ms|s|m|h)"
 _RATE = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>[kMGTP]?)"
@@ -129,7 +120,8 @@ class Run:
         self.draft.add(metric, line.number(group), TIMES[line[f"{group}_unit"]], **case)
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("wrk got no answer.")
+def parse(output: str) -> list[Draft]:
     """One run for each "Running ... test"."""
     runs = [Run()]
     for line in LINES(output):
@@ -145,7 +137,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             runs[-1].lines[line.kind] = line
     for run in runs:
         run.draft.attempt(run.read)
-    return finished([run.draft for run in runs], "wrk got no answer.")
+    return [run.draft for run in runs]
 
 
 def _metric(name: str, unit: str) -> Metric:
@@ -196,15 +188,13 @@ TOOL = Tool(
         "transfer rate": ("request rate",),
         "latency mean": ("request rate",),
     },
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(
-            r"Running \d+\S* test @ \S",
-            r"\d+ requests in \S+, \S+B read$",
-            r"Thread Stats   Avg ",
-        ),
-        programs=("wrk", "wrk2"),
-        localized=False,
+    version=2,
+    parse=parse,
+    signatures=(
+        r"Running \d+\S* test @ \S",
+        r"\d+ requests in \S+, \S+B read$",
+        r"Thread Stats   Avg ",
     ),
+    programs=("wrk", "wrk2"),
+    localized=False,
 )

@@ -14,14 +14,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
 from benchmarks.parsing.contract import Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    LineError,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-)
+from benchmarks.parsing.scanning import Draft, LineError, Scanner, parser
 from benchmarks.parsing.telemetry import CUT, Summary, lines_of, summary_metrics
 
 HEADER = r"NAME +STATE +CPU\(sec\) +CPU\(%\)"
@@ -100,7 +93,11 @@ class Log:
         return self.run
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser(
+    "xentop printed no table behind its first, which has no CPU "
+    "times: call it with -i 2 or more."
+)
+def parse(output: str) -> list[Draft]:
     """One run; each domain is a case of its own."""
     log = Log()
     headers = chain(map(re.Match.span, _TABLE.finditer(output)), [(len(output), 0)])
@@ -109,11 +106,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             log.read(output[start:end])
         except LineError as error:
             raise error.moved(output.count("\n", 0, start)) from None
-    return finished(
-        [log.done()],
-        "xentop printed no table behind its first, which has no CPU "
-        "times: call it with -i 2 or more.",
-    )
+    return [log.done()]
 
 
 TOOL = Tool(
@@ -125,11 +118,9 @@ TOOL = Tool(
         *summary_metrics("memory", "KiB", "memory"),
     ),
     labels=("{domain}",),
-    parser=Parser(
-        version=2,
-        parse=parse,
-        signatures=(HEADER,),
-        programs=("xentop",),
-        localized=False,
-    ),
+    version=2,
+    parse=parse,
+    signatures=(HEADER,),
+    programs=("xentop",),
+    localized=False,
 )

@@ -10,15 +10,7 @@ sample is the memory that Xen and its domains hold: ``total_memory`` without
 """
 
 from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    ParsedRun,
-    Parser,
-    Scanner,
-    finished,
-    keep,
-)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 _FACTS = (
     "host|release|machine|nr_cpus|nr_nodes|cores_per_socket|threads_per_core|cpu_mhz"
@@ -29,7 +21,8 @@ LINES = Scanner(fact=rf"(?P<name>{_FACTS}) +: ?(?P<value>[^\n]*)$")
 MEMORY = ("total_memory", "free_memory")
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
+@parser("xl info reported no total_memory and free_memory.")
+def parse(output: str) -> list[Draft]:
     """One run for each host that is described."""
     hosts: list[dict[str, Found]] = [{}]
     for line in LINES(output):
@@ -59,7 +52,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
                 "of {total} MiB, {free} are not free.", total=total, free=free
             )
         run.add("memory in use", total - free, "MiB")
-    return finished(runs, "xl info reported no total_memory and free_memory.")
+    return runs
 
 
 TOOL = Tool(
@@ -68,10 +61,8 @@ TOOL = Tool(
     homepage="https://xenbits.xen.org/docs/unstable/man/xl.1.html",
     metrics=(Metric("memory in use", "MiB", "lower", "memory"),),
     aliases=("xm info",),
-    parser=Parser(
-        version=1,
-        parse=parse,
-        signatures=(r"(?:virt_caps|hw_caps|xen_(?:major|version|caps)) +: ",),
-        localized=False,
-    ),
+    version=1,
+    parse=parse,
+    signatures=(r"(?:virt_caps|hw_caps|xen_(?:major|version|caps)) +: ",),
+    localized=False,
 )

@@ -22,6 +22,7 @@ TAKERS = {
     "fault": slice(2, 3),
     "finished": slice(-1, None),
     "mark": slice(1, 2),
+    "parser": slice(0, 1),
     "refused": slice(0, 1),
 }
 # And for who runs an installation, in a shell or a log.

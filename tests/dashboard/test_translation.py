@@ -252,6 +252,7 @@ def test_a_sentence_that_hides_its_words_is_refused(tmp_path):
         'run.mark("cut", f"{name} is cut.")',
         'run.finished("It printed nothing.")',
         'finished(runs, f"{name} printed nothing.")',
+        '@parser(f"{name} printed nothing.")\ndef parse(): pass',
         """return f"{name}, {_('Single runs.')}\"""",
     ],
 )

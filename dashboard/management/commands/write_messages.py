@@ -34,6 +34,7 @@ KEYWORDS = {
     "ParseError": None,
     "refused": None,
     "finished": (2,),
+    "parser": None,
     "mark": (2,),
     "counted": (1, 2),
     "rule": (2,),

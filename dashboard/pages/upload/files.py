@@ -63,7 +63,7 @@ LOCALES = {
 
 # A tool without a parser takes its samples as numbers only; one that a lab declared
 # itself takes a table of them.
-READERS = {slug: tool.title for slug, tool in tools.TOOLS.items() if tool.parser}
+READERS = {slug: tool.title for slug, tool in tools.TOOLS.items() if tool.parse}
 
 
 @dataclass(frozen=True)

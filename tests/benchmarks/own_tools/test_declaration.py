@@ -57,7 +57,7 @@ def test_the_tool_is_what_analyses_know():
 
     assert (tool.slug, tool.title) == ("alpha-lab:boot-time", "Boot stopwatch")
     assert tool.metric("Boot Time").better == "lower"
-    assert tool.parser is None
+    assert tool.parse is None
 
 
 def test_its_primary_metrics_name_their_class_of_work():

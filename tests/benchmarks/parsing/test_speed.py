@@ -9,7 +9,7 @@ from benchmarks.parsing import reading
 from benchmarks.tools import TOOLS
 
 SAVED = Path(__file__).parents[2] / "data"
-READERS = [tool.slug for tool in TOOLS.values() if tool.parser]
+READERS = [tool.slug for tool in TOOLS.values() if tool.parse]
 
 # What a tool prints between its first lines and its result if it is asked to report as
 # it goes; the other tools get the commonest of them, which they must pass over.

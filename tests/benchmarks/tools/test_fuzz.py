@@ -12,7 +12,7 @@ from benchmarks.parsing import reading
 from benchmarks.tools import TOOLS
 from tests.data.rebuild import outputs
 
-READERS = [tool for tool in TOOLS.values() if tool.parser]
+READERS = [tool for tool in TOOLS.values() if tool.parse]
 PIECES = [
     "nan",
     "-1",

@@ -12,7 +12,7 @@ from benchmarks.tools import TOOLS
 from tests.benchmarks.tools import damage
 from tests.data.rebuild import numbers, outputs
 
-READERS = [tool for tool in TOOLS.values() if tool.parser]
+READERS = [tool for tool in TOOLS.values() if tool.parse]
 OUTPUTS = outputs()
 REBUILD = "python -m tests.data.rebuild writes it anew: look at git diff"
 
@@ -83,19 +83,19 @@ def test_a_saved_output_gives_the_saved_numbers(path):
     assert numbers(path.read_bytes()) == saved(path), REBUILD
 
 
-def is_claimed(text, parser):
+def is_claimed(text, tool):
     """Whether a line of the text is a signature of this tool, or the text its shape."""
     lines = f"\n{text}"
     ends = (end.start() for end in re.finditer("\n", lines))
-    is_shaped = parser.shape is not None and parser.shape(text)
-    return is_shaped or any(parser.starts(lines, end) for end in ends)
+    is_shaped = tool.shape is not None and tool.shape(text)
+    return is_shaped or any(tool.starts(lines, end) for end in ends)
 
 
 @every_output
 def test_a_saved_output_is_claimed_by_its_own_tool_alone(path):
     text = path.read_text()
 
-    claims = [tool.slug for tool in READERS if is_claimed(text, tool.parser)]
+    claims = [tool.slug for tool in READERS if is_claimed(text, tool)]
 
     # HPCC prints the whole output of HPL within its own.
     if path.parent.name == "hpcc":

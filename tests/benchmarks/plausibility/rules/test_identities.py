@@ -122,7 +122,7 @@ def test_readings_of_other_parameters_are_not_mixed():
 
 def saved_outputs():
     for tool in tools.TOOLS.values():
-        for path in sorted((DATA / tool.slug).glob("*")) if tool.parser else ():
+        for path in sorted((DATA / tool.slug).glob("*")) if tool.parse else ():
             if not (path.suffix == ".json" and path.with_suffix(".txt").exists()):
                 yield pytest.param(tool, path, id=f"{tool.slug}/{path.name}")
 
@@ -130,7 +130,7 @@ def saved_outputs():
 @pytest.mark.parametrize(("tool", "path"), list(saved_outputs()))
 def test_real_outputs_of_the_tools_are_silent(tool, path):
     try:
-        parsed = tool.parser.parse(path.read_bytes().decode("utf-8", "replace"))
+        parsed = tool.parse(path.read_bytes().decode("utf-8", "replace"))
     except ParseError:
         return
     runs = [run(tool.slug, tuple(map(_sample, result.readings))) for result in parsed]
