@@ -17,17 +17,7 @@ from benchmarks.tools import TOOLS
 LONGEST: Final = 200
 GIB: Final = 1024**3
 _ARCHIVE: Final = re.compile(r"\.(zip|tar|tgz|tar\.\w{1,4})$", re.IGNORECASE)
-_TOOLS: Final = frozenset(
-    {
-        *TOOLS,
-        *(
-            name
-            for tool in TOOLS.values()
-            if tool.parser
-            for name in tool.parser.programs
-        ),
-    }
-)
+_TOOLS: Final = frozenset(TOOLS).union(*(tool.programs for tool in TOOLS.values()))
 _TURN: Final = re.compile(
     r"(?:runs?|rep|repeat|repetition|iteration|session|day|r)?[ _-]?\d{1,6}",
     re.IGNORECASE,
