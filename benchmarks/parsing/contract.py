@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, get_args
 
 from benchmarks import units
 from benchmarks.errors import InvalidError, UnknownNameError, shorten
-from benchmarks.parsing.scanning import ParsedRun
+from benchmarks.parsing.scanning import Parse
 from benchmarks.sentences import Sentence
 from benchmarks.text import collapse
 from benchmarks.work_classes import work_class
@@ -343,7 +343,7 @@ class Tool:
     implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     options: Options = field(default_factory=Options, hash=False)
     costs: Mapping[str, Cost] = field(default_factory=dict, hash=False)
-    parse: Callable[[str], tuple[ParsedRun, ...]] | None = None
+    parse: Parse | None = None
     version: int = 0
     signatures: tuple[str, ...] = ()
     shape: Callable[[str], bool] | None = None

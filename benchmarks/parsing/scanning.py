@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar
 
 from benchmarks.errors import ParseError, shorten
@@ -269,7 +268,7 @@ class ParsedRun:
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """A run while it is being read."""
+    """A run while it is being read. Tools may add what they need in a subclass."""
 
     tool_version: str = ""
     parameters: dict[str, Parameter] = field(default_factory=dict)
@@ -319,6 +318,9 @@ class Draft:
         """Add a warning once: a sentence, or a template and its values."""
         self._warnings[Mark(code, sentence_of(why, values))] = None
 
+    def close(self) -> None:
+        """Make readings of lines that were kept; called once, after the last line."""
+
     def __bool__(self) -> bool:
         """Whether anything was read."""
         return bool(self._readings)
@@ -354,30 +356,28 @@ def keep(items: list[T], item: T) -> None:
     items.append(item)
 
 
-def finished(drafts: list[Draft], nothing: str) -> tuple[ParsedRun, ...]:
+def finished(drafts: Sequence[Draft], nothing: str) -> tuple[ParsedRun, ...]:
     """Return the runs of drafts with readings or warnings; ParseError(``nothing``) for
     none."""
     nothing = sentence_of(nothing, {})
+    for draft in drafts:
+        draft.attempt(draft.close)
     if runs := [draft for draft in drafts if draft.is_told]:
         return tuple(draft.finished(nothing) for draft in runs)
     raise ParseError(nothing)
 
 
-def parser(
-    nothing: str,
-) -> Callable[[Callable[[str], list[Draft]]], Callable[[str], tuple[ParsedRun, ...]]]:
+Parse = Callable[[str], tuple[ParsedRun, ...]]
+"""Every run in a text; ParseError if there is none."""
+
+
+def parser(nothing: str) -> Callable[[Callable[[str], Sequence[Draft]]], Parse]:
     """Make the ``parse`` of a tool of a function that returns drafts.
 
     ``nothing``: the sentence that refuses a text without any run.
     """
 
-    def finishing(
-        parse: Callable[[str], list[Draft]],
-    ) -> Callable[[str], tuple[ParsedRun, ...]]:
-        @wraps(parse)
-        def finish(output: str) -> tuple[ParsedRun, ...]:
-            return finished(parse(output), nothing)
-
-        return finish
+    def finishing(parse: Callable[[str], Sequence[Draft]]) -> Parse:
+        return lambda output: finished(parse(output), nothing)
 
     return finishing

@@ -19,7 +19,7 @@ than half of that beside a row is marked. An output without its last line
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from benchmarks.errors import ParseError
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep
@@ -31,15 +31,15 @@ BAND: Final = 0.02
 COARSE: Final = BAND / 2
 
 Case = TypeVar("Case")
+T = TypeVar("T", bound="Output[Any]")
 
 
 @dataclass
-class Output(ABC, Generic[Case]):
+class Output(Draft, ABC, Generic[Case]):
     """One start of a kernel, and its rows case by case."""
 
     subject: ClassVar[str] = Sentence("The kernel")
 
-    draft: Draft = field(default_factory=Draft)
     rows: dict[Case, list[Found]] = field(default_factory=dict)
     is_whole: bool = False
     step_s: float = 0.0
@@ -57,14 +57,14 @@ class Output(ABC, Generic[Case]):
         if line.kind == "title":
             self._open(line)
         elif line.kind == "fact":
-            self.draft.facts[line["what"]] = line["fact"].strip()
+            self.facts[line["what"]] = line["fact"].strip()
         elif line.kind == "bits":
-            self.draft.parameters["bits"] = line.whole("bits")
+            self.parameters["bits"] = line.whole("bits")
         elif line.kind == "steps":
             self.step_s = line.number("steps")
-            self.draft.facts["clock steps s"] = line["steps"]
+            self.facts["clock steps s"] = line["steps"]
         elif line.kind == "lost":
-            self.draft.mark(
+            self.mark(
                 "time_server", "{kernel} lost its time server.", kernel=self.subject
             )
         elif line.kind == "end":
@@ -77,9 +77,9 @@ class Output(ABC, Generic[Case]):
     def close(self) -> None:
         """Take the rows of a whole output; nothing of one that was cut."""
         # What stands before the first title: a prompt, or nothing.
-        if not (self.rows or self.draft.tool_version):
+        if not (self.rows or self.tool_version):
             return
-        if not (self.draft.tool_version and "bits" in self.draft.parameters):
+        if not (self.tool_version and "bits" in self.parameters):
             raise ParseError(
                 "The output's head is missing: upload it from its first line."
             )
@@ -94,7 +94,7 @@ class Output(ABC, Generic[Case]):
             return
         shortest_s = min(row.number("local") for rows in own for row in rows)
         if self.step_s > COARSE * shortest_s:
-            self.draft.mark(
+            self.mark(
                 "coarse_clock",
                 "The clock moves in steps of {steps:.3g} s, and the shortest row took "
                 "{shortest:.3g} s.",
@@ -105,7 +105,7 @@ class Output(ABC, Generic[Case]):
     def _open(self, line: Found) -> None:
         if not line["version"].startswith(KNOWN):
             raise line.refused("this version is not known here: update Virtlab.")
-        self.draft.tool_version = line["version"]
+        self.tool_version = line["version"]
 
 
 def kernel_lines(title: str, facts: str, **own: str) -> Scanner:
@@ -123,16 +123,14 @@ def kernel_lines(title: str, facts: str, **own: str) -> Scanner:
     )
 
 
-def runs_of(text: str, lines: Scanner, kind: type[Output[Case]]) -> list[Draft]:
+def runs_of(text: str, lines: Scanner, kind: type[T]) -> list[T]:
     """One run for each start of the program; each repetition is one of its readings."""
     outputs = [kind()]
     for line in lines(text):
         if line.kind == "title":
             keep(outputs, kind())
-        outputs[-1].draft.attempt(outputs[-1].read, line)
-    for output in outputs:
-        output.draft.attempt(output.close)
-    return [output.draft for output in outputs]
+        outputs[-1].attempt(outputs[-1].read, line)
+    return outputs
 
 
 def is_timed_outside(rows: list[Found]) -> bool:

@@ -93,41 +93,40 @@ NUMBERS = {
 }
 
 
-@dataclass(slots=True)
-class Report:
+@dataclass
+class Report(Draft):
     """What one start printed, its lines by what they tell."""
 
-    run: Draft = field(default_factory=Draft)
     lines: dict[str, Found] = field(default_factory=dict)
 
-    def read(self) -> None:
+    def close(self) -> None:
         """The readings of its lines."""
-        self.run.facts.update(
+        self.facts.update(
             (line["fact"].casefold(), line["told"].strip())
             for line in self.lines.values()
             if line.kind == "fact"
         )
         if banner := self.lines.get("banner"):
-            self.run.tool_version = banner["version"]
+            self.tool_version = banner["version"]
         if path := self.lines.get("path"):
-            self.run.parameters["path"] = path["path"]
+            self.parameters["path"] = path["path"]
         if concurrency := self.lines.get("concurrency"):
-            self.run.parameters["concurrency"] = concurrency.whole("concurrency")
+            self.parameters["concurrency"] = concurrency.whole("concurrency")
         if kept := self.lines.get("keep"):
             # The line is there with -k only.
-            self.run.parameters["keep_alive"] = True
-            self.run.facts["keep-alive requests"] = kept.whole("keep")
+            self.parameters["keep_alive"] = True
+            self.facts["keep-alive requests"] = kept.whole("keep")
         self._mark_doubts()
 
         complete, moved = self.lines.get("complete"), self.lines.get("moved")
         if "csv" in self.lines:
             self._add_percentiles("cell")
-            if self.run and "cell100" not in self.lines:
-                self.run.mark("cut", "The table of percentiles ends before 100 %.")
+            if self and "cell100" not in self.lines:
+                self.mark("cut", "The table of percentiles ends before 100 %.")
         # A text that ends before them does not tell whether connections were kept.
         elif complete and complete.whole("complete") and self.lines.keys() & BEHIND:
             if moved and moved.whole("moved") == 0:
-                self.run.mark("errors", "No server sent a byte: nothing was answered.")
+                self.mark("errors", "No server sent a byte: nothing was answered.")
             else:
                 self._read_results()
                 self._add_percentiles("percent")
@@ -137,24 +136,24 @@ class Report:
             if (line := self.lines.get(kind)) and (count := line.whole(kind)):
                 why = self.lines.get("why")
                 reason = f" ({why['why']})" if why and kind == "failed" else ""
-                self.run.mark(code, TOLD[kind], n=count, why=reason)
+                self.mark(code, TOLD[kind], n=count, why=reason)
         for line in self.lines.values():
             if line.kind == "doubt":
-                self.run.mark(
+                self.mark(
                     "unreliable",
                     "ab does not trust its {which} times: they scatter.",
                     which=line["doubt"],
                 )
         if trouble := self.lines.get("trouble"):
             printed = trouble["trouble"].strip()
-            self.run.mark("failed", "ab printed: {trouble}.", trouble=printed)
+            self.mark("failed", "ab printed: {trouble}.", trouble=printed)
         if "complete" in self.lines and "rate" not in self.lines:
-            self.run.mark("cut", "The text ends before the rates of ab.")
+            self.mark("cut", "The text ends before the rates of ab.")
 
     def _read_results(self) -> None:
         for kind in (kind for kind in NUMBERS if kind in self.lines):
             (metric, unit), line = NUMBERS[kind], self.lines[kind]
-            self.run.add(metric, line.number(kind) if unit else line.whole(kind), unit)
+            self.add(metric, line.number(kind) if unit else line.whole(kind), unit)
 
         duration, moved = self.lines.get("duration"), self.lines.get("moved")
         if transfer := self.lines.get("transfer"):
@@ -173,7 +172,7 @@ class Report:
                     < abs(thousands * 1024 - total)
                 ):
                     unit = "kB/s"
-            self.run.add("transfer rate", rate, unit)
+            self.add("transfer rate", rate, unit)
 
         rows = {phase: self.lines.get(f"times{phase}") for phase in PHASES}
         for phase, row in ((phase, row) for phase, row in rows.items() if row):
@@ -185,7 +184,7 @@ class Report:
             for which, value in zip(COLUMNS[len(times)], times, strict=True):
                 # 0 is less than the whole millisecond that ab prints.
                 if which != "sd" and value:
-                    self.run.add(f"{phase.casefold()} time {which}", value, "ms")
+                    self.add(f"{phase.casefold()} time {which}", value, "ms")
 
     def _add_percentiles(self, kind: str) -> None:
         rank, time, decimals = PERCENTILES[kind]
@@ -194,13 +193,11 @@ class Report:
                 percent, value = line.whole(rank), line.number(time, decimals)
                 if percent > 100:
                     raise line.refused("there is no such percentile.")
-                self.run.add(
-                    "response time percentile", value, "ms", percentile=percent
-                )
+                self.add("response time percentile", value, "ms", percentile=percent)
 
 
 @parser("ab completed no request.")
-def parse(output: str) -> list[Draft]:
+def parse(output: str) -> list[Report]:
     """One run for each start, and for each table of percentiles."""
     reports = [Report()]
     for line in LINES(output):
@@ -210,9 +207,7 @@ def parse(output: str) -> list[Draft]:
         if key in lines or (line.kind in BEGIN and lines):
             keep(reports, Report())
         reports[-1].lines[key] = line
-    for report in reports:
-        report.run.attempt(report.read)
-    return [report.run for report in reports]
+    return reports
 
 
 def _metric(name: str, unit: str, better: Better) -> Metric:

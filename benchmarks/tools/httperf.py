@@ -8,7 +8,7 @@ It ends with 0 though every connection was refused: a run without a reply is non
 KB of its net I/O are 2^10 B. The rate of replies is sampled every 5 s.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from benchmarks.parsing.contract import WEB, Better, Cap, Kind, Metric, Tool
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
@@ -63,26 +63,24 @@ COUNTS = ("requests", "replies", "errors")
 
 
 @dataclass
-class Run:
+class Run(Draft):
     """One execution; ``replies`` is None until its total was read."""
 
-    draft: Draft = field(default_factory=Draft)
     replies: int | None = None
     has_errors: bool = False
 
     def read(self, line: Found) -> None:
         """A line of this start."""
-        draft = self.draft
         if line.kind == "command":
             self._read_options(line)
         elif line.kind == "total":
             self.replies = line.whole("replies")
             if self.replies:
-                draft.add("test duration", line.number("duration"), "s")
-                draft.add("requests", line.whole("requests"), "")
-                draft.add("replies", self.replies, "")
+                self.add("test duration", line.number("duration"), "s")
+                self.add("requests", line.whole("requests"), "")
+                self.add("replies", self.replies, "")
             if 0 < self.replies < line.whole("requests"):
-                draft.mark(
+                self.mark(
                     "errors",
                     "Only {replies} of {requests} requests were replied.",
                     replies=self.replies,
@@ -92,10 +90,10 @@ class Run:
             self.has_errors = True
             errors = line.whole("errors")
             if self.replies:
-                draft.add("errors", errors, "")
+                self.add("errors", errors, "")
             if errors:
                 told = f"{line['errors']} ({line['why'].strip()})"
-                draft.mark("errors", "httperf counted errors: {told}.", told=told)
+                self.mark("errors", "httperf counted errors: {told}.", told=told)
         elif line.kind in {"more", "status"}:
             self._mark_trouble(line)
         elif self.replies:
@@ -110,25 +108,21 @@ class Run:
         if session := given.get("wsess"):
             # 4,15,10.000 is the 4,15,10 that was asked for.
             parts = [f"{line.number_of(part):g}" for part in session.split(",")]
-            self.draft.parameters["wsess"] = ",".join(parts)
+            self.parameters["wsess"] = ",".join(parts)
         for option, name in OPTIONS.items():
             # A session makes its own connections and calls, whatever their options say.
             if option in given and not (session and option != "rate"):
                 value = line.number_of(given[option])
-                self.draft.parameters[name] = (
-                    int(value) if value.is_integer() else value
-                )
-        self.draft.parameters.update(
-            {name: given[name] for name in SHAPES if name in given}
-        )
-        self.draft.facts.update({name: given[name] for name in FACTS if name in given})
+                self.parameters[name] = int(value) if value.is_integer() else value
+        self.parameters.update({name: given[name] for name in SHAPES if name in given})
+        self.facts.update({name: given[name] for name in FACTS if name in given})
 
     def _mark_trouble(self, line: Found) -> None:
         """What the client lacked, or what the server answered instead."""
         if line.kind == "more":
             counts = line["more"].split()
             if any(count.isdigit() and int(count) for count in counts):
-                self.draft.mark(
+                self.mark(
                     "client_limit",
                     "The client met its limits: {told}.",
                     told=line["more"].strip(),
@@ -137,7 +131,7 @@ class Run:
         for answer in line["status"].split():
             status, _, count = answer.partition("=")
             if status in {"4xx", "5xx"} and line.number_of(count) > 0:
-                self.draft.mark(
+                self.mark(
                     "http_errors",
                     "{count} replies were {status}.",
                     count=count,
@@ -148,24 +142,24 @@ class Run:
         for group, metric, unit in NUMBERS.get(line.kind, ()):
             # What is printed as 0.0 is below the resolution of the tool.
             if value := line.number(group, 1):
-                self.draft.add(metric, value, unit)
+                self.add(metric, value, unit)
         if line.kind == "cpu":
             for mode in ("user", "system"):
-                self.draft.add(f"client CPU {mode}", line.number(mode), "s")
+                self.add(f"client CPU {mode}", line.number(mode), "s")
         elif line.kind == "reply":
             if line.whole("samples"):
-                self.draft.add("reply rate", line.number("reply"), "1/s")
+                self.add("reply rate", line.number("reply"), "1/s")
             else:
-                self.draft.mark(
+                self.mark(
                     "too_short", "It ran less than 5 s: the reply rate has no sample."
                 )
         elif line.kind == "sessions" and line["done"] != line["all"]:
             told = f"{line['done']} of {line['all']}"
-            self.draft.mark("errors", "Only {told} sessions were completed.", told=told)
+            self.mark("errors", "Only {told} sessions were completed.", told=told)
 
 
 @parser("httperf got no reply.")
-def parse(output: str) -> list[Draft]:
+def parse(output: str) -> list[Run]:
     """One run for each command that httperf repeats above its numbers."""
     runs = [Run()]
     version = ""
@@ -175,13 +169,13 @@ def parse(output: str) -> list[Draft]:
             continue
         is_next = line.kind == "total" and runs[-1].replies is not None
         if line.kind == "command" or is_next:
-            keep(runs, Run(Draft(tool_version=version)))
+            keep(runs, Run(tool_version=version))
             version = ""
-        runs[-1].draft.attempt(runs[-1].read, line)
+        runs[-1].attempt(runs[-1].read, line)
     for run in runs:
         if run.replies and not run.has_errors:
-            run.draft.mark("cut", "The text ends before httperf counted its errors.")
-    return [run.draft for run in runs]
+            run.mark("cut", "The text ends before httperf counted its errors.")
+    return runs
 
 
 def _metric(

@@ -108,11 +108,10 @@ _SEEN: Final = {"Children see": "throughput", "Parent sees": "parent throughput"
 _SHARES: Final = {"Min": "min", "Avg": "mean", "Max": "max"}
 
 
-@dataclass(slots=True)
-class Log:
+@dataclass
+class Log(Draft):
     """One start of iozone. ``sheet`` is what -R adds: the same numbers again."""
 
-    draft: Draft = field(default_factory=Draft)
     unit: str = ""
     head: Found | None = None
     seen: Case = field(default_factory=dict)
@@ -148,19 +147,19 @@ class Log:
 
     def _read_about(self, line: Found) -> None:
         if line.kind == "version":
-            self.draft.tool_version = line["version"]
+            self.tool_version = line["version"]
         elif line.kind == "option":
             word = next(option for option in _OPTIONS if option in line["option"])
-            self.draft.parameters[_OPTIONS[word]] = True
+            self.parameters[_OPTIONS[word]] = True
         elif line.kind == "each":
-            self.draft.parameters.update(_sizes(line["file"], line["each_record"]))
+            self.parameters.update(_sizes(line["file"], line["each_record"]))
         elif line.kind == "doubt":
             printed = Sentence("iozone printed: {doubt}.", doubt=line["doubt"])
-            self.draft.mark("too_short", printed)
+            self.mark("too_short", printed)
         elif line.kind == "trouble":
             trouble = line["trouble"].strip()[:200]
             printed = Sentence("iozone printed: {trouble}", trouble=trouble)
-            self.draft.mark("failed", printed)
+            self.mark("failed", printed)
 
     def _read_row(self, line: Found) -> None:
         # Each number of a table belongs to the nearest heading above it.
@@ -173,7 +172,7 @@ class Log:
         metric, symbol = meaning
         file = _sizes(line["size"], line["record"])
         for case, cell in _placed(self.head, line):
-            self.draft.add(metric, line.number_of(cell), symbol, **case, **file)
+            self.add(metric, line.number_of(cell), symbol, **case, **file)
         line.refuse_open("cells")
 
     def _read_sum(self, line: Found) -> None:
@@ -189,28 +188,28 @@ class Log:
         # With -O all are operations: only what the children see is kept of them.
         unit = line[f"{group}_unit"].casefold()
         if unit in _KIB:
-            self.draft.add(metric, line.number(group), "KiB/s", **self.seen)
+            self.add(metric, line.number(group), "KiB/s", **self.seen)
         elif unit != "ops":
             raise line.refused(
                 '"{unit}/sec" is not a unit of iozone.', unit=line[f"{group}_unit"]
             )
         elif metric == "throughput":
-            self.draft.add("operation rate", line.number(group), "1/s", **self.seen)
+            self.add("operation rate", line.number(group), "1/s", **self.seen)
 
     def close(self) -> None:
         """The spreadsheet is read where the text above it was not."""
-        if not self.draft:
+        if not self:
             for line, report, records in self.sheet:
                 self._read_sheet(line, report, records)
-        if not self.draft:
+        if not self:
             return
         if not self.unit and not self.seen:
-            self.draft.mark(
+            self.mark(
                 "unit_assumed",
                 'The line "Output is in ..." is missing: kBytes/sec are assumed.',
             )
         if not self.complete:
-            self.draft.mark("unfinished", '"iozone test complete" is missing: cut?')
+            self.mark("unfinished", '"iozone test complete" is missing: cut?')
 
     def _read_sheet(self, line: Found, report: str, records: list[str]) -> None:
         # A row is one file size, with a column for each record size.
@@ -224,21 +223,19 @@ class Log:
         metric, symbol = meaning
         for record, value in zip(records, values, strict=False):
             file = _sizes(line["sheet_size"], record)
-            self.draft.add(metric, line.number_of(value), symbol, **case, **file)
+            self.add(metric, line.number_of(value), symbol, **case, **file)
 
 
 @parser("iozone printed no result.")
-def parse(output: str) -> list[Draft]:
+def parse(output: str) -> list[Log]:
     """One run for each start of the program."""
     logs = [Log()]
     for line in LINES(output):
         if line.kind == "banner":
             keep(logs, Log())
         else:
-            logs[-1].draft.attempt(logs[-1].read, line)
-    for log in logs:
-        log.draft.attempt(log.close)
-    return [log.draft for log in logs]
+            logs[-1].attempt(logs[-1].read, line)
+    return logs
 
 
 def _sizes(file: str, record: str) -> Case:

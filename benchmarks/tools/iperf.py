@@ -63,13 +63,12 @@ FORWARD, REVERSE = "forward", "reverse"
 
 
 @dataclass
-class Test:
+class Test(Draft):
     """One start of the client, or simultaneous connections of a server.
 
     ``totals`` is each stream's last row from 0.0; ``until`` the next test's first line.
     """
 
-    draft: Draft = field(default_factory=Draft)
     is_client: bool = False
     is_duplex: bool = False
     ports: set[str] = field(default_factory=lambda: {DEFAULT_PORT})
@@ -93,22 +92,20 @@ class Test:
         if line.kind == "role":
             self.is_client |= line["role"].startswith("Client")
             self.ports.add(line["port"])
-            self.draft.parameters["protocol"] = line["protocol"]
+            self.parameters["protocol"] = line["protocol"]
         elif line.kind == "size":
-            self.draft.parameters["datagram"] = line.whole("size")
+            self.parameters["datagram"] = line.whole("size")
             if line["gap"] and (gap_us := line.number("gap")):
                 rate = 8 * line.number("size") / gap_us
-                self.draft.parameters["bitrate"] = f"{rate:.3g} Mbit/s"
+                self.parameters["bitrate"] = f"{rate:.3g} Mbit/s"
         elif line.kind == "window":
-            self.draft.facts["window"] = line["window"]
+            self.facts["window"] = line["window"]
         elif line.kind == "version":
-            self.draft.tool_version = line["version"]
+            self.tool_version = line["version"]
         elif line.kind == "connected":
             self._connect(line)
         elif line.kind == "doubt":
-            self.draft.mark(
-                "trouble", "iperf printed: {doubt}.", doubt=line["doubt"].strip()
-            )
+            self.mark("trouble", "iperf printed: {doubt}.", doubt=line["doubt"].strip())
         else:
             self._take_row(line)
 
@@ -123,7 +120,7 @@ class Test:
         if "(reverse)" in line["flags"] or is_back:
             self.reverse.add(stream)
         if "(bb " in line["flags"]:
-            self.draft.parameters["test"] = "bounce-back"
+            self.parameters["test"] = "bounce-back"
 
     def _take_row(self, line: Found) -> None:
         stream, reported = _total_of(line)
@@ -131,7 +128,7 @@ class Test:
         if stream.startswith("*") and stream.removeprefix("*") not in self.streams:
             self.reverse.add(stream.removeprefix("*"))
         if line.kind == "csv" and line["csv_jitter"]:
-            self.draft.parameters["protocol"] = "UDP"
+            self.parameters["protocol"] = "UDP"
         elif line.kind == "csv" and line["from_port"] == DEFAULT_PORT:
             self.reverse.add(stream)
 
@@ -184,7 +181,7 @@ class Test:
             elif len(rows) == len(ids) > 0 and (len(ids) == 1 or is_never_summed):
                 self._add(rows, way, len(ids))
             elif rows:
-                self.draft.mark("no_sum", "The sum of its parallel streams is missing.")
+                self.mark("no_sum", "The sum of its parallel streams is missing.")
 
     def _add(self, lines: list[Found], way: str, streams: int) -> None:
         # A total: of one stream, of a printed sum, or of streams that no one summed.
@@ -196,34 +193,34 @@ class Test:
         rate = line.number("bits") if is_csv else line.number("rate")
         unit = "bit/s" if is_csv else UNITS[line["unit"]]
         _, reported = _total_of(line)
-        is_sent = self.draft.parameters.get("protocol") == "UDP" and not reported
+        is_sent = self.parameters.get("protocol") == "UDP" and not reported
         if len(lines) > 1:
             rates = [
                 convert(row.number("rate"), UNITS[row["unit"]], unit) for row in lines
             ]
             # Binary fractions add up to digits that nobody printed.
             rate = round(sum(rates), 9)
-            self.draft.mark(
+            self.mark(
                 "summed",
                 "iperf printed no sum: {lines} streams were added up.",
                 lines=len(lines),
             )
         name = "sent throughput" if is_sent else "throughput"
-        self.draft.add(name, rate, unit, **case)
+        self.add(name, rate, unit, **case)
         if reported and len(lines) == 1:
             jitter, share = (
                 ("csv_jitter", "csv_share") if is_csv else ("jitter", "share")
             )
             if line[jitter]:
-                self.draft.add("jitter", line.number(jitter), "ms", **case)
+                self.add("jitter", line.number(jitter), "ms", **case)
             if line[share].strip("+-") == "nan":
-                self.draft.mark("not_measured", "iperf counted no datagrams.")
+                self.mark("not_measured", "iperf counted no datagrams.")
             else:
-                self.draft.add("packet loss", line.number(share), "%", **case)
+                self.add("packet loss", line.number(share), "%", **case)
 
 
 @parser("iperf printed no total.")
-def parse(output: str) -> list[Draft]:
+def parse(output: str) -> list[Test]:
     """One run for each test."""
     tests = [Test()]
     for line in LINES(output):
@@ -233,13 +230,11 @@ def parse(output: str) -> list[Draft]:
             following = Test()
             if line.kind != "role":
                 # A connection of the same server.
-                parameters = dict(last.draft.parameters)
-                following = Test(draft=Draft(parameters=parameters), ports=last.ports)
+                parameters = dict(last.parameters)
+                following = Test(parameters=parameters, ports=last.ports)
             keep(tests, following)
         tests[-1].take(line)
-    for test in tests:
-        test.draft.attempt(test.close)
-    return [test.draft for test in tests]
+    return tests
 
 
 def _total_of(line: Found) -> tuple[str, bool]:

@@ -65,11 +65,10 @@ _REPORT: Final = r"\{\s*\"(?:start\"\s*:\s*\{|event\"\s*:)"
 
 
 @dataclass
-class Test:
+class Test(Draft):
     """One text test; ``ids`` are streams by role; ``is_echo``: the server's report at
     its client."""
 
-    draft: Draft = field(default_factory=Draft)
     operation: str = "forward"
     is_server: bool = False
     is_done: bool = False
@@ -84,7 +83,7 @@ class Test:
         """A client names the host that it connects to; a server has nobody to name."""
         self.is_server = not line["host"]
         if line["host"]:
-            self.draft.facts["to"] = line["host"]
+            self.facts["to"] = line["host"]
 
     def take(self, line: Found) -> None:
         """A line of this test."""
@@ -122,38 +121,38 @@ class Test:
         roles = {line["role"] for line in self.totals}
         streams = max((len(self.ids[role] - {"SUM"}) for role in roles), default=1)
         is_udp = any(line["jitter"] for line in self.totals)
-        self.draft.parameters["protocol"] = "UDP" if is_udp else "TCP"
+        self.parameters["protocol"] = "UDP" if is_udp else "TCP"
         if streams > 1:
-            self.draft.parameters["streams"] = streams
+            self.parameters["streams"] = streams
         rows = [row for row in self.totals if streams == 1 or row["id"] == "SUM"]
         if self.totals and not rows:
-            self.draft.mark("no_sum", "The sum of its parallel streams is missing.")
+            self.mark("no_sum", "The sum of its parallel streams is missing.")
         for row in rows:
             self._add(row, is_udp)
         for end in ("local", "remote"):
             # 0.0 is what the other end did not send.
             if rows and self.cpu and (share := self.cpu.number(end)):
-                self.draft.add(f"CPU utilization {end}", share, "%")
+                self.add(f"CPU utilization {end}", share, "%")
 
     def _add(self, row: Found, is_udp: bool) -> None:
         way = ROLES.get(row["role"], self.operation)
         end = row["rest"].strip()
         name = "throughput" if end == "receiver" else "sent throughput"
-        self.draft.add(name, row.number("rate"), UNITS[row["unit"]], operation=way)
+        self.add(name, row.number("rate"), UNITS[row["unit"]], operation=way)
         if row["retransmits"]:
             count = row.number("retransmits")
-            self.draft.add("retransmits", count, "", operation=way)
+            self.add("retransmits", count, "", operation=way)
         # The sender's own row shows neither; before 3.2 the only row shows both.
         if is_udp and row["jitter"] and end != "sender":
-            self.draft.add("jitter", row.number("jitter"), "ms", operation=way)
+            self.add("jitter", row.number("jitter"), "ms", operation=way)
             if row["share"] == "nan" or row["share"].startswith("-"):
-                self.draft.mark(
+                self.mark(
                     "not_measured",
                     "iperf3 printed a packet loss of {share}%.",
                     share=row["share"],
                 )
             else:
-                self.draft.add("packet loss", row.number("share"), "%", operation=way)
+                self.add("packet loss", row.number("share"), "%", operation=way)
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
@@ -173,20 +172,19 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         elif line.kind == "trouble":
             # One before any connection is a run of its own.
             is_alone = "unable to connect" in line["trouble"]
-            if tests[-1].is_done or (is_alone and tests[-1].draft.is_told):
+            if tests[-1].is_done or (is_alone and tests[-1].is_told):
                 keep(tests, Test())
             trouble = line["trouble"].strip()[:200]
-            tests[-1].draft.mark("failed", "iperf3 printed: {told}.", told=trouble)
+            tests[-1].mark("failed", "iperf3 printed: {told}.", told=trouble)
             tests[-1].is_done = is_alone
         elif line["echo"]:
             keep(tests, Test(is_echo=True))
         else:
-            tests[-1].draft.attempt(tests[-1].take, line)
+            tests[-1].attempt(tests[-1].take, line)
     own = [test for test in tests if not test.is_echo]
     for test in own:
-        test.draft.tool_version = version
-        test.draft.attempt(test.close)
-    return finished([test.draft for test in own], "iperf3 printed no total.")
+        test.tool_version = version
+    return finished(own, "iperf3 printed no total.")
 
 
 def _reports(output: str) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ mflops unit ratio`` or ``Factor Solve Total MFLOPS`` for each time they solved i
 Java one a single line ``Mflops/s: ... Time: ... Norm Res: ... Precision: ...``.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from benchmarks.parsing.contract import FLOATING_POINT, Metric, Tool
 from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
@@ -40,49 +40,46 @@ LONG_ENOUGH_S = 10
 
 
 @dataclass
-class Table:
+class Table(Draft):
     """The rows of one array size."""
 
-    draft: Draft = field(default_factory=Draft)
     unit: str = ""
     last: Found | None = None
 
     def read(self, line: Found) -> None:
         """A line of this table, or what tells the meaning of its rows."""
-        run = self.draft
         if line.kind in {"head", "classic"}:
             self.unit = UNITS[(line["unit"] or line["flops"]).upper()]
         elif line.kind == "row":
             self.last = line
         elif line.kind == "variant" and not line["variant"].startswith("Average"):
             # The average of both is what it usually prints: no case of its own.
-            run.parameters["variant"] = line["variant"].casefold()
+            self.parameters["variant"] = line["variant"].casefold()
         elif line.kind == "lead":
-            run.parameters["leading_dimension"] = line.whole("lead")
+            self.parameters["leading_dimension"] = line.whole("lead")
         elif line.kind == "compiled":
-            run.facts[line["what"].casefold()] = line["flags"].strip()
+            self.facts[line["what"].casefold()] = line["flags"].strip()
         elif line.kind == "times" and self.unit:
-            run.add("performance", line.number("flop"), self.unit)
+            self.add("performance", line.number("flop"), self.unit)
         elif line.kind == "title":
             # The program's own summary of all its rows.
-            run.parameters.pop("leading_dimension", None)
+            self.parameters.pop("leading_dimension", None)
             unit = UNITS[line["final_unit"].upper()]
-            run.add("performance", line.number("final"), unit)
+            self.add("performance", line.number("final"), unit)
 
     def close(self) -> None:
         """The last row is the result."""
-        run = self.draft
         if not (row := self.last):
-            if "array size" in run.facts and not run:
-                size = run.facts["array size"]
-                run.mark("unfinished", "It printed no row for {size}.", size=size)
+            if "array size" in self.facts and not self:
+                size = self.facts["array size"]
+                self.mark("unfinished", "It printed no row for {size}.", size=size)
             return
         if not self.unit:
             raise row.refused("no line above it says what its columns are.")
-        run.add("performance", row.number("rate", decimals=3), self.unit)
-        run.facts["repetitions"] = row.whole("reps")
+        self.add("performance", row.number("rate", decimals=3), self.unit)
+        self.facts["repetitions"] = row.whole("reps")
         if (time := row.number("time")) < LONG_ENOUGH_S:
-            run.mark(
+            self.mark(
                 "unfinished",
                 "The last row took {time:g} s: LINPACK goes on until a row "
                 "takes {least} s, so rows may be missing.",
@@ -92,7 +89,7 @@ class Table:
 
 
 @parser("LINPACK printed no result row.")
-def parse(output: str) -> list[Draft]:
+def parse(output: str) -> list[Table]:
     """One run for each array size that was solved."""
     tables = [Table()]
     precision: dict[str, Parameter] = {}
@@ -106,24 +103,22 @@ def parse(output: str) -> list[Draft]:
             }
         elif line.kind == "java":
             # Its one row does not tell the order of its system.
-            run = Draft(parameters={"variant": "java"})
+            run = Table(parameters={"variant": "java"})
             run.add("performance", line.number("java"), "Mflop/s")
             run.add("time", line.number("java_time"), "s")
-            keep(tables, Table(run))
+            keep(tables, run)
         elif line.kind == "order":
             n = line.whole("order")
-            keep(tables, Table(Draft(parameters={"n": n, **precision})))
+            keep(tables, Table(parameters={"n": n, **precision}))
         elif line.kind == "size":
             # The array is twice as wide as the system that is solved in it.
             size = line.whole("size")
-            run = Draft(parameters={"n": size // 2, **precision})
+            run = Table(parameters={"n": size // 2, **precision})
             run.facts["array size"] = size
-            keep(tables, Table(run))
+            keep(tables, run)
         else:
             tables[-1].read(line)
-    for table in tables:
-        table.draft.attempt(table.close)
-    return [table.draft for table in tables]
+    return tables
 
 
 TOOL = Tool(

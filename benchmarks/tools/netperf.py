@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -108,7 +108,7 @@ _CUT_VALUES: Final = Sentence("the text ends within the values below it.")
 
 
 @parser("netperf printed no result.")
-def parse(output: str) -> list[Draft]:
+def parse(output: str) -> Sequence[Draft]:
     """One run for each test."""
     # Rows without headers, also below the line of the command.
     if has_bare_rows(output) or has_bare_rows(output.partition("\n")[2]):
@@ -138,18 +138,15 @@ def parse(output: str) -> list[Draft]:
         elif line.kind == "key" and line["key"].casefold() in tables[-1].keys:
             # -k prints no banner in between: a key that returns begins another.
             keep(tables, Table(test=tables[-1].test))
-        tables[-1].draft.attempt(tables[-1].take, line)
-    for table in tables:
-        table.draft.attempt(table.close)
-    return [table.draft for table in tables]
+        tables[-1].attempt(tables[-1].take, line)
+    return tables
 
 
 @dataclass
-class Table:
+class Table(Draft):
     """One test. ``wanted``: how many rows may still be its result."""
 
     test: str = ""
-    draft: Draft = field(default_factory=Draft)
     unit: str = ""
     cpu: bool = False
     wanted: int = 0
@@ -161,13 +158,13 @@ class Table:
         """The line that names the test and the machine at its other end."""
         test = line["test"].upper()
         self.test = _TESTS.get(test, test.replace(" ", "_"))
-        self.draft.parameters["test"] = self.test
+        self.parameters["test"] = self.test
         if line["to"]:
-            self.draft.facts["to"] = line["to"]
+            self.facts["to"] = line["to"]
         if self.test.endswith(("STREAM", "SENDFILE")):
-            self.draft.parameters["operation"] = "send"
+            self.parameters["operation"] = "send"
         elif self.test.endswith("MAERTS"):
-            self.draft.parameters["operation"] = "receive"
+            self.parameters["operation"] = "receive"
 
     def take(self, line: Found) -> None:
         """A line of this test."""
@@ -179,31 +176,31 @@ class Table:
             self.rows.append(line)
             self.wanted -= 1
         elif line.kind == "csv":
-            Values.from_csv(line).add_to(self.draft)
+            Values.from_csv(line).add_to(self)
         elif line.kind == "banner" and line["cells"]:
-            Values.from_columns(line).add_to(self.draft)
+            Values.from_columns(line).add_to(self)
         elif line.kind == "key":
             self.keys[line["key"].casefold()] = line["value"].strip()
             self.last_key = line
         elif line.kind == "doubt":
             printed = Sentence("netperf printed: {doubt}.", doubt=line["doubt"])
-            self.draft.mark("confidence", printed)
+            self.mark("confidence", printed)
         elif line.kind == "trouble":
             trouble = line["trouble"].strip()[:200]
             printed = Sentence("netperf printed: {trouble}", trouble=trouble)
-            self.draft.mark("failed", printed)
+            self.mark("failed", printed)
 
     def close(self) -> None:
         """The readings of its rows, and of its keys."""
         if self.rows:
             kind = _kind_of(self.test, self.rows)
             rows = self.rows[:1] if kind == "stream" else self.rows
-            _read_classic(self.draft, kind, self.unit, rows, self.cpu)
+            _read_classic(self, kind, self.unit, rows, self.cpu)
         if (last := self.last_key) is not None:
             # Only a number can have been cut without being seen.
             if last["value"][-1:].isdigit():
                 last.refuse_open("value")
-            Values(last, self.keys).add_to(self.draft)
+            Values(last, self.keys).add_to(self)
 
 
 def has_bare_rows(output: str) -> bool:

@@ -41,10 +41,9 @@ SHARES = {"over2": "requests over 2 s", "over10": "requests over 10 s"}
 
 
 @dataclass
-class Run:
+class Run(Draft):
     """One start: the sizes by operation, and which rows were read."""
 
-    draft: Draft = field(default_factory=Draft)
     sizes: dict[str, str] = field(default_factory=dict)
     seen: set[tuple[str, str]] = field(default_factory=set)
 
@@ -60,15 +59,15 @@ class Run:
         if size := self.sizes.get(operation):
             case["size"] = size
         if line.kind == "rate":
-            self.draft.add("rate", line.number("rate"), "MiB/s", **case)
-            self.draft.add("time", line.number("time"), "s", **case)
+            self.add("rate", line.number("rate"), "MiB/s", **case)
+            self.add("time", line.number("time"), "s", **case)
             for mode in ("user", "system"):
-                self.draft.add(f"CPU {mode}", line.number(mode), "%", **case)
+                self.add(f"CPU {mode}", line.number(mode), "%", **case)
         else:
             for which in ("mean", "max"):
-                self.draft.add(f"latency {which}", line.number(which), "ms", **case)
+                self.add(f"latency {which}", line.number(which), "ms", **case)
             for group, metric in SHARES.items():
-                self.draft.add(metric, line.number(group), "%", **case)
+                self.add(metric, line.number(group), "%", **case)
 
     def _read_terse(self, line: Found) -> None:
         cells = line["cells"].split(",")
@@ -89,20 +88,20 @@ class Run:
             "size": f"{amount:.0f} MiB",
         }
         # It prints neither rates nor shares: both follow from its times.
-        self.draft.add("rate", amount / time, "MiB/s", **case)
-        self.draft.add("time", time, "s", **case)
-        self.draft.add("CPU user", 100 * user / time, "%", **case)
-        self.draft.add("CPU system", 100 * system / time, "%", **case)
+        self.add("rate", amount / time, "MiB/s", **case)
+        self.add("time", time, "s", **case)
+        self.add("CPU user", 100 * user / time, "%", **case)
+        self.add("CPU system", 100 * system / time, "%", **case)
         if latencies:
             mean, longest, over2, over10 = latencies
-            self.draft.add("latency mean", mean, "ms", **case)
-            self.draft.add("latency max", longest, "ms", **case)
-            self.draft.add(SHARES["over2"], over2, "%", **case)
-            self.draft.add(SHARES["over10"], over10, "%", **case)
+            self.add("latency mean", mean, "ms", **case)
+            self.add("latency max", longest, "ms", **case)
+            self.add(SHARES["over2"], over2, "%", **case)
+            self.add(SHARES["over10"], over10, "%", **case)
 
 
 @parser("tiotest printed no rates.")
-def parse(output: str) -> list[Draft]:
+def parse(output: str) -> list[Run]:
     """One run for each start."""
     runs = [Run()]
     for line in LINES(output):
@@ -113,15 +112,13 @@ def parse(output: str) -> list[Draft]:
             keep(runs, Run())
         run = runs[-1]
         if line.kind == "head":
-            run.draft.parameters["threads"] = line.whole("threads")
+            run.parameters["threads"] = line.whole("threads")
         elif line.kind == "trouble":
-            run.draft.mark(
-                "failed", 'tiotest printed "{trouble}".', trouble=line["trouble"]
-            )
+            run.mark("failed", 'tiotest printed "{trouble}".', trouble=line["trouble"])
         else:
             run.seen.add(row)
-            run.draft.attempt(run.read, line)
-    return [run.draft for run in runs]
+            run.attempt(run.read, line)
+    return runs
 
 
 TOOL = Tool(

@@ -13,7 +13,7 @@ the others are facts. The last line is ``end``: an output without it was cut.
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import FLOATING_POINT, Metric, Tool
-from benchmarks.parsing.scanning import Draft, Found, parser
+from benchmarks.parsing.scanning import Found, parser
 from benchmarks.parsing.virtlab_output import (
     BAND,
     Output,
@@ -52,7 +52,7 @@ class Solutions(Output[Size]):
             size = line["precision"], line.whole("n")
             self.rows.setdefault(size, []).append(line)
         elif line.kind == "skipped":
-            self.draft.mark(
+            self.mark(
                 "unfinished", "LINPACK skipped {skipped}.", skipped=line["skipped"]
             )
         else:
@@ -63,7 +63,7 @@ class Solutions(Output[Size]):
         precision, n = size = line["of"], line.whole("order")
         self.checked.add(size)
         if line["check"] == "failed":
-            self.draft.mark(
+            self.mark(
                 "residual_check",
                 "The residual check of n = {size} in {precision} precision failed.",
                 size=n,
@@ -71,12 +71,12 @@ class Solutions(Output[Size]):
             )
         else:
             worst = line.number("worst", decimals=6)
-            self.draft.facts[f"residual, {precision}, n={n}"] = worst
+            self.facts[f"residual, {precision}, n={n}"] = worst
 
     def take_rows(self) -> None:
-        columns = str(self.draft.facts.get("columns at once", "all"))
+        columns = str(self.facts.get("columns at once", "all"))
         if columns != "all":
-            self.draft.parameters["columns_at_once"] = columns
+            self.parameters["columns_at_once"] = columns
         for size, rows in self.rows.items():
             if size not in self.checked:
                 raise rows[-1].refused("its residual was not checked.")
@@ -92,19 +92,19 @@ class Solutions(Output[Size]):
         clock, other = clocks if is_timed_outside(counted) else clocks[::-1]
         for row in counted:
             time, rate = row.number(clock), row.number(f"{clock}_rate")
-            self.draft.add("time", time, "s", precision=precision, n=n)
-            self.draft.add("performance", rate, "Mflop/s", precision=precision, n=n)
+            self.add("time", time, "s", precision=precision, n=n)
+            self.add("performance", rate, "Mflop/s", precision=precision, n=n)
 
-        self.draft.facts[f"clock, {name}"] = CLOCKS[clock]
+        self.facts[f"clock, {name}"] = CLOCKS[clock]
         for fact, which, group in (
             ("warm-up s", warm_ups, clock),
             (f"{other} s", counted, other),
             ("bound s", counted, "bound"),
         ):
             if times := [row[group] for row in which if row[group] != "-"]:
-                self.draft.facts[f"{fact}, {name}"] = " ".join(times)
+                self.facts[f"{fact}, {name}"] = " ".join(times)
         if is_missed(counted):
-            self.draft.mark(
+            self.mark(
                 "time_server",
                 "The time server did not time all of {size} to {band:.0%}: its times "
                 "are the machine's own.",
@@ -114,7 +114,7 @@ class Solutions(Output[Size]):
 
 
 @parser("Virtlab LINPACK printed no result row.")
-def parse(output: str) -> list[Draft]:
+def parse(output: str) -> list[Solutions]:
     """One run for each start of the program; each repetition is one of its readings."""
     return runs_of(output, LINES, Solutions)
 

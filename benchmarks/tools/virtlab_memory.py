@@ -15,7 +15,7 @@ cut.
 from dataclasses import dataclass
 
 from benchmarks.parsing.contract import MEMORY, Metric, Tool
-from benchmarks.parsing.scanning import Draft, Found, Parameter, parser
+from benchmarks.parsing.scanning import Found, Parameter, parser
 from benchmarks.parsing.virtlab_output import (
     BAND,
     Output,
@@ -57,9 +57,9 @@ class Sweeps(Output[Sweep]):
             }
             rate = "external_rate" if is_timed_outside(rows) else "local_rate"
             for row in rows:
-                self.draft.add("bandwidth", row.number(rate), "MB/s", **case)
+                self.add("bandwidth", row.number(rate), "MB/s", **case)
                 if row["check"] == "WRONG":
-                    self.draft.mark(
+                    self.mark(
                         "wrong_result",
                         "{operation} of {kind} numbers left wrong ones in memory.",
                         operation=operation,
@@ -67,7 +67,7 @@ class Sweeps(Output[Sweep]):
                     )
         # One mark for all cases: a sweep has dozens of them.
         if missed := sum(map(is_missed, self.rows.values())):
-            self.draft.mark(
+            self.mark(
                 "time_server",
                 "The time server did not time all of {n} cases to {band:.0%}: their "
                 "times are the machine's own.",
@@ -77,7 +77,7 @@ class Sweeps(Output[Sweep]):
 
 
 @parser("Virtlab memory printed no result row.")
-def parse(output: str) -> list[Draft]:
+def parse(output: str) -> list[Sweeps]:
     """One run for each start of the program; each repetition is one of its readings."""
     return runs_of(output, LINES, Sweeps)
 

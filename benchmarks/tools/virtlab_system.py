@@ -15,7 +15,7 @@ output was cut.
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import NO_CLASS, Metric, Tool, Work, when
-from benchmarks.parsing.scanning import Draft, Found, Parameter, parser
+from benchmarks.parsing.scanning import Found, Parameter, parser
 from benchmarks.parsing.virtlab_output import (
     BAND,
     Output,
@@ -70,7 +70,7 @@ class Operations(Output[tuple[str, str]]):
 
     def read_own(self, line: Found) -> None:
         if line.kind == "skipped":
-            self.draft.facts[f"skipped, {line['skipped']}"] = line["why"]
+            self.facts[f"skipped, {line['skipped']}"] = line["why"]
         elif line.kind == "failed":
             self.failed.add(line["failed"])
         elif line["operation"] not in METRICS:
@@ -92,15 +92,15 @@ class Operations(Output[tuple[str, str]]):
                 case[PARAMETERS.get(name, name)] = self._stated(name)
             rate = "external_rate" if is_timed_outside(rows) else "local_rate"
             for row in rows:
-                self.draft.add(metric, row.number(rate), unit, **case)
+                self.add(metric, row.number(rate), unit, **case)
         for operation in sorted(self.failed):
-            self.draft.mark(
+            self.mark(
                 "wrong_result",
                 "{operation} gave a wrong answer: none of its rows is a result.",
                 operation=operation,
             )
         if missed := sum(map(is_missed, self.rows.values())):
-            self.draft.mark(
+            self.mark(
                 "time_server",
                 "The time server did not time all of {n} cases to {band:.0%}: their "
                 "times are the machine's own.",
@@ -110,14 +110,14 @@ class Operations(Output[tuple[str, str]]):
 
     def _stated(self, name: str) -> str:
         """What the head says; of the network only whether it is this machine's own."""
-        stated = str(self.draft.facts.get(name, "not stated"))
+        stated = str(self.facts.get(name, "not stated"))
         if name == "network" and stated not in ("loopback", "not stated"):
             return "another machine"
         return stated
 
 
 @parser("Virtlab system printed no result row.")
-def parse(output: str) -> list[Draft]:
+def parse(output: str) -> list[Operations]:
     """One run for each start of the program; each repetition is one of its readings."""
     return runs_of(output, LINES, Operations)
 

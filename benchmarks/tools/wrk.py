@@ -38,28 +38,27 @@ PEBI = 1024
 
 
 @dataclass
-class Run:
+class Run(Draft):
     """One execution, its lines by kind; percentiles of each distribution."""
 
     lines: dict[str, Found] = field(default_factory=dict)
     spectra: list[tuple[str, list[Found]]] = field(default_factory=list)
-    draft: Draft = field(default_factory=Draft)
 
-    def read(self) -> None:
+    def close(self) -> None:
         """The readings of its lines."""
         self._mark_doubts()
         total = self.lines.get("total")
         if total is None or total.whole("requests") == 0:
             return
         if line := self.lines.get("begin"):
-            self.draft.facts |= {"planned": line["planned"], "url": line["url"]}
+            self.facts |= {"planned": line["planned"], "url": line["url"]}
             # What is asked for is a part of the case, who is asked is not.
             path = line["url"].partition("://")[2].partition("/")[2]
-            self.draft.parameters["path"] = f"/{path}"
+            self.parameters["path"] = f"/{path}"
         if line := self.lines.get("load"):
             for name in ("threads", "connections"):
-                self.draft.parameters[name] = line.whole(name)
-        self.draft.add("requests", total.whole("requests"), "")
+                self.parameters[name] = line.whole(name)
+        self.add("requests", total.whole("requests"), "")
         self._add_time(total, "duration", "test duration")
         self._read_rates()
         for title, lines in self.spectra:
@@ -73,35 +72,33 @@ class Run:
 
     def _mark_doubts(self) -> None:
         if line := self.lines.get("trouble"):
-            self.draft.mark(
-                "failed", "wrk printed: {trouble}.", trouble=line["trouble"]
-            )
+            self.mark("failed", "wrk printed: {trouble}.", trouble=line["trouble"])
         if line := self.lines.get("socket"):
-            self.draft.mark(
+            self.mark(
                 "errors", "Socket errors: {socket}.", socket=line["socket"].strip()
             )
         if line := self.lines.get("status"):
             count = line.whole("status")
-            self.draft.mark(
+            self.mark(
                 "http_errors", "{count} answers were neither 2xx nor 3xx.", count=count
             )
         if "total" in self.lines and "transfer" not in self.lines:
-            self.draft.mark("cut", "The text ends before the rates of wrk.")
+            self.mark("cut", "The text ends before the rates of wrk.")
 
     def _read_rates(self) -> None:
         if line := self.lines.get("rate"):
-            self.draft.add("request rate", line.number("rate", 2), "1/s")
+            self.add("request rate", line.number("rate", 2), "1/s")
         if line := self.lines.get("transfer"):
             value, prefix = line.number("transfer"), line["prefix"]
             if prefix == "P":  # there is no unit for it
                 value, prefix = value * PEBI, "T"
-            self.draft.add("transfer rate", value, SIZES[prefix])
+            self.add("transfer rate", value, SIZES[prefix])
         line = self.lines.get("thread")
         if line and line["thread"].strip("+-") == "nan":
-            self.draft.mark("not_measured", "Too short for a rate of each thread.")
+            self.mark("not_measured", "Too short for a rate of each thread.")
         elif line:
             value = line.number("thread") * FACTORS[line["thread_unit"]]
-            self.draft.add("thread request rate", value, "1/s")
+            self.add("thread request rate", value, "1/s")
 
         if line := self.lines.get("latency"):
             self._add_time(line, "mean", "latency mean")
@@ -117,11 +114,11 @@ class Run:
     def _add_time(
         self, line: Found, group: str, metric: str, **case: Parameter
     ) -> None:
-        self.draft.add(metric, line.number(group), TIMES[line[f"{group}_unit"]], **case)
+        self.add(metric, line.number(group), TIMES[line[f"{group}_unit"]], **case)
 
 
 @parser("wrk got no answer.")
-def parse(output: str) -> list[Draft]:
+def parse(output: str) -> list[Run]:
     """One run for each "Running ... test"."""
     runs = [Run()]
     for line in LINES(output):
@@ -135,9 +132,7 @@ def parse(output: str) -> list[Draft]:
                 runs[-1].spectra[-1][1].append(line)
         else:
             runs[-1].lines[line.kind] = line
-    for run in runs:
-        run.draft.attempt(run.read)
-    return [run.draft for run in runs]
+    return runs
 
 
 def _metric(name: str, unit: str) -> Metric:
