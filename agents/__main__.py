@@ -8,7 +8,6 @@ from typing import List, Optional
 
 from agents import errors
 from agents.console import Parser, printable, without_token
-from agents.errors import AgentError
 
 COMMANDS = (
     ("enroll", "tell this agent its server and its token"),
@@ -62,9 +61,6 @@ def main(arguments: Optional[List[str]] = None) -> int:
     options = parser.parse_args(words[1:])
     try:
         return int(module.run(options))
-    except AgentError as error:
-        sys.stderr.write(printable(without_token("%s\n" % error)))
-        return error.exit_code
     except KeyboardInterrupt:
         return errors.INTERRUPTED
     # An OSError, too: it has to stand before that.
@@ -76,6 +72,11 @@ def main(arguments: Optional[List[str]] = None) -> int:
         where = error.filename or "this machine"
         sys.stderr.write("%s: %s\n" % (where, error.strerror or error))
         return errors.FAILED
+    except Exception as error:  # an AgentError, or one of the client's
+        if not hasattr(error, "exit_code"):
+            raise
+        sys.stderr.write(printable(without_token("%s\n" % error)))
+        return int(error.exit_code)
 
 
 def _top_parser() -> argparse.ArgumentParser:

@@ -54,6 +54,8 @@ _CONTEXTS: List[Any] = []
 class RefusedError(Exception):
     """The server will not take this request, however often it is sent."""
 
+    exit_code = 4  # that of the agent's ServerRefusedError; this file stands alone
+
     def __init__(self, status: int, answer: Document) -> None:
         kinds = {"code": str, "detail": str, "fields": dict}
         # Any proxy can say 404. Only Virtlab says why, and always in these three words.
@@ -72,6 +74,8 @@ class RefusedError(Exception):
 
 class UnreachableError(Exception):
     """Nobody answered for as long as we were ready to wait."""
+
+    exit_code = 5
 
 
 class PassingError(Exception):

@@ -24,7 +24,7 @@ from benchmarks.own_tools.declaration import (
     declared,
 )
 from benchmarks.own_tools.declaring import change_tool, declare_tool, retire_tool
-from benchmarks.own_tools.lists import find_tool_of, visible_tools
+from benchmarks.own_tools.lookup import find_tool_of, visible_tools
 from benchmarks.work_classes import WORK_CLASSES
 
 DECLARED = {

@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
             console.say("Registered: %s" % enrolment.host)
         except RefusedError as refused:
             if refused.code != "host_exists":
-                raise ServerRefusedError(str(refused)) from None
+                raise
             console.say(
                 "%s is registered already, with other facts; they stay."
                 % enrolment.host
@@ -100,25 +100,20 @@ def run(options: argparse.Namespace) -> int:
 
 def _await_study(client: Any, slug: str, is_made: bool, console: Console) -> None:
     """Check that a study of the token's lab takes runs; create a missing one."""
-    from agents.client import RefusedError, UnreachableError
+    from agents.client import RefusedError
 
     try:
-        try:
-            study = client.update_study(slug, {})
-        except RefusedError as refused:
-            if refused.code != "not_found":
-                raise
-            if not (is_made or _agreed("There is no study %s. Make it?" % slug)):
-                raise ServerRefusedError(
-                    "There is no study %s in the lab of this token. Say --make-study, "
-                    "or name another one; nothing was written." % slug
-                ) from None
-            study = client.create_study({"slug": slug, "title": slug})
-            console.say("Made: the study %s (%s)." % (slug, study.get("visibility")))
+        study = client.update_study(slug, {})
     except RefusedError as refused:
-        raise ServerRefusedError(str(refused)) from None
-    except UnreachableError as away:
-        raise ServerAwayError(str(away)) from None
+        if refused.code != "not_found":
+            raise
+        if not (is_made or _agreed("There is no study %s. Make it?" % slug)):
+            raise ServerRefusedError(
+                "There is no study %s in the lab of this token. Say --make-study, "
+                "or name another one; nothing was written." % slug
+            ) from None
+        study = client.create_study({"slug": slug, "title": slug})
+        console.say("Made: the study %s (%s)." % (slug, study.get("visibility")))
     if study.get("archived_at"):
         console.say(
             "The study %s is in the archive and takes no runs. Take it out: "

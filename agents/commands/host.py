@@ -15,7 +15,6 @@ from typing import Any, Dict, List
 
 from agents import errors
 from agents.console import Console
-from agents.errors import ServerAwayError, ServerRefusedError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,28 +25,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agents.client import Client, RefusedError, UnreachableError
+    from agents.client import Client
     from agents.home import load_enrolment
 
     output = "\n".join(_texts(options.files))
     enrolment = load_enrolment()
     client = Client(enrolment.server, enrolment.token, patience_s=30)
     console = Console()
-    try:
-        read: Dict[str, Any] = {"facts": {}, "doubts": []}
-        if output.strip():
-            read = client.request("POST", "parse/machine/", {"output": output})
-        for doubt in read["doubts"]:
-            console.say(doubt)
-        console.result(json.dumps(read["facts"], indent=1, sort_keys=True))
-        if options.look:
-            return errors.DONE
-        host = {"slug": options.slug, "title": options.title, "facts": read["facts"]}
-        client.register_host(host)
-    except RefusedError as refused:
-        raise ServerRefusedError(str(refused)) from None
-    except UnreachableError as away:
-        raise ServerAwayError(str(away)) from None
+    read: Dict[str, Any] = {"facts": {}, "doubts": []}
+    if output.strip():
+        read = client.request("POST", "parse/machine/", {"output": output})
+    for doubt in read["doubts"]:
+        console.say(doubt)
+    console.result(json.dumps(read["facts"], indent=1, sort_keys=True))
+    if options.look:
+        return errors.DONE
+    host = {"slug": options.slug, "title": options.title, "facts": read["facts"]}
+    client.register_host(host)
     console.say("Registered: %s" % options.slug)
     return errors.DONE
 

@@ -22,10 +22,13 @@ becomes a system. First it is only looked at; --yes stores it. Twice is once.
 """
 
 import argparse
+import json
 import os
+import re
 import sys
 import time
-from typing import Any, Dict
+import uuid
+from typing import Any, Dict, Iterable, Iterator, List, Tuple
 
 from agents import errors
 from agents.console import Console
@@ -36,8 +39,22 @@ from agents.documents import (
     stated_system,
     study_of,
 )
-from agents.errors import ServerAwayError, ServerRefusedError, UsageError
+from agents.errors import ServerAwayError, UsageError
 
+Document = Dict[str, Any]
+
+# As much as the server takes at once.
+MOST_FILES = 200
+MOST_BYTES = 64 * 1024 * 1024
+_TEXTS = (
+    "host",
+    "hypervisor",
+    "hypervisor_version",
+    "virtualization",
+    "guest_os",
+)
+_NUMBERS = ("guest_bits", "vcpus", "memory_bytes")
+_WHOLE = re.compile(r"[0-9]{1,18}$")
 _OWN = ("tool", "locale", "clock", "started_at")
 
 
@@ -105,8 +122,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _push_folders(options: argparse.Namespace, enrolment: Any, study: str) -> int:
-    from agents import folders
-    from agents.client import Client, RefusedError, UnreachableError
+    from agents.client import Client, UnreachableError
 
     if "-" in options.files or options.later or options.started_at or options.clock:
         raise UsageError("Folders go without -, --later, --started-at and --clock.")
@@ -128,23 +144,21 @@ def _push_folders(options: argparse.Namespace, enrolment: Any, study: str) -> in
         locale=options.locale,
         time_zone=options.time_zone,
         take_file_dates=options.file_dates,
-        systems=dict(map(folders.system_of, options.folder)),
+        systems=dict(map(folder_system, options.folder)),
         system={name: value for name, value in common.items() if value},
     )
     about = {name: value for name, value in about.items() if value not in (None, {})}
-    body, content_type = folders.form(about, folders.packed(options.files))
+    body, content_type = form(about, packed(options.files))
     client = Client(enrolment.server, enrolment.token, patience_s=30)
     try:
         answer = client.send_form("archives/", body, content_type)
-    except RefusedError as refused:
-        raise ServerRefusedError(str(refused)) from None
     except UnreachableError as away:
         raise ServerAwayError(
             "%s Folders are read by the server, so nothing was kept: push them again."
             % away
         ) from None
     console = Console()
-    for line in folders.told(answer):
+    for line in told(answer):
         console.result(line)
     console.say(_ending(answer))
     return errors.DONE
@@ -176,3 +190,115 @@ def _read(name: str) -> str:
     if not content.strip():
         raise UsageError("%s is empty." % name)
     return decoded(content)
+
+
+def packed(paths: Iterable[str]) -> bytes:
+    """Return an archive of files and folders, each folder under its own name."""
+    # Only folders need it, and a push is to begin at once.
+    import io
+    import tarfile
+
+    buffer = io.BytesIO()
+    count = size = 0
+    with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=6) as archive:
+        for path, name in _files(paths):
+            count += 1
+            size += os.path.getsize(path)
+            if count > MOST_FILES or size > MOST_BYTES:
+                raise UsageError(
+                    "These are more than %d files or %d MiB. Push one folder at a time."
+                    % (MOST_FILES, MOST_BYTES // 1024 // 1024)
+                )
+            archive.add(path, name, recursive=False)
+    if not count:
+        raise UsageError("There is no file in %s." % ", ".join(paths))
+    return buffer.getvalue()
+
+
+def _files(paths: Iterable[str]) -> Iterator[Tuple[str, str]]:
+    """Yield each file and its name in the archive; what is hidden stays here."""
+    for given in paths:
+        top = os.path.basename(os.path.abspath(given))
+        if not os.path.isdir(given):
+            yield given, top
+            continue
+        for folder, inner, names in os.walk(given):
+            inner[:] = sorted(name for name in inner if not name.startswith("."))
+            for name in sorted(names):
+                path = os.path.join(folder, name)
+                # A pipe would be waited for, and a link may lead anywhere.
+                if name.startswith(".") or os.path.islink(path):
+                    continue
+                if os.path.isfile(path):
+                    below = os.path.relpath(path, given).replace(os.sep, "/")
+                    yield path, top + "/" + below
+
+
+def folder_system(text: str) -> Tuple[str, Any]:
+    """Read `kvm: 17` or `kvm: hypervisor_version=8.2` as a folder's system."""
+    name, colon, rest = text.rpartition(":")
+    if not (colon and name.strip() and rest.strip()):
+        raise UsageError(
+            '"%s": name a folder and its system, as "kvm: 17" or '
+            '"kvm: hypervisor_version=8.2, cache=none"' % text
+        )
+    if _WHOLE.match(rest.strip()):
+        return name.strip(), int(rest)
+    system: Document = {}
+    for pair in rest.split(","):
+        field, equals, value = (part.strip() for part in pair.partition("="))
+        if not (field and equals and value):
+            raise UsageError('"%s" is not name=value, as in vcpus=2' % pair.strip())
+        if field in _TEXTS:
+            system[field] = value
+        elif field in _NUMBERS:
+            if not _WHOLE.match(value):
+                raise UsageError("%s needs a whole number, not %s" % (field, value))
+            system[field] = int(value)
+        else:
+            system.setdefault("options", {})[field] = value
+    return name.strip(), system
+
+
+def form(about: Document, archive: bytes) -> Tuple[bytes, str]:
+    """Return both as the parts of one form, and its content type."""
+    mark = uuid.uuid4().hex
+    part = "--%s\r\nContent-Disposition: form-data; name=%s\r\n\r\n"
+    body = [
+        (part % (mark, '"about"')).encode(),
+        json.dumps(about).encode(),
+        b"\r\n",
+        (part % (mark, '"archive"; filename="push.tar.gz"')).encode(),
+        archive,
+        ("\r\n--%s--\r\n" % mark).encode(),
+    ]
+    return b"".join(body), "multipart/form-data; boundary=" + mark
+
+
+def told(answer: Document) -> List[str]:
+    """Say in lines what an archive holds, and what became of it."""
+    lines = []
+    for folder in answer["folders"]:
+        known = folder["system"] or {}
+        words = [
+            " ".join(str(known[name]) for name in _TEXTS[1:3] if known.get(name)),
+            *(str(known[name]) for name in _TEXTS[3:] if known.get(name)),
+            *("%s=%s" % (name, known[name]) for name in _NUMBERS if known.get(name)),
+            *("%s=%s" % pair for pair in sorted(known.get("options", {}).items())),
+        ]
+        if known.get("host"):
+            words.append("on " + str(known["host"]))
+        if folder["system_id"]:
+            words = ["system %d" % folder["system_id"]]
+        line = "%s: %d read; %s" % (
+            folder["folder"],
+            folder["files"],
+            ", ".join(word for word in words if word) or "an unknown system",
+        )
+        if folder["missing"]:
+            line += "; missing: " + ", ".join(folder["missing"])
+        lines.append(line)
+    for file in answer["files"]:
+        if file["problem"] and file["state"] != "describes":
+            lines.append("%s: %s" % (file["name"], file["problem"]))
+    return lines

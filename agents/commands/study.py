@@ -13,7 +13,7 @@ from typing import Any, Dict
 
 from agents import errors
 from agents.console import Console
-from agents.errors import ServerAwayError, ServerRefusedError, UsageError
+from agents.errors import ServerRefusedError, UsageError
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?$")
 TEXTS = ("title", "author", "institution", "published", "note")
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agents.client import Client, RefusedError, UnreachableError
+    from agents.client import Client, RefusedError
     from agents.home import load_enrolment
 
     stated = _stated(options)
@@ -60,8 +60,6 @@ def run(options: argparse.Namespace) -> int:
             for name, said in sorted(refused.fields.items())
         )
         raise ServerRefusedError(str(refused) + wrong) from None
-    except UnreachableError as away:
-        raise ServerAwayError(str(away)) from None
     Console().result("%(lab)s/%(slug)s: %(title)s (%(visibility)s)" % study)
     return errors.DONE
 

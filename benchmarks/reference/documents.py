@@ -13,23 +13,24 @@ order and the trust in clocks are seen from the first start.
 
 from __future__ import annotations
 
+import csv
 import json
 import lzma
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta, timezone
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID, uuid5
 
 from benchmarks import tools
-from benchmarks.reference.rows import Row, read_rows, studies
 from benchmarks.reference.vocabulary import OWN_TOOLS, READ, Known, Parameter, known
 
-RECORDS: Final = Path(__file__).parent / "data"
+DATA: Final = Path(__file__).parent / "data"
 HOST_TITLES: Final = {
     "ufcg-power9-ac922": "UFCG: IBM POWER9 AC922",
     "oulu-core2-q6600": "Oulu: Intel Core 2 Quad Q6600",
@@ -94,6 +95,58 @@ SIZES_BY_HYPERVISOR: Final[Mapping[tuple[str, str], Mapping[str, int]]] = {
     ("ufcg-2026-power9", "KVM"): {"vcpus": 16, "memory_bytes": 95 * 2**30},
     ("ufcg-2026-power9", "QEMU"): {"vcpus": 16, "memory_bytes": 63 * 2**30},
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of a reference file; ``data/README.md`` explains the columns."""
+
+    document: str
+    table: str
+    machine: str
+    hypervisor: str
+    hypervisor_version: str
+    virtualization: str
+    guest_os: str
+    guest_bits: str
+    hw_virt: str
+    guest_tools: str
+    scenario: str
+    vms: str
+    vm: str
+    tool: str
+    metric: str
+    operation: str
+    access: str
+    params: str
+    clock: str
+    value: str
+    unit: str
+    note: str
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """``params`` taken apart: ``key=value;...``, where a value may hold ``=``."""
+        pairs = (pair.partition("=") for pair in self.params.split(";") if pair)
+        return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def read_rows(study: str) -> list[Row]:
+    """Every number of a study, in the file's order."""
+    columns = [column.name for column in fields(Row)]
+    with (DATA / f"{study}.csv").open(encoding="utf-8", newline="") as file:
+        lines = csv.DictReader(file)
+        if lines.fieldnames != columns:
+            raise ValueError(f"{file.name} has other columns than {', '.join(columns)}")
+        return [Row(**line) for line in lines]
+
+
+@cache
+def studies() -> Mapping[str, Any]:
+    """What the rows cannot hold: ``machines`` and ``studies`` by their slugs."""
+    text = (DATA / "studies.json").read_text(encoding="utf-8")
+    content: Mapping[str, Any] = json.loads(text)
+    return content
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +395,7 @@ def _stated(**fields: Any) -> dict[str, Any]:
 
 def recorded_studies() -> Iterator[ReferenceStudy]:
     """All recorded results, in the order of their files' names."""
-    return map(recorded_study, sorted(RECORDS.glob("*.json.xz")))
+    return map(recorded_study, sorted(DATA.glob("*.json.xz")))
 
 
 def recorded_study(path: Path) -> ReferenceStudy:

@@ -35,7 +35,7 @@ from benchmarks.own_tools.declaring import (
     measured_metrics,
     retire_tool,
 )
-from benchmarks.own_tools.lists import find_tool_of, studies_of, tools_of_lab
+from benchmarks.own_tools.lookup import find_tool_of, studies_of, tools_of_lab
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard import wording
 from dashboard.kit.forms import LineField, outcome_message

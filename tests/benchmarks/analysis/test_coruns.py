@@ -14,7 +14,7 @@ from benchmarks.analysis.coruns import (
     slots_of,
     slowdown,
 )
-from benchmarks.reference.rows import read_rows
+from benchmarks.reference.documents import read_rows
 
 
 def slots_and_sums(study):

@@ -16,7 +16,7 @@ from benchmarks.analysis.energy import (
 )
 from benchmarks.analysis.judgement import energy_ratio
 from benchmarks.analysis.power_trace import work_energy
-from benchmarks.reference.rows import read_rows
+from benchmarks.reference.documents import read_rows
 
 SECONDS = list(range(11))
 

@@ -9,7 +9,7 @@ from scipy import stats
 from benchmarks.analysis.sessions import lag_one
 from benchmarks.analysis.shape import shape_of
 from benchmarks.analysis.speeds import bimodal_cutoff
-from benchmarks.reference.rows import read_rows
+from benchmarks.reference.documents import read_rows
 from benchmarks.sentences import restored, stored
 
 STEADY = [10.3, 9.8, 10.1, 10.6, 9.9, 10.2, 9.7, 10.4]

@@ -14,8 +14,13 @@ from benchmarks.fingerprints import (
 )
 from benchmarks.parsing.contract import check_value
 from benchmarks.platforms import canonical_hypervisor, canonical_virtualization
-from benchmarks.reference.documents import reference_studies, reference_study
-from benchmarks.reference.rows import DATA, read_rows, studies
+from benchmarks.reference.documents import (
+    DATA,
+    read_rows,
+    reference_studies,
+    reference_study,
+    studies,
+)
 
 STUDIES = {each.document["slug"]: each for each in reference_studies()}
 # Printed in documents, in our own words; the others are raw logs of other labs.

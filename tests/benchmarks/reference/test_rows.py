@@ -2,8 +2,8 @@ from hashlib import sha256
 
 import pytest
 
-from benchmarks.reference import rows
-from benchmarks.reference.rows import read_rows
+from benchmarks.reference import documents as rows
+from benchmarks.reference.documents import read_rows
 
 # What was transcribed from the five documents; a corrected number would be a new fact.
 TRANSCRIBED = {

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks import tools
 from benchmarks.errors import UnknownNameError
-from benchmarks.reference.rows import read_rows, studies
+from benchmarks.reference.documents import read_rows, studies
 from benchmarks.tools import TOOLS, Metric, Tool
 from benchmarks.tools.libvirt_domstats import COUNTERS
 from benchmarks.units import UNITS

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.analysis.factor_effects.design import Observation, factors_of
 from benchmarks.analysis.factor_effects.effects import factor_effects, means, pictures
-from benchmarks.reference.rows import read_rows
+from benchmarks.reference.documents import read_rows
 from tests.benchmarks.analysis.factor_effects.designs import name, standing_out
 
 NAMES = ("virtualization", "guest_os", "guest_bits", "hw_virt", "guest_tools")

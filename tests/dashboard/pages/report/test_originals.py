@@ -3,7 +3,7 @@
 from collections import Counter
 from itertools import groupby, pairwise
 
-from benchmarks.reference.rows import read_rows
+from benchmarks.reference.documents import read_rows
 from dashboard.exports.report.typesetting import pdf
 from tests.dashboard.pages.report import paper
 from tests.dashboard.pages.report.conftest import IMPRINT
