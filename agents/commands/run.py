@@ -128,19 +128,9 @@ def run(options: argparse.Namespace) -> int:
 def _steps(options: argparse.Namespace, time_server: str, through: Any) -> List[Any]:
     from agents.measuring.runners import Wishes, chosen_steps
 
-    wishes = Wishes(
-        seconds=options.seconds,
-        threads=options.threads,
+    given = {name: getattr(options, name, "") for name in Wishes._fields}
+    wishes = Wishes(**given)._replace(
         folder=options.folder if through else os.path.abspath(options.folder),
-        peer=options.peer,
-        device=options.device,
-        file_mib=options.file_mib,
-        sizes=options.sizes,
-        budget_s=options.budget_s,
-        bits=options.bits,
-        blocks_kib=options.blocks_kib,
-        array_mib=options.array_mib,
-        iterations=options.iterations,
         time_server=time_server,
         probe=through.probe if through else "",
     )

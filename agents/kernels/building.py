@@ -49,59 +49,19 @@ class CannotCompileError(UsageError):
     """The compiler that is here does not make this program."""
 
 
-Start = Optional[List[str]]
-
-
-def linpack_argv(
-    sizes: str,
-    budget_s: int,
+def kernel_argv(
+    kernel: str,
+    options: List[str],
     bits: int = 0,
     time_server: str = "",
-    start: Start = None,
+    start: Optional[List[str]] = None,
     iterations: int = 0,
 ) -> List[str]:
-    """Return LINPACK's words; compiles it if need be, unless ``start`` says how a
-    program that is elsewhere is started. ``iterations``: 0 as often as it likes."""
-    argv = [*(start or [program_of("linpack", bits)]), "--budget-s", str(budget_s)]
-    if sizes:
-        argv += ["--sizes", sizes]
-    return argv + _common(time_server, start, iterations)
-
-
-def memory_argv(
-    seconds: float,
-    bits: int = 0,
-    time_server: str = "",
-    start: Start = None,
-    iterations: int = 0,
-) -> List[str]:
-    """Return the memory benchmark's words; each of its rows takes so many seconds."""
-    argv = [*(start or [program_of("memory", bits)]), "--seconds", "%g" % seconds]
-    return argv + _common(time_server, start, iterations)
-
-
-def system_argv(
-    seconds: float,
-    folder: str,
-    peer: str = "",
-    file_mib: int = 0,
-    bits: int = 0,
-    time_server: str = "",
-    start: Start = None,
-    iterations: int = 0,
-) -> List[str]:
-    """Return the words of system, disk and network; a row takes so many seconds."""
-    argv = [*(start or [program_of("system", bits)]), "--seconds", "%g" % seconds]
-    argv += ["--folder", folder]
-    if peer:
-        argv += ["--peer", peer]
-    if file_mib:
-        argv += ["--file-mib", str(file_mib)]
-    return argv + _common(time_server, start, iterations)
-
-
-def _common(time_server: str, start: Start, iterations: int) -> List[str]:
-    words = ["--repetitions", str(iterations)] if iterations else []
+    """Return a kernel's command line; compile it unless ``start`` says how one that is
+    elsewhere is started. ``iterations``: 0 as often as it likes."""
+    words = [*(start or [program_of(kernel, bits)]), *options]
+    if iterations:
+        words += ["--repetitions", str(iterations)]
     # How much is free elsewhere is not known here.
     if not start and free_bytes():
         words += ["--most-bytes", str(free_bytes())]

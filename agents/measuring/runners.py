@@ -15,10 +15,8 @@ from agents.errors import UsageError
 from agents.kernels.building import (
     COMPILER_ADVICE,
     find_compiler,
-    linpack_argv,
-    memory_argv,
+    kernel_argv,
     prebuilt_program,
-    system_argv,
 )
 from agents.programs import output_of
 
@@ -132,10 +130,6 @@ class Wishes(NamedTuple):
     time_server: str = ""
     # Where our kernels are in the guest that is measured; nowhere else but here.
     probe: str = ""
-
-    def start(self, kernel: str) -> Optional[List[str]]:
-        """Return how a kernel is started that is not this machine's."""
-        return [self.probe, kernel] if self.probe else None
 
 
 class Step(NamedTuple):
@@ -301,29 +295,26 @@ def _mbw(wishes: Wishes) -> List[Step]:
     return [Step("mbw", "128 MiB", ["mbw", "-n", "10", "128"], _FIXED_WORK_S)]
 
 
+def _kernel_argv(kernel: str, options: List[str], wishes: Wishes) -> List[str]:
+    start = [wishes.probe, kernel] if wishes.probe else None
+    return kernel_argv(
+        kernel, options, wishes.bits, wishes.time_server, start, wishes.iterations
+    )
+
+
 def _virtlab_linpack(wishes: Wishes) -> List[Step]:
     """The first solution of a size is begun whatever it takes: twice the budget."""
-    argv = linpack_argv(
-        wishes.sizes,
-        wishes.budget_s,
-        wishes.bits,
-        wishes.time_server,
-        wishes.start("linpack"),
-        wishes.iterations,
-    )
+    options = ["--budget-s", str(wishes.budget_s)]
+    if wishes.sizes:
+        options += ["--sizes", wishes.sizes]
+    argv = _kernel_argv("linpack", options, wishes)
     limit_s = 2 * wishes.budget_s + _FIXED_WORK_S
     return [Step("virtlab-linpack", "all sizes", argv, limit_s)]
 
 
 def _virtlab_memory(wishes: Wishes) -> List[Step]:
     """Some 720 rows, each of a hundredth of the time that tools are given."""
-    argv = memory_argv(
-        wishes.seconds / 100,
-        wishes.bits,
-        wishes.time_server,
-        wishes.start("memory"),
-        wishes.iterations,
-    )
+    argv = _kernel_argv("memory", ["--seconds", "%g" % (wishes.seconds / 100)], wishes)
     if wishes.blocks_kib:
         argv += ["--blocks-kib", wishes.blocks_kib]
     if wishes.array_mib:
@@ -334,16 +325,12 @@ def _virtlab_memory(wishes: Wishes) -> List[Step]:
 
 def _virtlab_system(wishes: Wishes) -> List[Step]:
     """Some 120 rows and as much to warm up, each of a twentieth of the time."""
-    argv = system_argv(
-        wishes.seconds / 20,
-        wishes.folder,
-        wishes.peer,
-        wishes.file_mib,
-        wishes.bits,
-        wishes.time_server,
-        wishes.start("system"),
-        wishes.iterations,
-    )
+    options = ["--seconds", "%g" % (wishes.seconds / 20), "--folder", wishes.folder]
+    if wishes.peer:
+        options += ["--peer", wishes.peer]
+    if wishes.file_mib:
+        options += ["--file-mib", str(wishes.file_mib)]
+    argv = _kernel_argv("system", options, wishes)
     limit_s = 50 * wishes.seconds + _FIXED_WORK_S
     return [Step("virtlab-system", "all", argv, limit_s)]
 

@@ -154,14 +154,13 @@ def test_only_tcp_speaks_the_studies_protocol(told, address):
 def test_the_words_of_a_kernel(at_home, monkeypatch):
     monkeypatch.setattr(building, "free_bytes", lambda: 7_000_000)
 
-    linpack = building.linpack_argv("50,100", 60, time_server="tcp://beta")
-    memory = building.memory_argv(0.1)
+    linpack = building.kernel_argv("linpack", ["--sizes", "50"], 0, "tcp://beta")
+    elsewhere = building.kernel_argv("memory", [], start=["probe", "memory"])
 
     assert linpack[1:] == [
-        *("--budget-s", "60", "--sizes", "50,100"),
-        *("--most-bytes", "7000000", "--time-server", "beta:8037"),
+        *("--sizes", "50", "--most-bytes", "7000000", "--time-server", "beta:8037")
     ]
-    assert memory[1:] == ["--seconds", "0.1", "--most-bytes", "7000000"]
+    assert elsewhere == ["probe", "memory"]
 
 
 @pytest.mark.parametrize("kernel", building.SOURCES)

@@ -48,7 +48,7 @@ def test_stress_ng_and_hackbench():
 
 def test_our_memory_benchmark_takes_smaller_blocks_and_arrays(monkeypatch):
     kernel = ["virtlab-memory"]
-    monkeypatch.setattr("agents.measuring.runners.memory_argv", lambda *_: [*kernel])
+    monkeypatch.setattr("agents.measuring.runners.kernel_argv", lambda *_: [*kernel])
     wishes = Wishes(blocks_kib="16,1024", array_mib=4)
 
     (step,) = RUNNERS["virtlab-memory"](wishes)

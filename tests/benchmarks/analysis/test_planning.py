@@ -156,8 +156,7 @@ def test_an_unknown_tool_is_refused_with_the_closest():
 
 def test_its_programs_are_those_of_the_agents_runners(monkeypatch):
     monkeypatch.setattr(Program, "path", "/usr/bin/true")
-    for name in ("linpack_argv", "memory_argv"):
-        monkeypatch.setattr(runners, name, lambda *_: ["true"])
+    monkeypatch.setattr(runners, "kernel_argv", lambda *_: ["true"])
     wishes = runners.Wishes(peer="10.0.0.1", device="/dev/vda")
 
     known = {
