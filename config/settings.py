@@ -203,15 +203,16 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 
-# Sign-in: of allauth its tables, its one way in and its talk with a provider are used;
-# pages, throttle (`labs/throttle`) and what is logged are ours.
+# Sign-in by allauth, with our templates, throttle (`labs/throttle`) and audit log.
 ACCOUNT_ADAPTER = "dashboard.pages.account.adapters.OneWayIn"
 SOCIALACCOUNT_ADAPTER = "dashboard.pages.account.adapters.Provider"
 MFA_ADAPTER = "dashboard.pages.account.adapters.Factors"
 ACCOUNT_RATE_LIMITS = False
 ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_SIGNUP_FIELDS = ["username*"]
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
 ACCOUNT_LOGIN_TIMEOUT = 600
+ACCOUNT_SESSION_REMEMBER = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_TOTP_TOLERANCE = 1
 MFA_TOTP_ISSUER = "Virtlab"

@@ -55,6 +55,6 @@ urlpatterns = [
     path("", include("dashboard.urls")),
     # What allauth calls them.
     path("login/", sign_in.SignIn.as_view(), name="account_login"),
-    path("login/second-factor/", sign_in.second_step, name="mfa_authenticate"),
+    path("login/second-factor/", sign_in.SecondStep.as_view(), name="mfa_authenticate"),
     path("", include("dashboard.moved")),
 ]

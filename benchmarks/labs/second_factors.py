@@ -1,20 +1,17 @@
 """Second factors of people: codes of an app, passkeys, recovery codes.
 
-allauth keeps them (`Authenticator`); what is secret in them is sealed. A code of an
-app is good once: which was used last is kept with it, in the database, where all web
-processes see it.
+allauth stores them (`Authenticator`) with sealed secrets. A code of an app works once:
+the period of the last used code is stored with the app, where all web processes see it.
 """
 
+import secrets
 import time
+from base64 import b32decode, b32encode
 from typing import Any, Final
 
 from allauth.mfa.models import Authenticator
-from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
-from allauth.mfa.totp.internal.auth import (
-    TOTP,
-    format_hotp_value,
-    hotp_value,
-)
+from cryptography.hazmat.primitives.hashes import SHA1
+from cryptography.hazmat.primitives.twofactor.hotp import HOTP
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -24,7 +21,7 @@ from benchmarks.errors import InvalidError
 from benchmarks.labs.audit import log_action
 from benchmarks.labs.sign_ins import log_of_person
 from benchmarks.models import AuditEntry, Lab, Membership
-from benchmarks.sealing import unseal
+from benchmarks.sealing import seal, unseal
 
 Type = Authenticator.Type
 PERIOD_S: Final = 30
@@ -55,9 +52,8 @@ def set_up_app(person: User, secret: str, code: str) -> bool:
     if counter is None:
         return False
     Authenticator.objects.filter(user=person, type=Type.TOTP).delete()
-    made = TOTP.activate(person, secret).instance
-    made.data["used"] = counter
-    made.save(update_fields=["data"])
+    data = {"secret": seal(secret), "used": counter}
+    Authenticator.objects.create(user=person, type=Type.TOTP, data=data)
     log_of_person(person, AuditEntry.Kind.SET_FACTOR, "app")
     return True
 
@@ -74,7 +70,7 @@ def take_code(person: User, code: str) -> Authenticator | None:
     if (app := known.get(Type.TOTP)) and _takes(app, code):
         return app
     recovery = known.get(Type.RECOVERY_CODES)
-    if recovery and len(known) > 1 and RecoveryCodes(recovery).validate_code(code):
+    if recovery and len(known) > 1 and recovery.wrap().validate_code(code):
         log_of_person(person, AuditEntry.Kind.USED_RECOVERY_CODE, "")
         return recovery
     return None
@@ -94,11 +90,20 @@ def _counter_of(secret: str, code: str) -> int | None:
     now = int(time.time()) // PERIOD_S
     fitting = None
     for counter in range(now - TOLERANCE, now + TOLERANCE + 1):
-        right = format_hotp_value(hotp_value(secret, counter))
         # All are compared: how long it takes tells nothing.
-        if constant_time_compare(right, code):
+        if constant_time_compare(app_code(secret, counter), code):
             fitting = counter
     return fitting
+
+
+def new_app_secret() -> str:
+    """Return a secret for an app, in base 32."""
+    return b32encode(secrets.token_bytes(20)).decode()
+
+
+def app_code(secret: str, counter: int) -> str:
+    """Return the code that an app shows in a period of 30 seconds (RFC 4226)."""
+    return HOTP(b32decode(secret), 6, SHA1()).generate(counter).decode()
 
 
 @transaction.atomic
@@ -109,6 +114,19 @@ def add_passkey(person: User, name: str, credential: dict[str, Any]) -> Authenti
     )
     log_of_person(person, AuditEntry.Kind.SET_FACTOR, f"passkey {name}")
     return made
+
+
+@transaction.atomic
+def count_passkey_use(row: Authenticator, count: int) -> bool:
+    """Store how often a passkey signed; False where it counts backwards: a copy."""
+    row = Authenticator.objects.select_for_update().get(pk=row.pk)
+    before = row.data.get("count", 0)
+    # Most passkeys count nothing and send 0 each time.
+    if count <= before and (count or before):
+        return False
+    row.data["count"] = count
+    row.save(update_fields=["data"])
+    return True
 
 
 @transaction.atomic
@@ -129,15 +147,15 @@ def remove_factor(person: User, pk: int) -> bool:
 def new_recovery_codes(person: User) -> list[str]:
     """Return new codes, shown this once; those of before end."""
     Authenticator.objects.filter(user=person, type=Type.RECOVERY_CODES).delete()
-    codes = RecoveryCodes.activate(person).generate_codes()
+    codes = Authenticator(type=Type.RECOVERY_CODES).wrap().activate(person)
     log_of_person(person, AuditEntry.Kind.SET_FACTOR, "recovery codes")
-    return list(codes)
+    return list(codes.generate_codes())
 
 
 def recovery_codes_left(person: User) -> int | None:
     """Return how many are left; None where none were ever made."""
     row = Authenticator.objects.filter(user=person, type=Type.RECOVERY_CODES).first()
-    return None if row is None else len(RecoveryCodes(row).get_unused_codes())
+    return None if row is None else len(row.wrap().get_unused_codes())
 
 
 @transaction.atomic

@@ -13,11 +13,8 @@ from allauth.account.models import EmailAddress
 from allauth.account.utils import get_login_redirect_url
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import DefaultMFAAdapter
-from allauth.socialaccount.adapter import (
-    DefaultSocialAccountAdapter,
-    _build_apps_from_settings,
-)
-from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialAccount, SocialLogin
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -50,6 +47,10 @@ class OneWayIn(DefaultAccountAdapter):
     """Signing in, whichever way somebody said who they are."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
+        return False
+
+    def is_reauthentication_required(self, **options: Any) -> bool:
+        """Leave it to `sign_in.confirmed`, which asks for the second factor itself."""
         return False
 
     def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
@@ -85,13 +86,6 @@ class OneWayIn(DefaultAccountAdapter):
 
 class Provider(DefaultSocialAccountAdapter):
     """Whom a provider sends: somebody known, somebody invited, or nobody."""
-
-    def list_apps(
-        self, request: Any, provider: Any = None, client_id: Any = None
-    ) -> list[SocialApp]:
-        """Return the provider of the settings; the database configures none."""
-        found = _build_apps_from_settings(provider=provider, client_id=client_id)
-        return [app for apps in found.values() for app in apps]
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Trust of what a provider says what it is sure of, and link who is known."""

@@ -1,18 +1,16 @@
 """The page of somebody's second factors: an app, passkeys, recovery codes."""
 
-from typing import Any
+from typing import Any, Final
 
-from allauth.account.internal.flows.login import record_authentication
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.models import Authenticator
-from allauth.mfa.totp.internal.auth import (
-    clear_totp_secret,
-    get_totp_secret,
-)
+from allauth.mfa.webauthn.forms import AddWebAuthnForm
+from allauth.mfa.webauthn.views import AddWebAuthnView
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.decorators import method_decorator
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -30,6 +28,7 @@ from benchmarks.labs.second_factors import (
     factors_of,
     has_factor,
     lab_that_waits_for,
+    new_app_secret,
     new_recovery_codes,
     recovery_codes_left,
     remove_factor,
@@ -37,23 +36,47 @@ from benchmarks.labs.second_factors import (
 )
 from dashboard.kit.forms import LineField
 from dashboard.kit.viewers import signed_in, signed_in_person
-from dashboard.pages.account import passkeys
 from dashboard.pages.account.sign_in import (
     FactorForm,
     attempt,
     confirmed,
+    note_proof,
 )
 
+# Of a session: the secret of an app that is being set up.
+APP_SECRET: Final = "app-secret"
 
-class PasskeyForm(forms.Form):
-    """What a new passkey is called, to know it again."""
 
+class AppForm(forms.Form):
+    """A code that shows that an app has the secret."""
+
+    code = FactorForm.base_fields["code"]
+
+
+class PasskeyForm(AddWebAuthnForm):
+    """A new passkey as the browser made it, and what it is called."""
+
+    field_order = ("name", "credential")
     name = LineField(
         label=gettext_lazy("Name"),
         max_length=60,
         help_text=gettext_lazy("To know it again: my laptop, the blue key."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse an answer that does not fit the question."""
+        if "name" not in self.cleaned_data:
+            return dict(self.cleaned_data)
+        try:
+            if "credential" in self.cleaned_data:
+                return dict(super().clean())
+        except (forms.ValidationError, ValueError, TypeError, KeyError):
+            pass
+        self.errors.pop("credential", None)
+        raise forms.ValidationError(
+            _("The browser made no passkey that fits. Try again.")
+        )
 
 
 @never_cache
@@ -85,19 +108,19 @@ def _page(request: HttpRequest, **context: Any) -> HttpResponse:
 def add_app(request: HttpRequest) -> HttpResponse:
     """Show the secret of an app, and keep it once the app shows the right code."""
     person = signed_in_person(request)
-    form = FactorForm(request.POST or None)
+    form = AppForm(request.POST or None)
+    secret = request.session.setdefault(APP_SECRET, new_app_secret())
     status = 200
     if request.method == "POST":
         trial = attempt(request, person.get_username(), is_factor=True)
         if form.is_valid():
             code = "".join(form.cleaned_data["code"].split())
-            if set_up_app(person, get_totp_secret(), code):
+            if set_up_app(person, secret, code):
                 trial.succeeded()
-                clear_totp_secret(request)
+                del request.session[APP_SECRET]
                 return _done(request, _("The app is set up."))
             form.add_error("code", _("This code is wrong. Is the clock right?"))
         status = 422
-    secret = get_totp_secret()
     adapter = get_adapter()
     address = adapter.build_totp_url(person, secret)
     context = {
@@ -110,23 +133,21 @@ def add_app(request: HttpRequest) -> HttpResponse:
     return render(request, "account/add_app.html", context, status=status)
 
 
-@sensitive_post_parameters()
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-@confirmed
-def make_passkey(request: HttpRequest) -> HttpResponse:
-    """Ask the browser for a passkey, and keep it."""
-    person = signed_in_person(request)
-    form = PasskeyForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        credential = passkeys.made(request.POST.get("credential", ""))
-        if credential:
-            add_passkey(person, form.cleaned_data["name"], credential)
-            return _done(request, _("The passkey is set up."))
-        form.add_error(None, _("The browser made no passkey that fits. Try again."))
-    context = {"form": form, "asked": passkeys.invitation(person)}
-    status = 422 if request.method == "POST" else 200
-    return render(request, "account/add_passkey.html", context, status=status)
+@method_decorator([sensitive_post_parameters(), never_cache, confirmed], "dispatch")
+class MakePasskey(AddWebAuthnView):
+    """Ask the browser for a passkey, and store it."""
+
+    form_class = PasskeyForm
+    template_name = "account/add_passkey.html"
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        made = form.cleaned_data
+        add_passkey(signed_in_person(self.request), made["name"], made["credential"])
+        return _done(self.request, _("The passkey is set up."))
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        context = self.get_context_data(form=form)
+        return self.render_to_response(context, status=422)
 
 
 def _done(request: HttpRequest, text: str) -> HttpResponse:
@@ -134,7 +155,7 @@ def _done(request: HttpRequest, text: str) -> HttpResponse:
     messages.success(request, text)
     person = signed_in_person(request)
     # With what was just made they have shown that it is them.
-    record_authentication(request, person, "mfa")
+    note_proof(request, "mfa")
     if recovery_codes_left(person) is None:
         return _page(request, codes=new_recovery_codes(person))
     return redirect("dashboard:factors")

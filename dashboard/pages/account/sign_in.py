@@ -5,19 +5,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from types import SimpleNamespace
 from typing import Any, Final, cast
 from urllib.parse import urlencode
 
 import requests
 from allauth.account.authentication import get_authentication_records
-from allauth.account.internal.flows.login import (
-    perform_password_login,
-    record_authentication,
-)
-from allauth.account.internal.stagekit import LOGIN_SESSION_KEY
-from allauth.account.models import Login
+from allauth.account.forms import LoginForm
 from allauth.account.stages import LoginStageController
+from allauth.account.views import LoginView
+from allauth.mfa.base.forms import AuthenticateForm
+from allauth.mfa.base.views import AuthenticateView
+from allauth.mfa.models import Authenticator
 from allauth.mfa.stages import AuthenticateStage
+from allauth.mfa.webauthn.forms import AuthenticateWebAuthnForm
 from allauth.socialaccount.adapter import get_adapter
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
@@ -28,13 +29,15 @@ from cachetools import TTLCache
 from django import forms
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
+from django.utils.decorators import method_decorator
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import (
@@ -42,18 +45,24 @@ from django.views.decorators.http import (
     require_POST,
     require_safe,
 )
+from fido2.webauthn import AuthenticationResponse
 
 from benchmarks.errors import TooFastError
-from benchmarks.labs.second_factors import factors_of, has_factor, take_code
+from benchmarks.labs.second_factors import (
+    count_passkey_use,
+    factors_of,
+    has_factor,
+    take_code,
+)
 from benchmarks.labs.throttle import Attempt
 from dashboard.kit.viewers import page_of, signed_in, signed_in_person
-from dashboard.pages.account import passkeys
 from dashboard.pages.account.adapters import KNOWN, provider_set, turned_away
 
-View = Callable[..., HttpResponse]
+ViewFunction = Callable[..., HttpResponse]
 
 logger = logging.getLogger(__name__)
 SURE_S: Final = 300
+PROOF: Final = "proof"
 DISCOVERED_S: Final = 600
 _discovered: TTLCache[str, dict[str, Any]] = TTLCache(4, DISCOVERED_S)
 
@@ -79,8 +88,8 @@ class OwnPasswordForm(forms.Form):
         return password
 
 
-class FactorForm(forms.Form):
-    """A code of an app or a recovery code; or what a passkey answered."""
+class FactorForm(AuthenticateForm):
+    """A code of an app, or a recovery code."""
 
     code = forms.CharField(
         label=gettext_lazy("Code"),
@@ -90,49 +99,114 @@ class FactorForm(forms.Form):
         ),
     )
 
+    def clean_code(self) -> str:
+        """Use the code up: allauth would let other processes accept it again."""
+        code = str(self.cleaned_data["code"])
+        self.authenticator = take_code(self.user, code)
+        if self.authenticator is None:
+            raise forms.ValidationError(
+                _("This code is wrong, or was used before. Wait for the next one.")
+            )
+        return code
+
+
+class PasskeyAnswerForm(AuthenticateWebAuthnForm):
+    """A passkey's answer. Answers of a copied passkey are refused."""
+
+    def clean_credential(self) -> Authenticator:
+        credential = self.cleaned_data["credential"]
+        try:
+            row = super().clean_credential()
+            answer = AuthenticationResponse.from_dict(credential).response
+        except (ValueError, TypeError, KeyError) as error:
+            raise forms.ValidationError(_("Not the answer of a passkey.")) from error
+        if not count_passkey_use(row, answer.authenticator_data.counter):
+            raise forms.ValidationError(_("Not the answer of a passkey."))
+        return row
+
+
+class SignInForm(LoginForm):
+    """allauth's sign-in form; its field for the name is called username."""
+
+    def add_prefix(self, field_name: str) -> str:
+        return "username" if field_name == "login" else super().add_prefix(field_name)
+
 
 class SignIn(LoginView):
-    """Django's sign-in, with a bound on how often a password is tried."""
+    """Sign in by password; limit how often one is tried."""
 
+    form_class = SignInForm
     template_name = "account/login.html"
-    redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
         self.trial = attempt(request, request.POST.get("username", ""))
         with uncounted_if_busy(self.trial):
-            return super().post(request, *args, **options)
+            return cast(HttpResponse, super().post(request, *args, **options))
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
-        said = {"oidc": settings.OIDC, "sends_mail": settings.EMAIL is not None}
-        return super().get_context_data(**context, **said)
+        more = {
+            "next": self.get_next_url() or "",
+            "oidc": settings.OIDC,
+            "sends_mail": settings.EMAIL is not None,
+        }
+        return cast(dict[str, Any], super().get_context_data(**context, **more))
 
     def form_valid(self, form: Any) -> HttpResponse:
         self.trial.succeeded()
-        person = form.get_user()
-        # Asks for the second factor, if there is one, and only then lets in.
-        return cast(
-            HttpResponse,
-            perform_password_login(
-                self.request,
-                {"username": person.get_username()},
-                Login(user=person, redirect_url=self.get_success_url()),
-            ),
+        # Asks for the second factor, if there is one, and only then signs in.
+        return cast(HttpResponse, super().form_valid(form))
+
+    def _redirect_to_pending_stage(self, *args: Any) -> None:
+        """Let somebody else sign in instead of asking for the second factor again."""
+
+
+@method_decorator(sensitive_post_parameters(), name="dispatch")
+class SecondStep(AuthenticateView):
+    """Ask for the second factor after the password."""
+
+    form_class = FactorForm
+    webauthn_form_class = PasskeyAnswerForm
+    template_name = "account/second_step.html"
+
+    def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        name = self.stage.login.user.get_username()
+        trial = attempt(request, name, is_factor=True)
+        if self.form.is_valid():
+            trial.succeeded()
+        return cast(HttpResponse, super().post(request, *args, **options))
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        response = super().form_invalid(form)
+        response.status_code = 422
+        return cast(HttpResponse, response)
+
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        context |= super().get_context_data()
+        person = self.stage.login.user
+        kinds = {row.type for row in factors_of(person)}
+        context |= {"person": person, "has_app": "totp" in kinds}
+        if "webauthn" in kinds:
+            context["asked"] = context["js_data"]["request_options"]
+        return context
+
+
+class ConfirmFactor(SecondStep):
+    """Ask a signed-in person for the second factor, then lead to ``target``."""
+
+    target = ""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
+        # allauth's view works on a sign-in; here there is none.
+        self.stage = SimpleNamespace(
+            login=SimpleNamespace(user=request.user),
+            exit=lambda: HttpResponseRedirect(self.target),
         )
+        self.form = self._build_forms()
+        return View.dispatch(self, request, *args, **options)
 
-
-@sensitive_post_parameters()
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def second_step(request: HttpRequest) -> HttpResponse:
-    """Ask who has said who they are for their second factor."""
-    stage = LoginStageController.enter(request, AuthenticateStage.key)
-    if stage is None or request.user.is_authenticated:
-        return redirect("dashboard:login")
-    person = cast(User, stage.login.user)
-    if request.method != "POST":
-        return _ask_factor(request, person, FactorForm(), 200)
-    answer = _checked_factor(request, person)
-    return answer or cast(HttpResponse, stage.exit())
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        context |= {"is_confirming": True, "next": self.target}
+        return super().get_context_data(**context)
 
 
 @sensitive_post_parameters()
@@ -145,12 +219,8 @@ def confirm(request: HttpRequest) -> HttpResponse:
     target = request.POST.get("next") or request.GET.get("next") or ""
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}):
         target = reverse("dashboard:account")
-    context = {"is_confirming": True, "next": target}
     if has_factor(person):
-        if request.method != "POST":
-            return _ask_factor(request, person, FactorForm(), 200, **context)
-        answer = _checked_factor(request, person, **context)
-        return answer or HttpResponseRedirect(target)
+        return cast(HttpResponse, ConfirmFactor.as_view(target=target)(request))
     form = OwnPasswordForm(person, request.POST or None)
     if request.method == "POST" and person.has_usable_password():
         trial = attempt(request, person.get_username())
@@ -158,14 +228,19 @@ def confirm(request: HttpRequest) -> HttpResponse:
             is_right = form.is_valid()
         if is_right:
             trial.succeeded()
-            record_authentication(request, person, "password", reauthenticated=True)
+            note_proof(request, "password")
             return HttpResponseRedirect(target)
-    context |= {"form": form, "oidc": settings.OIDC}
+    context = {"form": form, "oidc": settings.OIDC, "next": target}
     status = 422 if request.method == "POST" else 200
     return render(request, "account/confirm.html", context, status=status)
 
 
-def confirmed(view: View) -> View:
+def note_proof(request: HttpRequest, method: str) -> None:
+    """Note in the session by what a signed-in person proved who they are."""
+    request.session[PROOF] = {"method": method, "at": time.time()}
+
+
+def confirmed(view: ViewFunction) -> ViewFunction:
     """Let through who proved within five minutes that it is really them."""
 
     @wraps(view)
@@ -187,52 +262,17 @@ def is_sure(request: HttpRequest) -> bool:
         return False
     person = signed_in_person(request)
     ways = {"mfa"} if has_factor(person) else {"password", "socialaccount"}
+    records = get_authentication_records(request, person)
+    proof = request.session.get(PROOF)
     return any(
         record["method"] in ways and time.time() - record["at"] < SURE_S
-        for record in get_authentication_records(request, person)
+        for record in ([*records, proof] if proof else records)
     )
 
 
 def _confirm_first(page: str) -> HttpResponse:
     query = urlencode({"next": page})
     return HttpResponseRedirect(f"{reverse('dashboard:confirm')}?{query}")
-
-
-def _checked_factor(
-    request: HttpRequest, person: User, **context: Any
-) -> HttpResponse | None:
-    """Look at a code or a passkey's answer; None if it is right, else what to say."""
-    trial = attempt(request, person.get_username(), is_factor=True)
-    form, used = FactorForm(request.POST), None
-    if credential := request.POST.get("credential"):
-        used = passkeys.answered(person, credential)
-        problem = _("This passkey did not fit. Try again.")
-        form = FactorForm({"code": ""})
-    elif form.is_valid():
-        used = take_code(person, form.cleaned_data["code"])
-        problem = _("This code is wrong, or was used before. Wait for the next one.")
-    if used is None:
-        if form.data.get("code") or credential:
-            form.errors.clear()
-            form.add_error("code", problem)
-        return _ask_factor(request, person, form, 422, **context)
-    trial.succeeded()
-    used.record_usage()
-    is_confirming = context.get("is_confirming") or None
-    record_authentication(
-        request, person, "mfa", type=used.type, reauthenticated=is_confirming
-    )
-    return None
-
-
-def _ask_factor(
-    request: HttpRequest, person: User, form: FactorForm, status: int, **context: Any
-) -> HttpResponse:
-    kinds = {row.type for row in factors_of(person)}
-    context |= {"form": form, "person": person, "has_app": "totp" in kinds}
-    if "webauthn" in kinds:
-        context["asked"] = passkeys.question(person)
-    return render(request, "account/second_step.html", context, status=status)
 
 
 class Discovery(OpenIDConnectOAuth2Adapter):
@@ -299,7 +339,8 @@ def come_back(request: HttpRequest) -> HttpResponse:
         answer = cast(HttpResponse, view(request))
     except (requests.RequestException, OAuth2Error, ValueError, KeyError) as error:
         return _unreached(request, error)
-    if request.user.is_authenticated or LOGIN_SESSION_KEY in request.session:
+    waits = LoginStageController.enter(request, AuthenticateStage.key)
+    if request.user.is_authenticated or waits:
         trial.succeeded()
     return answer
 

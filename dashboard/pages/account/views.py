@@ -26,6 +26,7 @@ from dashboard.pages.account.adapters import provider_set
 from dashboard.pages.account.mail import AddressForm
 from dashboard.pages.account.sign_in import (
     OwnPasswordForm,
+    SecondStep,
     SignIn,
     SignOut,
     attempt,
@@ -34,7 +35,6 @@ from dashboard.pages.account.sign_in import (
     confirmed,
     is_sure,
     leave_for_provider,
-    second_step,
     uncounted_if_busy,
 )
 
@@ -149,7 +149,7 @@ urlpatterns = [
     ),
     route(
         "account/second-factor/passkey/",
-        factors.make_passkey,
+        factors.MakePasskey.as_view(),
         "add-passkey",
         kind="part",
         nobody=302,
@@ -178,7 +178,13 @@ urlpatterns = [
     ),
     route("account/address/forget/", mail.forget, "forget-address", kind="action"),
     route("login/", SignIn.as_view(), "login"),
-    route("login/second-factor/", second_step, "second-step", kind="part", nobody=302),
+    route(
+        "login/second-factor/",
+        SecondStep.as_view(),
+        "second-step",
+        kind="part",
+        nobody=302,
+    ),
     route("login/with/", leave_for_provider, "leave-for-provider", kind="action"),
     route("login/callback/", come_back, "come-back", kind="part"),
     # Only where mail is sent: test_mail.py.
