@@ -72,8 +72,8 @@ _GROUP = re.compile(r"\A\d+:(?=.)")
 _OF_THE_HOST = ("Hyper-V Hypervisor Logical Processor", "Processor", "Physical Cpu")
 
 
-@dataclass(slots=True)
-class Table:
+@dataclass
+class Table(Draft):
     """A header, which of its columns are read, and the run below it."""
 
     width: int = 0
@@ -81,7 +81,6 @@ class Table:
     # Its names are German: so are its numbers.
     is_german: bool = False
     columns: dict[int, dict[str, Parameter]] = field(default_factory=dict)
-    run: Draft = field(default_factory=Draft)
     rows: int = 0
     summaries: dict[int, Summary] = field(default_factory=dict)
 
@@ -99,7 +98,7 @@ class Table:
                 continue
             if counted == "Group Cpu":
                 instance = _GROUP.sub("", instance)
-            self.run.facts["host"] = host
+            self.facts["host"] = host
             self.columns[index] = {
                 "object": counted,
                 "instance": instance,
@@ -131,7 +130,7 @@ class Table:
         """A row by itself."""
         cells = self.cells_of(line)
         if len(cells) != self.width and line.is_open("cells"):
-            self.run.mark("cut", CUT)
+            self.mark("cut", CUT)
             return
         refuse_other_width(line, cells, self.width)
         for index, summary in self.summaries.items():
@@ -140,7 +139,7 @@ class Table:
             if cell and cell != "-1":
                 summary.take(line.amount_of(cell))
             elif self.rows:
-                self.run.mark("not_measured", "There are blank samples: left out.")
+                self.mark("not_measured", "There are blank samples: left out.")
         self.rows += 1
 
     def plain(self, cell: str) -> str:
@@ -156,12 +155,10 @@ class Table:
         except csv.Error:
             raise line.refused("this row is cut or damaged: a quote is open.") from None
 
-    def done(self) -> Draft:
-        """The run, summarized."""
-        self.run.facts["samples"] = self.rows
+    def close(self) -> None:
+        self.facts["samples"] = self.rows
         for index, parameters in self.columns.items():
-            self.summaries[index].add_to(self.run, "CPU utilization", "%", **parameters)
-        return self.run
+            self.summaries[index].add_to(self, "CPU utilization", "%", **parameters)
 
 
 def _counter_of(name: str) -> tuple[str, str, str, str] | None:
@@ -197,11 +194,11 @@ def _english_object(german: str) -> str:
     "There is no sample of a CPU counter with an English or a German name: "
     "of the counters only those of processors are read."
 )
-def parse(output: str) -> list[Draft]:
+def parse(output: str) -> list[Table]:
     """One run for each header; the rows below it are summarized."""
     tables: list[Table] = []
     take_chunks(output, partial(_take, tables))
-    return [table.done() for table in tables]
+    return tables
 
 
 def _take(tables: list[Table], chunk: str) -> None:
@@ -213,7 +210,7 @@ def _take(tables: list[Table], chunk: str) -> None:
             table.begin(line)
             keep(tables, table)
         elif tables and line.is_open("cells") and not line["cells"].endswith('"'):
-            tables[-1].run.mark("cut", CUT)
+            tables[-1].mark("cut", CUT)
         elif tables:
             tables[-1].take_row(line)
 

@@ -76,12 +76,11 @@ def is_rows(text: str) -> bool:
     return all(one < other for one, other in pairwise(seconds)) and len(times) > 2
 
 
-@dataclass(slots=True)
-class Rows:
+@dataclass
+class Rows(Draft):
     """The rows below one header, and the run they become."""
 
     names: list[str]
-    run: Draft = field(default_factory=Draft)
     times: array[int] = field(default_factory=lambda: array("q"))
     watts: array[float] = field(default_factory=lambda: array("d"))
     has_holes: bool = False
@@ -98,7 +97,7 @@ class Rows:
         rows = list(LINES(chunk))
         for row in rows:
             if row.is_open("cells") and self._is_cut(row, rows):
-                self.run.mark("cut", CUT)
+                self.mark("cut", CUT)
                 continue
             # Before the first row a line may be a prompt or a word.
             is_row = any(separator in row["cells"] for separator in ",;\t")
@@ -149,19 +148,16 @@ class Rows:
             self.watts.append(watts)
         else:
             what = "0 W" if cells[1] else Sentence("no watts")
-            self.run.mark(
+            self.mark(
                 "not_measured",
                 "There are rows with {what}: left out.",
                 what=what,
             )
             self.has_holes = True
 
-    def done(self) -> Draft:
-        """The run, summarized."""
-        summarize(
-            self.run, self.times, self.watts, _unit(self.names[1]), self.has_holes
-        )
-        return self.run
+    def close(self) -> None:
+        unit = _unit(self.names[1])
+        summarize(self, self.times, self.watts, unit, self.has_holes)
 
     @property
     def factor(self) -> float:
@@ -169,14 +165,8 @@ class Rows:
         return FACTORS[_unit(self.names[1])]
 
 
-@parser("There are no rows of a time and watts.")
-def parse(output: str) -> list[Draft]:
-    """One run for each header, or for all rows if there is none."""
-    return [table.done() for table in tables_of(output)]
-
-
 def tables_of(output: str) -> list[Rows]:
-    """The rows below each header, or all rows if there is none."""
+    """Return one run for each header, or for all rows if there is none."""
     tables = [Rows(["time", "watts"])]
     line = position = 0
     for header in [*_HEADER.finditer(output), None]:
@@ -187,6 +177,9 @@ def tables_of(output: str) -> list[Rows]:
             position = header.end() + 1
             keep(tables, Rows(split(header["names"])))
     return tables
+
+
+parse = parser("There are no rows of a time and watts.")(tables_of)
 
 
 def split(text: str) -> list[str]:

@@ -47,30 +47,27 @@ _ALIKE = re.compile(
 )
 
 
-@dataclass(slots=True)
-class Log:
+@dataclass
+class Log(Draft):
     """What one logging has sent."""
 
     watts: array[float] = field(default_factory=lambda: array("d"))
     times: array[int] = field(default_factory=lambda: array("q"))
     names: tuple[str, ...] = FIELDS
     interval: int = 0
-    run: Draft = field(default_factory=Draft)
     has_holes: bool = False
 
-    def done(self) -> Draft:
-        """The run, summarized."""
+    def close(self) -> None:
         # Times that only some packets have are of no use.
         if len(self.times) == len(self.watts):
-            summarize(self.run, self.times, self.watts, has_holes=self.has_holes)
-            return self.run
-        summarize(self.run, (), self.watts)
+            summarize(self, self.times, self.watts, has_holes=self.has_holes)
+            return
+        summarize(self, (), self.watts)
         if self.interval and self.watts and not self.has_holes:
             # Each packet stands for the interval before it.
-            self.run.facts["interval s"] = self.interval
-            self.run.add("energy", fsum(self.watts) * self.interval, "J")
-            self.run.add("meter time", len(self.watts) * self.interval, "s")
-        return self.run
+            self.facts["interval s"] = self.interval
+            self.add("energy", fsum(self.watts) * self.interval, "J")
+            self.add("meter time", len(self.watts) * self.interval, "s")
 
     def take_alike(self, chunk: str) -> bool:
         """Take a chunk all at once, if every line of it is a packet with a power."""
@@ -100,7 +97,7 @@ class Log:
             raise line.refused("W is {power}: not whole tenths.", power=power)
         if not value:
             what = Sentence("power switched off") if power == OFF else "0 W"
-            self.run.mark(
+            self.mark(
                 "not_measured", "There are packets with {what}: left out.", what=what
             )
             self.has_holes = True
@@ -112,17 +109,14 @@ class Log:
                 raise line.refused("its time is before that of the packet above.")
 
 
-@parser("No packet has watts.")
-def parse(output: str) -> list[Draft]:
-    """One run for each logging."""
-    return [log.done() for log in logs_of(output)]
-
-
 def logs_of(output: str) -> list[Log]:
-    """What each logging has sent."""
+    """Return one run for each logging."""
     logs = [Log()]
     take_chunks(output, partial(_take, logs))
     return logs
+
+
+parse = parser("No packet has watts.")(logs_of)
 
 
 def _take(logs: list[Log], chunk: str) -> None:
@@ -139,7 +133,7 @@ def _take(logs: list[Log], chunk: str) -> None:
         elif line.kind == "cut" or not line["end"]:
             if not line.is_open(line.kind):
                 raise line.refused("this packet is cut.")
-            logs[-1].run.mark("cut", CUT)
+            logs[-1].mark("cut", CUT)
         else:
             logs[-1].take_packet(line)
 

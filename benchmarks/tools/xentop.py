@@ -40,11 +40,10 @@ class Domain:
     memory: Summary = field(default_factory=Summary)
 
 
-@dataclass(slots=True)
-class Log:
+@dataclass
+class Log(Draft):
     """The domains of one part, in their order."""
 
-    run: Draft = field(default_factory=Draft)
     domains: dict[str, Domain] = field(default_factory=dict)
 
     def read(self, table: str) -> None:
@@ -62,7 +61,7 @@ class Log:
         rows: list[Row] = []
         for line in LINES(table):
             if line.is_open("memory"):
-                self.run.mark("cut", CUT)
+                self.mark("cut", CUT)
                 continue
             memory = line.whole("memory")
             row = line["name"], line.whole("seconds"), line.number("cpu"), memory
@@ -83,14 +82,12 @@ class Log:
                 domain.cpu.take(cpu)
                 domain.memory.take(memory)
 
-    def done(self) -> Draft:
-        """The run, summarized."""
+    def close(self) -> None:
         for name, domain in self.domains.items():
-            domain.cpu.add_to(self.run, "CPU utilization", "%", domain=name)
-            domain.memory.add_to(self.run, "memory", "KiB", domain=name)
+            domain.cpu.add_to(self, "CPU utilization", "%", domain=name)
+            domain.memory.add_to(self, "memory", "KiB", domain=name)
             if samples := len(domain.cpu.samples):
-                self.run.facts["samples"] = samples
-        return self.run
+                self.facts["samples"] = samples
 
 
 @parser(
@@ -106,7 +103,7 @@ def parse(output: str) -> list[Draft]:
             log.read(output[start:end])
         except LineError as error:
             raise error.moved(output.count("\n", 0, start)) from None
-    return [log.done()]
+    return [log]
 
 
 TOOL = Tool(
