@@ -18,7 +18,6 @@ from lab.desk import Desk, write_record
 from lab.errors import LabError
 from lab.images import GUEST, TOWER, binary_of, image_of, own_sources, pack_agent
 from lab.laboratory import Laboratory
-from lab.peer import network_peer
 from lab.processes import Program
 from lab.results import await_read, found_of, problems, said_of, table
 from lab.servers import (
@@ -28,6 +27,7 @@ from lab.servers import (
     free_port,
     lab_folder,
     machine_name,
+    network_peer,
     server_of,
     versions_here,
 )

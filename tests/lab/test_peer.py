@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from lab.errors import LabError
-from lab.peer import check_answers
+from lab.servers import check_answers
 
 
 def test_a_peer_that_listens_is_asked_nothing():
