@@ -21,7 +21,7 @@ A guest that has no Python is measured from here, by the probe in it (make probe
 import argparse
 import os
 import uuid
-from typing import Any, List
+from typing import Any, Dict, List
 
 from agents import errors
 from agents.console import Console, whole
@@ -128,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
 def _steps(options: argparse.Namespace, time_server: str, through: Any) -> List[Any]:
     from agents.measuring.runners import Wishes, chosen_steps
 
-    given = {name: getattr(options, name, "") for name in Wishes._fields}
+    given: Dict[str, Any] = {n: getattr(options, n, "") for n in Wishes._fields}
     wishes = Wishes(**given)._replace(
         folder=options.folder if through else os.path.abspath(options.folder),
         time_server=time_server,
