@@ -8,7 +8,8 @@ tests find it. The file holds
 - ``LINES = Scanner(kind=pattern, ...)``: the lines that matter, or ``documents(...)``
   for JSON (both in ``parsing/scanning.py``);
 - ``@parser("It printed no result.") def parse(output) -> list[Draft]``: a loop over
-  these lines that fills a ``Draft`` for each execution (``parsing/scanning.py``);
+  these lines that fills a ``Draft`` for each execution (``parsing/scanning.py``), or
+  a subclass of it whose ``close`` makes readings of lines that were kept;
 - ``TOOL = Tool(..., metrics=(...), version=1, parse=parse, signatures=(...))`` with
   the signatures by which its output is known.
 
