@@ -23,7 +23,7 @@ from api import (
     power,
     preview,
     profile,
-    reviews,
+    publications,
     runs,
     samples,
     saved_views,
@@ -34,7 +34,6 @@ from api import (
     systems,
     trend,
     uploads,
-    versions,
 )
 
 
@@ -102,14 +101,14 @@ urlpatterns = [
     path("network/", network.NetworkView.as_view(), name="network"),
     path("trend/", trend.TrendView.as_view(), name="trend"),
     path("profile/", profile.ProfileView.as_view(), name="profile"),
-    path("publishing/", versions.PublishingView.as_view(), name="publishing"),
+    path("publishing/", publications.PublishingView.as_view(), name="publishing"),
     path("flags/", flags.FlagsView.as_view(), name="flags"),
     path("flags/<int:pk>/", flags.FlagView.as_view(), name="flag"),
-    path("versions/", versions.VersionsView.as_view(), name="versions"),
-    path("versions/<int:pk>/", versions.VersionView.as_view(), name="version"),
+    path("versions/", publications.VersionsView.as_view(), name="versions"),
+    path("versions/<int:pk>/", publications.VersionView.as_view(), name="version"),
     path(
         "versions/<int:pk>/<slug:form>/",
-        versions.VersionFileView.as_view(),
+        publications.VersionFileView.as_view(),
         name="version-file",
     ),
     path("webhooks/", events.WebhooksView.as_view(), name="webhooks"),
@@ -122,11 +121,11 @@ urlpatterns = [
         events.DeliveriesView.as_view(),
         name="webhook-deliveries",
     ),
-    path("reviews/", reviews.ReviewsView.as_view(), name="reviews"),
-    path("reviews/<int:pk>/", reviews.ReviewView.as_view(), name="review"),
+    path("reviews/", publications.ReviewsView.as_view(), name="reviews"),
+    path("reviews/<int:pk>/", publications.ReviewView.as_view(), name="review"),
     path(
         "reviews/<int:pk>/<str:name>/",
-        reviews.ReviewFileView.as_view(),
+        publications.ReviewFileView.as_view(),
         name="review-file",
     ),
     path(

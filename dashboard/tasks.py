@@ -1,7 +1,6 @@
 """Registers what workers do for pages (`benchmarks.unattended.queue`)."""
 
-from dashboard.exports import pictures, review
+from dashboard.exports import pictures, publications
 from dashboard.exports.report import building
-from dashboard.pages.versions import files
 
-__all__ = ["building", "files", "pictures", "review"]
+__all__ = ["building", "pictures", "publications"]

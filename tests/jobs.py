@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from benchmarks.models import Job, Run
-from benchmarks.publishing.jobs import M, begin
+from benchmarks.publishing.making import M, begin
 from benchmarks.unattended import queue
 from benchmarks.uploads.processing import jobs_of
 

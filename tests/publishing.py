@@ -3,15 +3,14 @@
 from typing import Any
 
 from benchmarks.models import Lab, PublishingJob, Review, Study, Version
-from benchmarks.publishing.jobs import request_version
 from benchmarks.publishing.reviews import (
     publish_review,
     reviewable_questions,
     store_review_files,
 )
-from benchmarks.publishing.versions import Write, publish_version
+from benchmarks.publishing.versions import Write, publish_version, request_version
 from benchmarks.viewer import ANYONE
-from dashboard.exports.review import review_texts
+from dashboard.exports.publications import review_texts
 from tests.jobs import taken
 
 

@@ -38,8 +38,7 @@ from benchmarks.models import (
     StudyNews,
     Version,
 )
-from benchmarks.publishing.reviews import withdraw_review
-from benchmarks.publishing.versions import withdraw_version
+from benchmarks.publishing.publications import withdraw
 from benchmarks.sentences import Sentence
 from benchmarks.uploads.efficiencies import normalise
 from benchmarks.uploads.processing import note_due_work
@@ -117,11 +116,9 @@ def delete_study(*, study: Study, who: str, reason: str) -> Loss:
         renew_pools(asked)
         return loss
     for version in locked.versions.filter(withdrawn_at=None):
-        withdraw_version(version=version, who=who, reason=reason)
+        withdraw(version, who=who, reason=reason)
     for review in reviews.filter(withdrawn_at=None):
-        withdraw_review(
-            review=review, who=who, reason=f"{study.title} was deleted: {reason}"
-        )
+        withdraw(review, who=who, reason=f"{study.title} was deleted: {reason}")
     for model in (
         Comment,
         Event,

@@ -18,18 +18,19 @@ from benchmarks.models.effect import Effect, EffectSummary, PublicEvidence, Stud
 from benchmarks.models.flag import Decision, Flag
 from benchmarks.models.job import Job
 from benchmarks.models.lab import Agent, AuditEntry, Invitation, Lab, Membership, Token
+from benchmarks.models.making import Making, Picture, Report
 from benchmarks.models.own_tool import OwnTool, OwnToolVersion
-from benchmarks.models.picture import Picture
 from benchmarks.models.plan import Plan, PlanPart, PlanSlot, PlanStep
 from benchmarks.models.power import Meter, PowerChunk, RunEnergy, RunWindow
-from benchmarks.models.review import Review, ReviewedStudy, ReviewFile
-from benchmarks.models.run import Reread, Run, RunMean, RunOutput, Sample
-from benchmarks.models.study import CoRun, Host, Session, Study, System
-from benchmarks.models.version import (
-    Making,
+from benchmarks.models.publication import (
+    Publication,
     PublishingJob,
-    Report,
+    Review,
+    ReviewedStudy,
+    ReviewFile,
     Signature,
     Version,
     VersionFile,
 )
+from benchmarks.models.run import Reread, Run, RunMean, RunOutput, Sample
+from benchmarks.models.study import CoRun, Host, Session, Study, System

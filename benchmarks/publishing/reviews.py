@@ -1,4 +1,4 @@
-"""Publish a review: what many studies say together, frozen; find one; withdraw it."""
+"""Publish a review: the evidence of many studies, frozen; compare it with today."""
 
 import hashlib
 import json
@@ -8,11 +8,10 @@ from typing import Any, Final
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Prefetch, QuerySet
-from django.utils import timezone
+from django.db.models import Exists, OuterRef
 
 from benchmarks.analysis.verdicts import RULE_SET
-from benchmarks.errors import InvalidError, NotFoundError
+from benchmarks.errors import InvalidError
 from benchmarks.evidence.reading import Question, evidence_origins
 from benchmarks.evidence.records import (
     Changes,
@@ -33,8 +32,9 @@ from benchmarks.models import (
     Study,
     Version,
 )
-from benchmarks.publishing.jobs import Stage, note, order
-from benchmarks.publishing.versions import digest_of, latest_versions
+from benchmarks.publishing.making import Stage, note, order
+from benchmarks.publishing.publications import new_files
+from benchmarks.publishing.versions import latest_versions
 from benchmarks.sentences import Sentence
 from benchmarks.studies.data_versions import study_version
 from benchmarks.text import clean_text
@@ -50,10 +50,9 @@ WORKS: Final = list(WORK_CLASSES)
 
 
 def reviewable_studies(viewer: Viewer) -> set[int]:
-    """Return the ids of what a review may rest on: studies that are public or signed.
+    """Return the ids of the studies that a review may cover: public or signed ones.
 
-    Signed is what another lab stands for: the newest version of a study that the viewer
-    sees has a signature, and the study is still what was published.
+    A signed study has not changed since a version that another lab signed.
     """
     found = set(
         Study.objects.visible_to(ANYONE)
@@ -73,7 +72,7 @@ def reviewable_studies(viewer: Viewer) -> set[int]:
 
 
 def reviewable_questions(viewer: Viewer) -> list[Question]:
-    """Return every question that a review of this viewer may ask, in order."""
+    """Return every question that a review of this viewer may include, in order."""
     found = evidence_origins(viewer, studies=reviewable_studies(viewer))
     return sorted(found, key=_order)
 
@@ -92,10 +91,9 @@ def publish_review(
     note: str = "",
     with_flagged: bool = False,
 ) -> tuple[Review, bool]:
-    """Freeze what is public or signed of some questions; return whether that is new.
+    """Freeze the current public or signed results; return whether the review is new.
 
-    The numbers are those of now. Raises InvalidError without a title, authors, or
-    anything that was measured.
+    Raise InvalidError without a title, authors or any results.
     """
     stated = {
         "title": clean_text(title.strip(), what=Sentence("title")),
@@ -125,7 +123,7 @@ def publish_review(
     }
     text = json.dumps([stated, content, RULE_SET], sort_keys=True)
     stamp = hashlib.sha256(text.encode()).hexdigest()
-    # Of two who ask at once one waits here, and finds what the other stored.
+    # The second of two simultaneous requests waits here and finds the first one's.
     Lab.objects.select_for_update(no_key=True).get(pk=lab.pk)
     known = Review.objects.filter(lab=lab, stamp=stamp, withdrawn_at=None).first()
     if known is not None:
@@ -182,89 +180,24 @@ def _check(stated: Mapping[str, str], questions: Collection[Question]) -> None:
 
 @transaction.atomic
 def store_review_files(*, review: Review, files: Mapping[str, bytes]) -> None:
-    """Store all files of a review with their digests, unless another worker has."""
+    """Store the files of a review, unless another worker has taken over."""
     if not queue.are_mine(review.jobs):
         return
-    kept = [
-        ReviewFile(
-            review=review,
-            name=name,
-            content=content,
-            size=len(content),
-            digest=hashlib.sha256(content).hexdigest(),
-        )
-        for name, content in files.items()
-    ]
-    ReviewFile.objects.bulk_create(kept)
-    digest = digest_of({file.name: file.digest for file in kept})
-    note(review, Stage.DONE, digest=digest)
+    ReviewFile.objects.bulk_create(new_files(review, files))
+    note(review, Stage.DONE, digest=review.digest)
     queue.finish(review.jobs)
 
 
 def note_review_failed(jobs: Jobs, error: str, is_final: bool) -> None:
-    """Say on its page that the files of a review could not be written."""
+    """Show on its page that the files of a review could not be written."""
     rows = Review.objects.filter(pk=jobs[0].subject_id, stage__in=Review.UNFINISHED)
     rows.update(stage=Stage.FAILED)
 
 
-@transaction.atomic
-def withdraw_review(*, review: Review, who: str, reason: str) -> Review:
-    """Withdraw a review with a reason; its page and its files stay where they are."""
-    reason = clean_text(reason.strip(), what=Sentence("reason"), multiline=True)
-    if not reason:
-        raise InvalidError(
-            "review", "Give a reason: whoever follows the link will see it."
-        )
-    locked = Review.objects.select_for_update().get(pk=review.pk)
-    if locked.withdrawn_at:
-        raise InvalidError(
-            "review", "The review was withdrawn before; the reason stays."
-        )
-    locked.withdrawn_at, locked.withdrawn_by = timezone.now(), who
-    locked.withdrawn_reason = reason
-    locked.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])
-    log_action(
-        lab=locked.lab,
-        person=None,
-        agent=who,
-        kind=AuditEntry.Kind.WITHDREW_PUBLISHED,
-        about=f"{locked.title}: {reason}",
-    )
-    return locked
-
-
-def visible_reviews(viewer: Viewer) -> QuerySet[Review]:
-    """Return reviews with their files, without the files' content."""
-    files = ReviewFile.objects.defer("content").order_by("name")
-    return (
-        Review.objects.visible_to(viewer)
-        .select_related("lab")
-        .prefetch_related(Prefetch("files", files))
-        .order_by("-pk")
-    )
-
-
-def find_review(viewer: Viewer, pk: int) -> Review:
-    """Return a review; raises NotFoundError, also for what may not be known of."""
-    review = visible_reviews(viewer).filter(pk=pk).first()
-    if review is None:
-        raise NotFoundError(Sentence("review"), pk)
-    return review
-
-
-def find_review_file(viewer: Viewer, pk: int, name: str) -> ReviewFile:
-    """Return a file of a review with its content; raises NotFoundError."""
-    review = find_review(viewer, pk)
-    file = ReviewFile.objects.filter(review=review, name=name).first()
-    if file is None:
-        raise NotFoundError(Sentence("file of the review"), name)
-    return file
-
-
 def changes_since(review: Review) -> Changes:
-    """Say what is different now of what a review rests on.
+    """Return the differences between a review and its studies and all public ones now.
 
-    Of its own studies, and of all that are public today; whoever asks may see it.
+    The caller checks that the viewer may see the review.
     """
     own = set(review.studies.values_list("pk", flat=True))
     public = set(Study.objects.visible_to(ANYONE).values_list("pk", flat=True))
@@ -286,7 +219,7 @@ def changes_since(review: Review) -> Changes:
 
 
 def questions_of(review: Review) -> list[Record]:
-    """Return what a review asked, each with all that was known of it."""
+    """Return the questions of a review with their numbers."""
     records: list[dict[str, Any]] = review.content["questions"]
     return records
 

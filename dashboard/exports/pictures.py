@@ -14,8 +14,12 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from benchmarks.evidence.records import Record
 from benchmarks.models import Picture
-from benchmarks.publishing.jobs import begin, note
-from benchmarks.publishing.reports import note_report_failed, request_picture
+from benchmarks.publishing.making import (
+    begin,
+    note,
+    note_report_failed,
+    request_picture,
+)
 from benchmarks.replica import from_primary
 from benchmarks.tasks import send
 from benchmarks.unattended import queue

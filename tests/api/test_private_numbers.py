@@ -55,7 +55,7 @@ def addresses_beside():
     yield from (f"runs/{row.pk}/samples/" for row in Run.objects.all())
     for version in Version.objects.all():
         yield from (
-            f"versions/{version.pk}/{each.form}/" for each in version.files.all()
+            f"versions/{version.pk}/{each.name}/" for each in version.files.all()
         )
     for review in Review.objects.all():
         yield f"reviews/{review.pk}/"

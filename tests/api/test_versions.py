@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.publishing import versions
+from benchmarks.publishing.publications import withdraw
 from benchmarks.publishing.readiness import study_assessment
-from benchmarks.publishing.versions import withdraw_version
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_a_form_that_does_not_exist_is_said_to_be_missing(anyone, published):
 
 
 def test_what_is_withdrawn_says_why_and_keeps_its_files(anyone, published):
-    withdraw_version(version=published, who="carol", reason="Wrong disk.")
+    withdraw(published, who="carol", reason="Wrong disk.")
 
     found = anyone.get(f"versions/{published.pk}/").json()
 

@@ -30,7 +30,7 @@ from benchmarks.models import (
 )
 from benchmarks.plans.planning import create_plan
 from benchmarks.power.logs import keep_power
-from benchmarks.publishing.jobs import Kind, order
+from benchmarks.publishing.making import Kind, order
 from benchmarks.publishing.reviews import store_review_files
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study

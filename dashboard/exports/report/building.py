@@ -17,9 +17,8 @@ from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.evidence.replication import reproduced_by
 from benchmarks.models import Report, Study
-from benchmarks.publishing.jobs import begin, note
+from benchmarks.publishing.making import begin, note, note_report_failed
 from benchmarks.publishing.readiness import study_assessment
-from benchmarks.publishing.reports import note_report_failed
 from benchmarks.studies.flags import visible_flags
 from benchmarks.studies.lists import StudyDetail, study_detail, tool_versions
 from benchmarks.unattended import queue

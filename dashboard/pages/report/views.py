@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
 from benchmarks.models import Report, Study
-from benchmarks.publishing.reports import request_report
+from benchmarks.publishing.making import request_report
 from benchmarks.replica import from_primary
 from benchmarks.studies.data_versions import study_version
 from benchmarks.tasks import send

@@ -19,9 +19,10 @@ from benchmarks.evidence.replication import (
     reproduced_by,
     study_replications,
 )
-from benchmarks.models import Study
+from benchmarks.models import Study, Version
+from benchmarks.publishing.publications import visible_publications
 from benchmarks.publishing.readiness import study_assessment
-from benchmarks.publishing.versions import unfinished_publishing_job, visible_versions
+from benchmarks.publishing.versions import unfinished_publishing_job
 from benchmarks.studies.data_versions import study_version
 from benchmarks.studies.lists import is_left_waiting, processing_of, study_detail
 from benchmarks.together.comments import Thing
@@ -76,7 +77,7 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
         "profile": profile,
         "assessment": assessment.reproduced(reproduced_by(study)),
         "replications": replication_lines(study_replications(viewer, study)),
-        "versions": visible_versions(viewer, study),
+        "versions": visible_publications(Version, viewer).filter(study=study),
         "citation": bibtex(citation),
         "address": citation.address,
         # Nothing of a private study is meant for search engines.

@@ -100,7 +100,7 @@ def published(measured, study, publish):
 
 
 def test_what_was_published_is_withdrawn_and_stays(published, study):
-    files = {file.form: file.digest for file in published.files.all()}
+    files = {file.name: file.digest for file in published.files.all()}
 
     loss = delete_study(study=study, who="carol", reason="the disk was broken")
 
@@ -110,7 +110,7 @@ def test_what_was_published_is_withdrawn_and_stays(published, study):
         "carol",
         "the disk was broken",
     )
-    assert {file.form: file.digest for file in kept.files.all()} == files
+    assert {file.name: file.digest for file in kept.files.all()} == files
     study.refresh_from_db()
     assert study.deleted_at is not None
     assert study.note == "the disk was broken"

@@ -8,10 +8,10 @@ import pytest
 from django.db import connection
 
 from benchmarks.models import Job, PublishingJob, Version
-from benchmarks.publishing.jobs import note
+from benchmarks.publishing.making import note
 from benchmarks.studies import checking
 from benchmarks.unattended import queue
-from dashboard.pages.versions import files
+from dashboard.exports import publications
 from tests import jobs, publishing
 
 
@@ -84,7 +84,7 @@ def test_one_that_this_program_failed_is_known_and_tried_again(
     def fail(**given):
         raise OSError("disk full")
 
-    monkeypatch.setattr(files, "publish_version", fail)
+    monkeypatch.setattr(publications, "publish_version", fail)
     queue.run("publishing", requested.pk)
 
     work = jobs.failed().get()

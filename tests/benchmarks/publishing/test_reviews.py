@@ -13,13 +13,11 @@ from benchmarks.evidence.reading import Question
 from benchmarks.health import health
 from benchmarks.keeping.deletion import delete_study
 from benchmarks.models import AuditEntry, Job, Lab, Review, Study
+from benchmarks.publishing.publications import find_file, find_publication, withdraw
 from benchmarks.publishing.reviews import (
     changes_since,
-    find_review,
-    find_review_file,
     reviewable_questions,
     reviewable_studies,
-    withdraw_review,
 )
 from benchmarks.publishing.versions import sign_version
 from benchmarks.studies import checking
@@ -55,7 +53,7 @@ def hide(study):
 
 def frozen(review):
     """Everything of a review that is promised to stay."""
-    fresh = find_review(Viewer(frozenset({review.lab_id})), review.pk)
+    fresh = find_publication(Review, Viewer(frozenset({review.lab_id})), review.pk)
     files = {file.name: file.digest for file in fresh.files.all()}
     return fresh.title, fresh.authors, fresh.content, fresh.digest, files
 
@@ -106,9 +104,9 @@ def test_who_may_not_see_a_study_any_more_sees_no_review_of_it(review, study):
     hide(study)
 
     with pytest.raises(NotFoundError):
-        find_review(ANYONE, review.pk)
+        find_publication(Review, ANYONE, review.pk)
     with pytest.raises(NotFoundError):
-        find_review_file(ANYONE, review.pk, "review.csv")
+        find_file(Review, ANYONE, review.pk, "review.csv")
     assert frozen(review)[3] == review.digest
 
 
@@ -162,7 +160,7 @@ def test_what_another_lab_signed_is_in_a_review_of_who_sees_it(
     review = publishing.reviewed(lab, questions=[XEN], viewer=own)
     assert review.content["studies"][0]["version"]["number"] == 1
     with pytest.raises(NotFoundError):
-        find_review(ANYONE, review.pk)
+        find_publication(Review, ANYONE, review.pk)
 
 
 def test_what_was_signed_and_then_changed_is_signed_no_more(
@@ -205,14 +203,14 @@ def test_what_cannot_be_published_is_refused_with_a_reason(
 
 def test_it_is_withdrawn_once_with_a_reason(review):
     with pytest.raises(InvalidError, match="Give a reason"):
-        withdraw_review(review=review, who="carol", reason=" ")
+        withdraw(review, who="carol", reason=" ")
 
-    withdraw_review(review=review, who="carol", reason="A slip.")
+    withdraw(review, who="carol", reason="A slip.")
 
-    assert find_review(ANYONE, review.pk).withdrawn_reason == "A slip."
-    assert find_review_file(ANYONE, review.pk, "review.csv").content
+    assert find_publication(Review, ANYONE, review.pk).withdrawn_reason == "A slip."
+    assert find_file(Review, ANYONE, review.pk, "review.csv")[1].content
     with pytest.raises(InvalidError, match="before"):
-        withdraw_review(review=review, who="carol", reason="Again.")
+        withdraw(review, who="carol", reason="Again.")
     told = AuditEntry.objects.filter(kind=AuditEntry.Kind.WITHDREW_PUBLISHED).get()
     assert (told.who, told.lab) == ("carol", review.lab)
     assert "A slip." in told.about
@@ -224,9 +222,9 @@ def test_a_study_that_is_deleted_stays_behind_it_as_a_tombstone(review, study):
     study.refresh_from_db()
     assert study.deleted_at
     assert loss.withdrawn == 1
-    withdrawn = find_review(ANYONE, review.pk)
+    withdrawn = find_publication(Review, ANYONE, review.pk)
     assert "It was made up" in withdrawn.withdrawn_reason
-    assert find_review_file(ANYONE, review.pk, "review.json").content
+    assert find_file(Review, ANYONE, review.pk, "review.json")[1].content
 
 
 @pytest.fixture
@@ -238,7 +236,7 @@ def unwritten(measured, lab, monkeypatch):
     def fail(review):
         raise OSError("disk full")
 
-    monkeypatch.setattr("dashboard.exports.review.review_texts", fail)
+    monkeypatch.setattr("dashboard.exports.publications.review_texts", fail)
     return review
 
 

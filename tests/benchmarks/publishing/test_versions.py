@@ -12,11 +12,10 @@ from benchmarks.errors import InvalidError
 from benchmarks.models import AuditEntry, Study, Version, VersionFile
 from benchmarks.own_tools.declaration import declared
 from benchmarks.own_tools.declaring import change_tool
+from benchmarks.publishing.publications import withdraw
 from benchmarks.publishing.versions import (
-    digest_of,
     publish_version,
     sign_version,
-    withdraw_version,
 )
 from benchmarks.studies import checking
 from benchmarks.uploads import intake
@@ -44,13 +43,14 @@ def reviewer(other_lab):
 def test_it_keeps_every_form_with_its_digest(measured, publish):
     version = publish(measured)
 
-    files = {each.form: each for each in version.files.all()}
+    files = {each.name: each for each in version.files.all()}
     assert bytes(files["csv"].content) == b"a,b\r\n"
     assert files["csv"].digest == hashlib.sha256(b"a,b\r\n").hexdigest()
     assert (files["csv"].size, version.number, version.published_by) == (5, 1, "carol")
     lines = f"{files['bib'].digest}  bib\n{files['csv'].digest}  csv\n"
     assert version.digest == hashlib.sha256(lines.encode()).hexdigest()
-    assert version.digest == digest_of({f: each.digest for f, each in files.items()})
+    lines = "".join(f"{files[name].digest}  {name}\n" for name in sorted(files))
+    assert version.digest == hashlib.sha256(lines.encode()).hexdigest()
 
 
 def test_it_says_what_it_was_judged_as_and_by_which_rules(measured, publish, settings):
@@ -72,7 +72,7 @@ def test_each_has_the_next_number(measured, publish):
 )
 def test_the_database_refuses_to_change_what_is_published(measured, publish, change):
     publish(measured)
-    files = VersionFile.objects.filter(form="csv")
+    files = VersionFile.objects.filter(name="csv")
 
     with transaction.atomic(), pytest.raises(ProgrammingError, match="never change"):
         change(files)
@@ -166,12 +166,12 @@ def test_the_answer_about_licences_is_kept(measured, publish):
 def test_it_is_withdrawn_once_with_a_reason_and_stays(measured, publish):
     version = publish(measured)
     with pytest.raises(InvalidError, match="Give a reason"):
-        withdraw_version(version=version, who="carol", reason=" ")
+        withdraw(version, who="carol", reason=" ")
 
-    withdraw_version(version=version, who="carol", reason="Wrong disk.")
+    withdraw(version, who="carol", reason="Wrong disk.")
 
     with pytest.raises(InvalidError, match="withdrawn before"):
-        withdraw_version(version=version, who="carol", reason="Another reason.")
+        withdraw(version, who="carol", reason="Another reason.")
     stored = Version.objects.get()
     assert (stored.withdrawn_by, stored.withdrawn_reason) == ("carol", "Wrong disk.")
     assert stored.files.count() == 2
@@ -217,7 +217,7 @@ def test_a_signature_that_means_nothing_is_refused(
     refused("Describe what", note=" ")
     sign_version(version=version, lab=other_lab, person=reviewer, note="Read it.")
     refused("already")
-    withdraw_version(version=version, who="carol", reason="Wrong disk.")
+    withdraw(version, who="carol", reason="Wrong disk.")
     refused("withdrawn")
 
 

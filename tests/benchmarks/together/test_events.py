@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.keeping.deletion import delete_study
 from benchmarks.models import Event, Flag, Run, Study, StudyNews
-from benchmarks.publishing.versions import withdraw_version
+from benchmarks.publishing.publications import withdraw
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
 from benchmarks.together import events
@@ -93,7 +93,7 @@ def test_a_changed_verdict_is_told_and_the_first_is_not(submit, run_document, st
 def test_what_is_published_and_withdrawn_is_told(submit, run_document, publish, study):
     submit(run_document())
     version = publish(study)
-    withdraw_version(version=version, who="carol", reason="Wrong.")
+    withdraw(version, who="carol", reason="Wrong.")
 
     published = [it for it in told() if it[0] in ("published", "withdrawn")]
     assert published == [

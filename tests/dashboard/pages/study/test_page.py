@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from benchmarks.errors import InvalidError
 from benchmarks.models import Run, Study
-from benchmarks.publishing.jobs import check_settled
+from benchmarks.publishing.versions import check_settled
 from benchmarks.studies import checking
 from benchmarks.studies.lists import LEFT_WAITING
 from benchmarks.unattended.queue import QUARANTINE_AFTER, put_checks

@@ -4,9 +4,8 @@ import pytest
 from django.db import transaction
 
 from benchmarks.models import Host, Report, Run
-from benchmarks.publishing import reports
-from benchmarks.publishing.jobs import note
-from benchmarks.publishing.reports import request_report
+from benchmarks.publishing import making
+from benchmarks.publishing.making import note, request_report
 from tests import jobs
 
 
@@ -63,7 +62,7 @@ def test_a_deleted_run_makes_another_one(ask, submit, run_document):
 
 
 def test_those_asked_for_least_are_forgotten(ask, monkeypatch):
-    monkeypatch.setattr(reports, "KEPT", {Report: 2})
+    monkeypatch.setattr(making, "KEPT", {Report: 2})
     first, *_others = [ask(edition=str(at))[0] for at in range(2)]
     ask(edition="0")
     ask(edition="2")

@@ -1,6 +1,7 @@
-"""Versions: publish one, look at it, withdraw it, sign another lab's."""
+"""Versions: publish one, show it, enter its DOI, sign another lab's."""
 
 from functools import partial
+from typing import Final
 
 from django.contrib import messages
 from django.db import transaction
@@ -12,26 +13,21 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.evidence.replication import reproduced_by
-from benchmarks.models import Membership, PublishingJob, Study
-from benchmarks.publishing.jobs import check_settled, request_version
+from benchmarks.models import Membership, PublishingJob, Study, Version
+from benchmarks.publishing.publications import find_publication, visible_publications
 from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.versions import (
-    find_file,
-    find_version,
+    check_settled,
+    request_version,
     set_doi,
     sign_version,
     unfinished_publishing_job,
-    visible_versions,
-    withdraw_version,
 )
 from benchmarks.tasks import send
 from benchmarks.unattended.queue import Kind
 from dashboard import wording
-from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import site_of, version_script, with_doi
-from dashboard.kit.addresses import STUDY
 from dashboard.kit.forms import outcome_message
-from dashboard.kit.routes import HIDDEN, KEEP, action, form_page, member_page, page
 from dashboard.kit.viewers import (
     keeper_or_404,
     keeps,
@@ -42,9 +38,11 @@ from dashboard.kit.viewers import (
 )
 from dashboard.kit.waiting import progress_of, wait_a_moment
 
+FORMATS: Final = {"tex": "LaTeX", "bib": "BibTeX"}
+
 
 def publish(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Ask what must be answered before a version is published, and have it made."""
+    """Show the form for a new version; request one."""
     study = kept_study_or_404(request, lab, slug)
     if request.method == "POST":
         return _begin(request, study)
@@ -53,20 +51,19 @@ def publish(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     try:
         check_settled(study)
     except InvalidError as error:
-        # Said before the form is filled in, not after.
         return _form(request, study, problem=wording.said(error.sentence))
     return _form(request, study)
 
 
 def show_publishing(request: HttpRequest, job_id: int) -> HttpResponse:
-    """Show how far a version is; the page looks again by itself."""
+    """Show the progress of a requested version; the page refreshes itself."""
     publishing_jobs = PublishingJob.objects.select_related("study__lab", "person")
     job = get_object_or_404(publishing_jobs, pk=job_id)
     keeper_or_404(request, job.study.lab_id)
     if job.version_id:
         return _lead_to_version(request, job)
     context = {"study": job.study, "job": job, "progress": progress_of(job)}
-    return render(request, "versions/publishing.html", context)
+    return render(request, "publications/publishing.html", context)
 
 
 def _begin(request: HttpRequest, study: Study) -> HttpResponse:
@@ -90,7 +87,7 @@ def _begin(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _lead_to_version(request: HttpRequest, job: PublishingJob) -> HttpResponse:
-    """Lead to what was published, also from a page that asked for a part of itself."""
+    """Redirect to the published version, also from an htmx request."""
     place = reverse("dashboard:version", args=[job.version_id])
     is_part = "HX-Request" in request.headers
     if is_part or request.method == "POST":
@@ -105,70 +102,57 @@ def _form(
 ) -> HttpResponse:
     jobs = study.publishing_jobs.filter(person=signed_in_person(request))
     last = jobs.order_by("pk").last()
-    # What was answered last time is kept, if nothing came of it.
+    # Fill in the answers of a failed request.
     failed = last if last and last.stage == PublishingJob.Stage.FAILED else None
     context = {
         "study": study,
         "assessment": study_assessment(study).reproduced(reproduced_by(study)),
-        "versions": visible_versions(viewer_of(request), study),
+        "versions": visible_publications(Version, viewer_of(request)).filter(
+            study=study
+        ),
         "problem": problem,
         "answers": request.POST or failed,
     }
-    return render(request, "versions/new.html", context, status=status)
+    return render(request, "publications/new_version.html", context, status=status)
 
 
 def show(request: HttpRequest, version_id: int) -> HttpResponse:
-    """Show a version: its files, how to cite it, who stands for it."""
-    version = find_version(viewer_of(request), version_id)
+    """Show a version: its files, citation and signatures."""
+    version = find_publication(Version, viewer_of(request), version_id)
     signed = {version.lab_id}
     signed |= {signature.lab_id for signature in version.signatures.all()}
     viewer = viewer_of(request)
     is_own = version.lab_id in viewer.lab_ids
     labs = [] if version.withdrawn_at or is_own else own_labs(request, kept=True)
     context = {
+        "publication": version,
         "version": version,
         "study": version.study,
+        "files": [
+            (
+                FORMATS.get(file.name, file.name.upper()),
+                reverse("dashboard:version-file", args=[version.pk, file.name]),
+                file,
+            )
+            for file in version.files.all()
+        ],
         "citation": with_doi(
-            bytes(version.files.get(form="bib").content).decode(), version.doi
+            bytes(version.files.get(name="bib").content).decode(), version.doi
         ),
         "dataset": version_script(request, version)
         if version.study.is_public and not version.withdrawn_at
         else "",
         "may_enter_doi": _is_admin(request, version.lab_id),
-        "may_keep": keeps(request, version.lab_id),
+        "may_withdraw": not version.withdrawn_at and keeps(request, version.lab_id),
         # The labs for which the reader may still sign.
         "reviewing": [lab for lab in labs if lab.pk not in signed],
     }
-    return render(request, "versions/version.html", context)
-
-
-def download(request: HttpRequest, version_id: int, form: str) -> HttpResponse:
-    """Hand out one form of a version: the same bytes every time."""
-    file = find_file(viewer_of(request), version_id, form)
-    version = file.version
-    name = f"{version.study.slug}-{version.number}.{form}"
-    headers = {
-        "Content-Disposition": f'attachment; filename="{name}"',
-        "Cache-Control": "private, no-cache",
-        "ETag": f'"{file.digest}"',
-    }
-    content, kind = bytes(file.content), MEDIA_TYPES[form]
-    return HttpResponse(content, content_type=kind, headers=headers)
-
-
-def withdraw(request: HttpRequest, version_id: int) -> HttpResponse:
-    """Withdraw a version with a reason."""
-    version = find_version(viewer_of(request), version_id)
-    keeper_or_404(request, version.lab_id)
-    who, reason = request.user.get_username(), request.POST.get("reason", "")
-    with outcome_message(request, _("The version is withdrawn.")):
-        withdraw_version(version=version, who=who, reason=reason)
-    return redirect("dashboard:version", version.pk)
+    return render(request, "publications/version.html", context)
 
 
 def enter_doi(request: HttpRequest, version_id: int) -> HttpResponse:
     """Store the DOI under which a version was registered elsewhere."""
-    version = find_version(viewer_of(request), version_id)
+    version = find_publication(Version, viewer_of(request), version_id)
     keeper_or_404(request, version.lab_id)
     if not _is_admin(request, version.lab_id):
         messages.error(request, _("Only an admin of the lab enters a DOI."))
@@ -186,7 +170,7 @@ def _is_admin(request: HttpRequest, lab_id: int) -> bool:
 
 def sign(request: HttpRequest, version_id: int) -> HttpResponse:
     """Sign another lab's version."""
-    version = find_version(viewer_of(request), version_id)
+    version = find_publication(Version, viewer_of(request), version_id)
     slug = request.POST.get("lab", "")
     lab = next((lab for lab in own_labs(request, kept=True) if lab.slug == slug), None)
     if lab is None:
@@ -195,23 +179,3 @@ def sign(request: HttpRequest, version_id: int) -> HttpResponse:
     with outcome_message(request, _("Your signature is stored.")):
         sign_version(version=version, lab=lab, person=person, note=note)
     return redirect("dashboard:version", version.pk)
-
-
-urlpatterns = [
-    form_page(f"{STUDY}publish/", publish, "publish"),
-    member_page(
-        "publishing/<int:job_id>/",
-        show_publishing,
-        "publishing",
-        walked=("/publishing/{publishing}/", "/publishing/{failed}/"),
-        own=KEEP,
-    ),
-    page("versions/<int:version_id>/", show, "version"),
-    page(
-        "versions/<int:version_id>.<slug:form>", download, "version-file", kind="file"
-    ),
-    action("versions/<int:version_id>/withdraw/", withdraw, "withdraw-version"),
-    action("versions/<int:version_id>/doi/", enter_doi, "enter-doi"),
-    # The signer belongs to another lab and names it.
-    action("versions/<int:version_id>/sign/", sign, "sign-version", own=HIDDEN),
-]

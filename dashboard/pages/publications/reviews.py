@@ -1,4 +1,4 @@
-"""Reviews: those there are, one of them, its files; publish one, withdraw it."""
+"""Reviews: list them, show one, publish one."""
 
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
@@ -18,30 +18,23 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.evidence.reading import Question
 from benchmarks.evidence.records import Changes, Record
 from benchmarks.models import Lab, Review
+from benchmarks.publishing.publications import find_publication, visible_publications
 from benchmarks.publishing.reviews import (
     changes_since,
-    find_review,
-    find_review_file,
     publish_review,
     questions_of,
     reviewable_questions,
-    visible_reviews,
-    withdraw_review,
 )
 from benchmarks.tasks import send
 from benchmarks.unattended.queue import Kind
 from dashboard import wording
 from dashboard.charts.drawings import NONE
-from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import bibtex, site_of
 from dashboard.exports.evidence import question_name
-from dashboard.exports.review import plot_name, review_citation
+from dashboard.exports.publications import plot_name, review_citation
 from dashboard.kit import figures
 from dashboard.kit.evidence_matrix import question_address
-from dashboard.kit.forms import outcome_message
-from dashboard.kit.routes import action, form_page, page
 from dashboard.kit.viewers import (
-    keeper_or_404,
     keeps,
     own_labs,
     query_of,
@@ -62,13 +55,13 @@ PARTS: Final[Mapping[str, Text]] = {
 
 
 def show_reviews(request: HttpRequest) -> HttpResponse:
-    """List what was published, newest first."""
-    reviews = visible_reviews(viewer_of(request))[:MOST_LISTED]
-    return render(request, "reviews/reviews.html", {"reviews": reviews})
+    """List reviews, newest first."""
+    reviews = visible_publications(Review, viewer_of(request))[:MOST_LISTED]
+    return render(request, "publications/reviews.html", {"reviews": reviews})
 
 
 def publish(request: HttpRequest) -> HttpResponse:
-    """Ask what a review is called and of what it is, and publish it."""
+    """Show the form for a new review; publish one."""
     labs = own_labs(request)
     if not labs:
         raise Http404(_("A review is published by a member of a lab."))
@@ -128,49 +121,36 @@ def _form(
         "answers": answers,
         "problem": problem,
     }
-    return render(request, "reviews/new.html", context, status=status)
+    return render(request, "publications/new_review.html", context, status=status)
 
 
 def show(request: HttpRequest, review_id: int) -> HttpResponse:
-    """Show a review: its answers, studies and files, and what is different now."""
-    review = find_review(viewer_of(request), review_id)
+    """Show a review: its numbers, studies, files and the differences to now."""
+    review = find_publication(Review, viewer_of(request), review_id)
     context = {
+        "publication": review,
         "review": review,
+        "files": [
+            (
+                file.name,
+                reverse("dashboard:review-file", args=[review.pk, file.name]),
+                file,
+            )
+            for file in review.files.all()
+        ],
         "answers": list(answer_lines(review)),
         "studies": list(study_lines(review)),
         "changes": changed_lines(review, changes_since(review)),
         "citation": bibtex(review_citation(review)),
         "may_withdraw": not review.withdrawn_at and keeps(request, review.lab_id),
     }
-    return render(request, "reviews/review.html", context)
-
-
-def download(request: HttpRequest, review_id: int, name: str) -> HttpResponse:
-    """Hand out a file of a review: the same bytes every time."""
-    file = find_review_file(viewer_of(request), review_id, name)
-    headers = {
-        "Content-Disposition": f'attachment; filename="review-{review_id}-{name}"',
-        "Cache-Control": "private, no-cache",
-        "ETag": f'"{file.digest}"',
-    }
-    kind = MEDIA_TYPES[name.rpartition(".")[2]]
-    return HttpResponse(bytes(file.content), content_type=kind, headers=headers)
-
-
-def withdraw(request: HttpRequest, review_id: int) -> HttpResponse:
-    """Withdraw a review with a reason."""
-    review = find_review(viewer_of(request), review_id)
-    keeper_or_404(request, review.lab_id)
-    who, reason = request.user.get_username(), request.POST.get("reason", "")
-    with outcome_message(request, _("The review is withdrawn.")):
-        withdraw_review(review=review, who=who, reason=reason)
-    return redirect("dashboard:review", review.pk)
+    return render(request, "publications/review.html", context)
 
 
 def choices(
     asked: Collection[Question], chosen: Collection[Question] | None
 ) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Return the questions of each hypervisor; all are chosen unless some are."""
+    """Return the questions of each hypervisor; ``chosen`` None: all are chosen."""
     return [
         (
             hypervisor,
@@ -188,7 +168,7 @@ def choices(
 
 
 def answer_lines(review: Review) -> Iterator[dict[str, Any]]:
-    """Yield a line for each pool of each question; ``plots`` are files by format."""
+    """Yield a line for each pool of each question."""
     names = {file.name for file in review.files.all()}
     for record in questions_of(review):
         parts = [part for part in PARTS if record[part]["machines"]] or ["pool"]
@@ -241,7 +221,7 @@ def study_lines(review: Review) -> Iterator[dict[str, str]]:
 
 
 def changed_lines(review: Review, found: Changes) -> list[str]:
-    """Say in sentences what is different now; nothing: no sentence."""
+    """Return sentences about what is different now."""
     titles = {it["study"]: it["title"] for it in review.content["studies"]}
     lines = []
     if found.new:
@@ -307,17 +287,3 @@ def _ends(ends: Collection[float] | None) -> str:
         return NONE
     low, high = ends
     return evidence.ends_text((log(low), log(high)))
-
-
-urlpatterns = [
-    page("reviews/", show_reviews, "reviews", counted=("/reviews/",)),
-    form_page("reviews/new/", publish, "new-review"),
-    page("reviews/<int:review_id>/", show, "review"),
-    page(
-        "reviews/<int:review_id>/files/<str:name>",
-        download,
-        "review-file",
-        kind="file",
-    ),
-    action("reviews/<int:review_id>/withdraw/", withdraw, "withdraw-review"),
-]

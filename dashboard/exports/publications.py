@@ -1,4 +1,4 @@
-"""The files of a version, and the job that writes them."""
+"""The files of versions and reviews, and the jobs that write them."""
 
 import json
 from dataclasses import replace
@@ -10,14 +10,23 @@ from benchmarks.comparing.rows import comparison_rows, facets
 from benchmarks.comparing.table import ComparisonTable, comparison_table
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.errors import BenchmarksError
-from benchmarks.models import PublishingJob, Version
-from benchmarks.publishing.jobs import begin, note, note_publishing_failed
-from benchmarks.publishing.versions import publish_version
+from benchmarks.evidence.reading import Question
+from benchmarks.evidence.records import Record
+from benchmarks.models import PublishingJob, Review, Version
+from benchmarks.publishing.making import begin, note
+from benchmarks.publishing.reviews import (
+    note_review_failed,
+    questions_of,
+    store_review_files,
+)
+from benchmarks.publishing.versions import note_publishing_failed, publish_version
 from benchmarks.unattended import queue
 from benchmarks.unattended.queue import Jobs, Kind
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, bibtex, citation_at
+from dashboard.exports.evidence import EVIDENCE_FORMS, EvidenceSource, file_name
 from dashboard.exports.latex import latex
+from dashboard.exports.pictures import PICTURE_FORMS, drawn_of, picture_of
 from dashboard.exports.records import records, table_csv
 from dashboard.exports.report.building import Imprint, report
 from dashboard.exports.report.typesetting import pdf
@@ -28,16 +37,15 @@ from dashboard.wording import against_text, system_names
 
 @queue.job(Kind.PUBLISHING, tries=1, failed=note_publishing_failed)
 def publish(jobs: Jobs) -> None:
-    """Publish the version that somebody asked for."""
+    """Publish a requested version."""
     if wanted := begin(PublishingJob, jobs):
         try:
-            publish_version(job=wanted, write=partial(_files, wanted))
+            publish_version(job=wanted, write=partial(_version_files, wanted))
         except BenchmarksError as error:
             note(wanted, PublishingJob.Stage.FAILED, problem=error.sentence)
 
 
-def _files(job: PublishingJob, version: Version) -> dict[str, bytes]:
-    """Return every form of a version, the longest work last."""
+def _version_files(job: PublishingJob, version: Version) -> dict[str, bytes]:
     texts = version_texts(version, job.site)
     document = version_report(version, job.site)
     note(job, PublishingJob.Stage.TYPESETTING)
@@ -45,10 +53,9 @@ def _files(job: PublishingJob, version: Version) -> dict[str, bytes]:
 
 
 def version_texts(version: Version, site: str) -> dict[str, bytes]:
-    """Return the forms of a version that are texts, each with its address in it."""
+    """Return the text files of a version, each with its address."""
     study = version.study
     verdicts = study_verdicts(study)
-    # All cells of the study, in every scenario.
     systems = facets(study).systems
     rows = comparison_rows(study, systems=systems, filters={}, verdicts=verdicts)
     table = comparison_table(rows)
@@ -77,7 +84,7 @@ def version_texts(version: Version, site: str) -> dict[str, bytes]:
 
 
 def version_report(version: Version, site: str) -> Document:
-    """Return the report that a version keeps as a PDF, still to be typeset."""
+    """Return the report that becomes the PDF of a version."""
     lab = Viewer(frozenset({version.lab_id}))
     imprint = Imprint(
         version.published_at, version.product_version, version.published_by
@@ -87,7 +94,7 @@ def version_report(version: Version, site: str) -> Document:
 
 
 def version_citation(version: Version, site: str) -> Citation:
-    """Return a version as a publication: its address and day stay what they are."""
+    """Return the citation of a version, with its permanent address and its day."""
     study = version.study
     page = reverse("dashboard:version", args=[version.pk])
     name = f"{study.lab.slug}/{study.slug}"
@@ -122,5 +129,66 @@ def _json(version: Version, table: ComparisonTable, source: Source) -> str:
         "note": study.note,
         "cells": list(records(table)),
     }
-    # NaN is no JSON: no file is better than one that programs refuse.
+    # NaN is not valid JSON: rather fail than write a file that programs refuse.
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+@queue.job(Kind.REVIEW, failed=note_review_failed)
+def write_review(jobs: Jobs) -> None:
+    """Write the files of a review."""
+    if review := begin(Review, jobs, ("lab",)):
+        plots = {
+            f"{plot_name(record)}.{form}": picture_of(drawn_of(record), form)
+            for record in questions_of(review)
+            if record["units"]
+            for form in PICTURE_FORMS
+        }
+        store_review_files(review=review, files={**review_texts(review), **plots})
+
+
+def review_texts(review: Review) -> dict[str, bytes]:
+    """Return the text files of a review, each with its address."""
+    citation = review_citation(review)
+    source = EvidenceSource(
+        title=review.title,
+        name=f"review-{review.pk}",
+        address=citation.address,
+        made_on=citation.published,
+        rule_set=review.rule_set,
+        with_flagged=review.content["with_flagged"],
+        authors=review.authors,
+        stated={
+            "note": review.note,
+            "lab": review.lab.slug,
+            "published_by": review.published_by,
+            "product_version": review.product_version,
+        },
+    )
+    given = questions_of(review), review.content["studies"], source
+    texts = {form: write(*given) for form, write in EVIDENCE_FORMS.items()}
+    texts["bib"] = bibtex(citation)
+    return {f"review.{form}": text.encode() for form, text in texts.items()}
+
+
+def plot_name(record: Record) -> str:
+    """Return the name of a question's plot, without extension."""
+    return file_name(Question(record["hypervisor"], record["work_class"]))
+
+
+def review_citation(review: Review) -> Citation:
+    """Return the citation of a review, with its permanent address and its day."""
+    page = reverse("dashboard:review", args=[review.pk])
+    day = review.requested_at.date()
+    studies = len(review.content["studies"])
+    return Citation(
+        key=f"review-{review.pk}",
+        title=review.title,
+        author=review.authors,
+        institution=review.lab.name,
+        published=day.isoformat(),
+        language="en",
+        address=f"{review.site}{page}",
+        note=f"Review {review.pk} of {studies} studies, rule set {review.rule_set}, "
+        f"Virtlab {review.product_version}",
+        read_on=day,
+    )

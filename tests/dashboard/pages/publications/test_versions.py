@@ -14,9 +14,10 @@ from django.utils import timezone
 from benchmarks.models import Membership, PublishingJob, Study, System, Version
 from benchmarks.studies import checking
 from benchmarks.unattended import queue
+from dashboard.exports import publications
+from dashboard.exports.publications import version_texts
 from dashboard.kit import waiting
-from dashboard.pages.versions import files, views
-from dashboard.pages.versions.files import version_texts
+from dashboard.pages.publications import versions
 from tests import jobs
 from tests.dashboard.exports import tex
 from tests.dashboard.pages.report import paper
@@ -44,7 +45,7 @@ def requested(client, person, settled, monkeypatch, django_capture_on_commit_cal
 
     def ask(**changes):
         sent = []
-        monkeypatch.setattr(views, "send", lambda *hint: sent.append(hint))
+        monkeypatch.setattr(versions, "send", lambda *hint: sent.append(hint))
         client.force_login(person)
         with django_capture_on_commit_callbacks(execute=True):
             answer = client.post(f"{STUDY}publish/", {"licence": "free", **changes})
@@ -131,7 +132,7 @@ def test_it_is_done_in_the_answer_where_a_worker_is_quick(
         queue.run("publishing", made.pk)
         made.refresh_from_db()
 
-    monkeypatch.setattr(views, "wait_a_moment", work)
+    monkeypatch.setattr(versions, "wait_a_moment", work)
 
     assert requested()[0].url == f"/versions/{Version.objects.get().pk}/"
 
@@ -153,7 +154,7 @@ def test_why_it_was_not_published_is_said_and_the_answer_is_kept(
 
 def test_what_breaks_is_said_to_be_in_the_log(text, requested, monkeypatch, caplog):
     answer, (hint,) = requested()
-    monkeypatch.setattr(files, "pdf", lambda *given: 1 / 0)
+    monkeypatch.setattr(publications, "pdf", lambda *given: 1 / 0)
     queue.run(*hint)
 
     assert "The files could not be written. See the log" in text(answer.url)
@@ -169,7 +170,7 @@ def test_a_database_that_went_away_is_no_failure_of_it(requested, monkeypatch):
 
     _answer, (hint,) = requested()
     with monkeypatch.context() as broken:
-        broken.setattr(files, "pdf", away)
+        broken.setattr(publications, "pdf", away)
         with pytest.raises(OperationalError):
             queue.run(*hint)
 
@@ -200,7 +201,7 @@ def test_a_german_reader_publishes_the_same_numbers(client, requested):
     _answer, (hint,) = requested()
     queue.run(*hint)
 
-    texts = paper.texts(bytes(Version.objects.get().files.get(form="pdf").content))
+    texts = paper.texts(bytes(Version.objects.get().files.get(name="pdf").content))
     assert any("52.97" in text for text in texts)
 
 
@@ -219,7 +220,7 @@ def test_the_page_has_every_form_and_says_how_to_cite_it(text, published):
     page = text(f"/versions/{published.pk}/")
 
     for file in published.files.all():
-        assert f"/versions/{published.pk}.{file.form}" in page
+        assert f"/versions/{published.pk}.{file.name}" in page
         assert file.digest in page
     assert published.digest in page
     assert f"http://testserver/versions/{published.pk}/" in page

@@ -1,0 +1,315 @@
+"""Publications: versions of a study and reviews of several studies, both to be cited.
+
+Both are frozen, with files and their digests. One that turns out to be wrong is
+withdrawn with a reason, never deleted; triggers of the database refuse changes. Each
+has a table of its own, because the id is part of the address that files print.
+"""
+
+from typing import Any, ClassVar, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Exists, Prefetch, Q
+from django.utils import timezone
+
+from benchmarks.models.lab import Lab
+from benchmarks.models.making import Making
+from benchmarks.models.sentence import SentenceField
+from benchmarks.models.study import Study, hidden_quotes, visible_studies
+from benchmarks.sentences import Sentence, template
+from benchmarks.viewer import Viewer
+
+
+class Publication(models.Model):
+    """The common part of versions and reviews.
+
+    ``digest`` is a SHA-256 over the digests of the files.
+    """
+
+    KIND: ClassVar[str]
+    FILE: ClassVar[str]
+    """The name of one of its files in error messages."""
+    files: Any
+    objects: Any
+
+    # Protected: a cited publication cannot be deleted with its lab.
+    lab = models.ForeignKey(Lab, models.PROTECT, related_name="%(class)ss")
+    title = models.CharField(max_length=300)
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    published_by = models.CharField(max_length=150)
+    product_version = models.CharField(max_length=50)
+    rule_set = models.PositiveSmallIntegerField()
+    digest = models.CharField(max_length=64, blank=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_by = models.CharField(max_length=150, blank=True)
+    withdrawn_reason = models.TextField(blank=True)
+
+    class Meta:
+        abstract = True
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(withdrawn_at=None) | ~Q(withdrawn_reason=""),
+                name="%(class)s_is_withdrawn_with_a_reason",
+            )
+        ]
+
+    @property
+    def audit_name(self) -> str:
+        """The name of the publication in the audit log."""
+        return self.title
+
+    def file_name(self, name: str) -> str:
+        """Return the name under which one of its files is downloaded."""
+        return f"{self.KIND}-{self.pk}-{name}"
+
+
+class PublishedFile(models.Model):
+    """A file of a publication."""
+
+    content = models.BinaryField()
+    size = models.PositiveIntegerField()
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        abstract = True
+
+
+class VersionQuerySet(models.QuerySet["Version"]):
+    """Versions, visible to whoever sees their study and the studies they quote."""
+
+    def visible_to(self, viewer: Viewer) -> Self:
+        return self.filter(visible_studies(viewer, "study__")).exclude(
+            Exists(hidden_quotes(Version.quotes.through, "version_id", viewer))
+        )
+
+    def with_files(self) -> Self:
+        """Read signatures and files too, without the files' content."""
+        files = VersionFile.objects.defer("content").order_by("pk")
+        signatures = Signature.objects.select_related("lab").order_by("pk")
+        return self.select_related("study__lab", "lab").prefetch_related(
+            Prefetch("files", files), Prefetch("signatures", signatures)
+        )
+
+
+class Version(Publication):
+    """A study as it was on one day.
+
+    ``judged`` is the evidence level by the rules (``rule_set``). ``licence`` is the
+    answer about licences that restrict publishing, ``quotes`` are the other studies
+    whose values the files contain, ``declarations`` what labs declared of their own
+    tools at that time.
+    """
+
+    KIND = template("version")
+    FILE = template("form of the version")
+
+    class Licence(models.TextChoices):
+        FREE = "free"
+        PERMITTED = "permitted"
+
+    study = models.ForeignKey(Study, models.PROTECT, related_name="versions")
+    number = models.PositiveIntegerField()
+    published_at = models.DateTimeField(default=timezone.now)
+    judged = models.CharField(max_length=10)
+    undisclosed = models.JSONField(default=dict)
+    declarations = models.JSONField(default=list)
+    licence = models.CharField(max_length=10, choices=Licence)
+    licence_note = models.TextField(blank=True)
+    quotes = models.ManyToManyField(Study, related_name="+")
+    doi = models.CharField(max_length=200, blank=True)
+    """Entered later by an admin, who registered the version elsewhere."""
+
+    objects = VersionQuerySet.as_manager()
+
+    class Meta(Publication.Meta):
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "number"], name="version_number_is_unique"
+            ),
+            *Publication.Meta.constraints,
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study} {self.number}"
+
+    @property
+    def level(self) -> str:
+        """The evidence level: "verified" if another lab signed a version of a lab."""
+        # Not exists(): lists have fetched the signatures already.
+        may_be_signed = self.judged in ("lab", "reproduced")
+        is_signed = may_be_signed and bool(self.signatures.all())
+        return "verified" if is_signed else self.judged
+
+    @property
+    def audit_name(self) -> Sentence:
+        study, number = self.study.slug, self.number
+        return Sentence("{study}, version {number}", study=study, number=number)
+
+    def file_name(self, name: str) -> str:
+        return f"{self.study.slug}-{self.number}.{name}"
+
+
+class VersionFile(PublishedFile):
+    """One format of a version."""
+
+    version = models.ForeignKey(Version, models.CASCADE, related_name="files")
+    name = models.CharField(max_length=10, db_column="form")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["version", "name"], name="version_has_each_form_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.version} {self.name}"
+
+
+class Signature(models.Model):
+    """A reviewer of another lab confirms a version; ``note`` says what was reviewed."""
+
+    version = models.ForeignKey(Version, models.CASCADE, related_name="signatures")
+    lab = models.ForeignKey(Lab, models.PROTECT, related_name="signatures")
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    who = models.CharField(max_length=150)
+    note = models.TextField()
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["version", "lab"], name="lab_signs_a_version_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.who} for {self.version}"
+
+
+class PublishingJob(Making):
+    """A requested version.
+
+    ``data_version`` is the study's data version at the request: a study that changed
+    since is not published. ``problem`` says why publishing failed.
+    """
+
+    # No constraint in the database, as for reports: a request must not wait for the
+    # study's row, which the check of a wide study locks for a while.
+    study = models.ForeignKey(
+        Study, models.CASCADE, db_constraint=False, related_name="publishing_jobs"
+    )
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+"
+    )
+    licence = models.CharField(max_length=10, choices=Version.Licence)
+    licence_note = models.TextField(blank=True)
+    data_version = models.TextField()
+    problem = SentenceField(blank=True)
+    version = models.OneToOneField(
+        Version, models.CASCADE, null=True, blank=True, related_name="publishing"
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study"],
+                condition=models.Q(stage__in=["waiting", "collecting", "typesetting"]),
+                name="version_is_published_once_at_a_time",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"job {self.pk}"
+
+
+class ReviewQuerySet(models.QuerySet["Review"]):
+    """Reviews, visible to whoever sees every study that they cover."""
+
+    def visible_to(self, viewer: Viewer) -> Self:
+        return self.exclude(Exists(hidden_quotes(ReviewedStudy, "review_id", viewer)))
+
+    def with_files(self) -> Self:
+        """Read the files too, without their content."""
+        files = ReviewFile.objects.defer("content").order_by("name")
+        return self.select_related("lab").prefetch_related(Prefetch("files", files))
+
+
+class Review(Publication, Making):
+    """The evidence of several labs' studies on one day.
+
+    ``content`` holds the numbers at the time of the request: ``questions`` and
+    ``studies`` as `evidence.records` makes them, and ``with_flagged``. A worker writes
+    the files from these alone; ``digest`` is empty until then. ``stamp`` is a digest of
+    the statements and numbers: the same request twice is one review.
+    """
+
+    KIND = template("review")
+    FILE = template("file of the review")
+
+    authors = models.CharField(max_length=500)
+    note = models.TextField(blank=True)
+    content = models.JSONField()
+    stamp = models.CharField(max_length=64)
+    studies: "models.ManyToManyField[Study, ReviewedStudy]" = models.ManyToManyField(
+        Study, through="ReviewedStudy", related_name="reviews"
+    )
+
+    objects = ReviewQuerySet.as_manager()
+
+    class Meta(Publication.Meta):
+        constraints = [
+            models.UniqueConstraint(
+                fields=["lab", "stamp"],
+                condition=Q(withdrawn_at=None),
+                name="review_is_published_once",
+            ),
+            *Publication.Meta.constraints,
+        ]
+
+    def __str__(self) -> str:
+        return f"review {self.pk}"
+
+    @property
+    def published_at(self) -> Any:
+        return self.requested_at
+
+
+class ReviewedStudy(models.Model):
+    """A study that a review covers, and its newest version of that day, if any."""
+
+    review = models.ForeignKey(Review, models.CASCADE, related_name="reviewed")
+    # Protected: a study that is cited stays behind as a tombstone.
+    study = models.ForeignKey(Study, models.PROTECT, related_name="+")
+    version = models.ForeignKey(Version, models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["review", "study"], name="study_is_reviewed_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study} in {self.review}"
+
+
+class ReviewFile(PublishedFile):
+    """A file of a review."""
+
+    review = models.ForeignKey(Review, models.CASCADE, related_name="files")
+    name = models.CharField(max_length=200)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["review", "name"], name="review_has_each_file_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.review} {self.name}"

@@ -1,1 +1,0 @@
-"""Reviews: what many studies said together on a day, published to be cited."""
