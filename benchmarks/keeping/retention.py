@@ -1,6 +1,6 @@
-"""What is not kept for ever: sessions, reports, and what is over for long.
+"""Retention: delete expired sessions, old reports and other finished rows.
 
-Uploads, studies, versions and the audit log are: only somebody deletes them.
+Uploads, studies, versions and the audit log are never deleted automatically.
 """
 
 import time
@@ -21,6 +21,7 @@ from benchmarks.models import (
     Invitation,
     Job,
     Letter,
+    Making,
     Picture,
     PublishingJob,
     Report,
@@ -33,14 +34,23 @@ EVERY_S: Final = 3600.0
 
 @dataclass(frozen=True)
 class Rule:
-    """What goes, so long after it was over."""
+    """Rows that are deleted some days after a moment.
+
+    ``over`` selects the rows whose moment is before a time; a name is a column.
+    """
 
     what: str
-    kept: timedelta
-    over: Callable[[datetime], QuerySet[Any]]
+    days: int
+    model: type[Model]
+    over: str | Callable[[datetime], Q]
 
     def rows(self) -> QuerySet[Any]:
-        return self.over(timezone.now() - self.kept)
+        before = timezone.now() - timedelta(days=self.days)
+        if isinstance(self.over, str):
+            over = Q(**{f"{self.over}__lt": before})
+        else:
+            over = self.over(before)
+        return self.model._default_manager.filter(over)
 
 
 MADE: Final[Mapping[str, type[Model]]] = {
@@ -52,95 +62,56 @@ MADE: Final[Mapping[str, type[Model]]] = {
 }
 
 
-def _left_behind() -> QuerySet[Job]:
-    """Return the jobs of what was deleted before it was made or sent."""
+def _left_behind(_before: datetime) -> Q:
+    """Select the jobs of things that were deleted before they were made or sent."""
     gone = [
         Q(kind=kind) & ~Q(subject_id__in=model._default_manager.values("pk"))
         for kind, model in MADE.items()
     ]
-    return Job.objects.filter(reduce(or_, gone))
+    return reduce(or_, gone)
+
+
+def _finished(before: datetime) -> Q:
+    return Q(requested_at__lt=before) & ~Q(stage__in=Making.UNFINISHED)
+
+
+def _failed(before: datetime) -> Q:
+    return Q(stage=Making.Stage.FAILED, requested_at__lt=before)
+
+
+def _any_of(*columns: str) -> Callable[[datetime], Q]:
+    return lambda before: reduce(or_, (Q(**{f"{it}__lt": before}) for it in columns))
 
 
 RULES: Final = (
-    Rule(
-        "sign-ins that expired",
-        timedelta(0),
-        lambda before: SignIn.objects.filter(expire_date__lt=before),
-    ),
-    Rule(
-        # Whoever asks for one again gets it made anew.
-        "reports",
-        timedelta(days=30),
-        lambda before: Report.objects.filter(requested_at__lt=before).exclude(
-            stage__in=Report.UNFINISHED
-        ),
-    ),
-    Rule(
-        "pictures",
-        timedelta(days=30),
-        lambda before: Picture.objects.filter(requested_at__lt=before).exclude(
-            stage__in=Picture.UNFINISHED
-        ),
-    ),
+    Rule("sign-ins that expired", 0, SignIn, "expire_date"),
+    # Both are made again on request.
+    Rule("reports", 30, Report, _finished),
+    Rule("pictures", 30, Picture, _finished),
     Rule(
         "invitations that are over",
-        timedelta(days=90),
-        lambda before: Invitation.objects.filter(
-            Q(expires_at__lt=before)
-            | Q(accepted_at__lt=before)
-            | Q(withdrawn_at__lt=before)
-        ),
+        90,
+        Invitation,
+        _any_of("expires_at", "accepted_at", "withdrawn_at"),
     ),
-    Rule(
-        "publishing that failed",
-        timedelta(days=90),
-        lambda before: PublishingJob.objects.filter(
-            stage=PublishingJob.Stage.FAILED, requested_at__lt=before
-        ),
-    ),
-    Rule(
-        "deliveries of webhooks",
-        timedelta(days=90),
-        lambda before: Delivery.objects.filter(created_at__lt=before),
-    ),
-    Rule(
-        "jobs of what was deleted",
-        timedelta(0),
-        lambda _before: _left_behind(),
-    ),
-    Rule(
-        "letters",
-        timedelta(days=30),
-        lambda before: Letter.objects.filter(created_at__lt=before),
-    ),
-    Rule(
-        "events",
-        timedelta(days=365),
-        lambda before: Event.objects.filter(at__lt=before),
-    ),
-    Rule(
-        "rereads that are finished",
-        timedelta(days=365),
-        lambda before: Reread.objects.filter(finished_at__lt=before),
-    ),
-    Rule(
-        # Their agents stay: runs are theirs.
-        "tokens that are over",
-        timedelta(days=365),
-        lambda before: Token.objects.filter(
-            Q(revoked_at__lt=before) | Q(expires_at__lt=before)
-        ),
-    ),
+    Rule("publishing that failed", 90, PublishingJob, _failed),
+    Rule("deliveries of webhooks", 90, Delivery, "created_at"),
+    Rule("jobs of what was deleted", 0, Job, _left_behind),
+    Rule("letters", 30, Letter, "created_at"),
+    Rule("events", 365, Event, "at"),
+    Rule("rereads that are finished", 365, Reread, "finished_at"),
+    # Their agents stay: runs refer to them.
+    Rule("tokens that are over", 365, Token, _any_of("revoked_at", "expires_at")),
 )
 
 
 def counts() -> dict[str, int]:
-    """Return how much of each would go now."""
+    """Return how many rows each rule would delete now."""
     return {rule.what: rule.rows().count() for rule in RULES}
 
 
 def tidy() -> dict[str, int]:
-    """Delete what is over; return how much of each went."""
+    """Apply all rules; return how many rows each deleted."""
     gone = {}
     for rule in RULES:
         rows = rule.rows()

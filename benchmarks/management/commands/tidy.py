@@ -18,7 +18,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         is_dry = options["dry_run"]
         counts = retention.counts() if is_dry else retention.tidy()
-        kept = {rule.what: rule.kept.days for rule in retention.RULES}
+        kept = {rule.what: rule.days for rule in retention.RULES}
         verb = "would go" if is_dry else "deleted"
         for what, n in counts.items():
             self.stdout.write(f"{n:8,} {verb}: {what} (after {kept[what]} days)")
