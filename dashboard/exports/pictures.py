@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from typing import Any, Final, Literal, cast
 
@@ -45,38 +45,31 @@ def drawn_of(record: Record) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """A picture to be drawn, its file, and the words of the page that waits for it."""
-
-    drawn: Mapping[str, Any]
-    form: str
-    name: str
-    title: str
-    about: str
-    back: str
-
-
 @from_primary()
-def picture_answer(request: HttpRequest, wanted: Wanted) -> HttpResponse:
-    """Return a picture, or a page that waits while a worker draws it."""
-    picture, is_to_draw = request_picture(
-        drawn=wanted.drawn, form=wanted.form, site=site_of(request)
-    )
+def picture_answer(
+    request: HttpRequest,
+    *,
+    drawn: Mapping[str, Any],
+    form: str,
+    name: str,
+    **words: str,
+) -> HttpResponse:
+    """Return a chart, or a page that waits while a worker draws it.
+
+    ``words`` are the page's ``title``, what it is ``about`` and the address ``back``.
+    """
+    picture, is_to_draw = request_picture(drawn=drawn, form=form, site=site_of(request))
     if is_to_draw:
         transaction.on_commit(partial(send, Kind.PICTURE, picture.pk))
     is_part = "HX-Request" in request.headers
     if not is_part:
         wait_a_moment(picture, "content")
+    address = request.get_full_path()
     if picture.stage == Picture.Stage.DONE:
         if is_part:
-            return HttpResponseClientRedirect(request.get_full_path())
-        return attached(wanted.name, wanted.form, bytes(picture.content))
-    context = {
-        "wanted": wanted,
-        "progress": progress_of(picture),
-        "address": request.get_full_path(),
-    }
+            return HttpResponseClientRedirect(address)
+        return attached(name, form, bytes(picture.content))
+    context = {"wanted": words, "progress": progress_of(picture), "address": address}
     return render(request, "kit/drawing.html", context)
 
 

@@ -70,12 +70,7 @@ def version_texts(version: Version, site: str) -> dict[str, bytes]:
         tested=verdicts.tested,
     )
     texts = {
-        "csv": table_csv(
-            table,
-            against=source.against,
-            address=source.address,
-            made_on=source.made_on,
-        ),
+        "csv": table_csv(table, source),
         "json": _json(version, table, source),
         "tex": latex(table, source),
         "bib": bibtex(citation),

@@ -30,7 +30,6 @@ from dashboard.exports.evidence import (
 )
 from dashboard.exports.pictures import (
     PICTURE_FORMS,
-    Wanted,
     attached,
     drawn_of,
     picture_answer,
@@ -145,7 +144,8 @@ def export_forest(request: HttpRequest, form: str) -> HttpResponse:
     record = question_record(question, parts, with_flagged=with_flagged)
     if not record["units"]:
         raise Http404(_("There is nothing to draw: nothing of this can be pooled."))
-    wanted = Wanted(
+    return picture_answer(
+        request,
         drawn=drawn_of(record),
         form=form,
         name=file_name(question),
@@ -153,7 +153,6 @@ def export_forest(request: HttpRequest, form: str) -> HttpResponse:
         about=f"{question.hypervisor}, {work_name(question.work)}",
         back=f"{reverse('dashboard:forest')}?{request.GET.urlencode()}",
     )
-    return picture_answer(request, wanted)
 
 
 def _question(query: Mapping[str, str]) -> Question:

@@ -8,23 +8,17 @@ from django.http import Http404, HttpRequest, HttpResponse
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import Citation, bibtex, citation_of, csl_json
 from dashboard.exports.latex import latex
-from dashboard.exports.records import ENERGY_FIELDS, FIELDS, records, table_csv
+from dashboard.exports.records import records, table_csv
 from dashboard.exports.table_texts import Source, source_of
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.judged_tables import JudgedTable, judged_table
 from dashboard.kit.routes import page
-from dashboard.kit.selections import ENERGY, SPEED
+from dashboard.kit.selections import SPEED
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 
 
 def _csv(judged: JudgedTable, source: Source) -> str:
-    return table_csv(
-        judged.table,
-        against=source.against,
-        address=source.address,
-        made_on=source.made_on,
-        fields=ENERGY_FIELDS if judged.show == ENERGY else FIELDS,
-    )
+    return table_csv(judged.table, source)
 
 
 def _json(judged: JudgedTable, source: Source) -> str:

@@ -1,17 +1,58 @@
-"""A study for a paper: its page, and each of its files."""
+"""A study for a paper: the page and its files, chosen by the query."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from dashboard.exports.citation import citation_of
-from dashboard.exports.paper.chart import CHART_FORMS, WIDTHS
-from dashboard.exports.pictures import Wanted, attached, picture_answer
-from dashboard.kit.addresses import STUDY
+from benchmarks.comparing.cell_evidence import runs_behind
+from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.table import ComparisonTable
+from benchmarks.models import Study
+from dashboard import wording
+from dashboard.exports.citation import Citation, bibtex, citation_of
+from dashboard.exports.latex import Tabular, latex
+from dashboard.exports.paper.chart import CHART_FORMS, WIDTHS, chart_values, too_much
+from dashboard.exports.paper.methods import methods, methods_tex
+from dashboard.exports.pictures import attached, picture_answer
+from dashboard.exports.records import table_csv
+from dashboard.exports.table_texts import Source, group_text, row_text, source_of
+from dashboard.kit.addresses import STUDY, id_in
+from dashboard.kit.figures import for_files, with_digits
+from dashboard.kit.judged_tables import JudgedTable, judged_table, part_of
 from dashboard.kit.kept import Content, kept_study_page
 from dashboard.kit.routes import BARE, page
+from dashboard.kit.selections import Choice, Menu
+from dashboard.kit.table_cells import row_decimals, row_figure
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
-from dashboard.pages.paper.page import chosen_paper, paper_page
+from dashboard.wording import Text
+from dashboard.wording.verdicts import (
+    VALUE,
+    ratio_range_text,
+    ratio_text,
+    shown_interval,
+)
+
+PAGE = "page"
+NUMBERS: Final = ("2", "3", "4", "5")
+MOST_CHOICES: Final = 300
+"""Rows to choose from; of more the compare page shows fewer first."""
+OWN: Final = ("case", "system", "digits", "width")
+"""What an address says of the paper; the rest is the compare page's."""
+DIGITS: Final[Mapping[str, Text]] = {
+    "": gettext_lazy("As many as its interval justifies"),
+    **{number: number for number in NUMBERS},
+}
+TABLE_WIDTHS: Final[Mapping[str, Text]] = {
+    "": gettext_lazy("One column (3 systems a table)"),
+    PAGE: gettext_lazy("The page (5 systems a table)"),
+}
+
 
 TEXTS = ("table.tex", "methods.tex", "methods.txt", "study.bib", "numbers.csv")
 CHARTS = {
@@ -22,9 +63,161 @@ CHARTS = {
 ARCHIVE = "paper.zip"
 
 
+@dataclass(frozen=True)
+class Paper:
+    """The chosen part of a study's comparison, and its layout.
+
+    ``cases`` and ``systems`` are the chosen ids, whether or not the study has them.
+    """
+
+    study: Study
+    whole: JudgedTable
+    judged: JudgedTable
+    source: Source
+    cases: frozenset[int]
+    systems: frozenset[int]
+    digits: int | None
+    is_wide: bool
+
+    @property
+    def table(self) -> ComparisonTable:
+        return self.judged.table
+
+    @cached_property
+    def chart(self) -> dict[str, Any] | None:
+        return chart_values(self.table, self.judged.show)
+
+    @property
+    def no_chart(self) -> str:
+        if self.chart is None:
+            return _("None of these results has a ratio to draw.")
+        return too_much(self.chart)
+
+    @cached_property
+    def paragraphs(self) -> tuple[str, ...]:
+        behind = runs_behind([cell.id for cell in self.table.cells])
+        return methods(self.study, self.table, self.source, behind)
+
+    def texts(self, citation: Citation) -> dict[str, str]:
+        """Return the text files by name."""
+        with with_digits(self.digits):
+            table_tex = latex(self.table, self.source, Tabular(self.is_wide))
+        return {
+            "table.tex": table_tex,
+            "methods.tex": methods_tex(self.paragraphs),
+            "methods.txt": "\n\n".join(self.paragraphs) + "\n",
+            "study.bib": bibtex(citation),
+            "numbers.csv": table_csv(self.table, self.source),
+        }
+
+
+def chosen_paper(request: HttpRequest, study: Study) -> Paper:
+    """Return the part of a study that the query chooses."""
+    asked = query_of(request)
+    whole = judged_table(study, asked)
+    cases, systems = (
+        frozenset(map(id_in, request.GET.getlist(name))) for name in ("case", "system")
+    )
+    here = {cell.case.id for cell in whole.table.cells}
+    columns = {column.system_id for column in whole.table.head.columns}
+    judged = part_of(whole, cases & here, systems & columns)
+    source = source_of(request, study, judged, "paper")
+    digits = int(asked["digits"]) if asked.get("digits") in NUMBERS else None
+    is_wide = asked.get("width") == PAGE
+    return Paper(study, whole, judged, source, cases, systems, digits, is_wide)
+
+
+def paper_page(paper: Paper, query: Mapping[str, str]) -> dict[str, Any]:
+    """Return the template context."""
+    with for_files(), with_digits(paper.digits):
+        lines = list(_lines(paper))
+    groups = list(_groups(paper))
+    columns = paper.whole.table.head.columns
+    here = {cell.case.id for cell in paper.whole.table.cells}
+    missing = {
+        "case": paper.cases - here,
+        "system": paper.systems - {column.system_id for column in columns},
+    }
+    menus = (
+        ("digits", _("Significant digits"), DIGITS),
+        ("width", _("As wide as"), TABLE_WIDTHS),
+    )
+    return {
+        # The parts of the address that the compare page understands.
+        "kept": [(name, it) for name, it in query.items() if it and name not in OWN],
+        "groups": groups,
+        "systems": [
+            _tick(it.system_id, wording.column_name(it), paper.systems)
+            for it in columns
+        ],
+        "menus": [
+            _menu(name, label, texts, query.get(name, ""))
+            for name, label, texts in menus
+        ],
+        "unmet": [
+            f"{name}={pk}" for name, ids in missing.items() for pk in sorted(ids)
+        ],
+        "is_cut": sum(len(group["ticks"]) for group in groups) < len(here),
+        "heads": [wording.column_name(it) for it in paper.table.head.columns],
+        "lines": lines,
+        "paragraphs": paper.paragraphs if lines else (),
+        "no_chart": paper.no_chart,
+    }
+
+
+def _tick(pk: int, name: str, chosen: Collection[int]) -> dict[str, Any]:
+    return {"id": pk, "name": name, "is_chosen": pk in chosen}
+
+
+def _menu(name: str, label: str, texts: Mapping[str, Text], value: str) -> Menu:
+    chosen = value if value in texts else ""
+    choices = (Choice(key, str(text), key == chosen) for key, text in texts.items())
+    return Menu(name, label, tuple(choices), chosen != "")
+
+
+def _groups(paper: Paper) -> Iterator[dict[str, Any]]:
+    """Yield the rows to choose from; a benchmark once, whatever the number of VMs."""
+    told: set[int] = set()
+    for group in paper.whole.table.groups:
+        ticks = []
+        for row in group.rows:
+            case = next(cell.case.id for cell in row.cells if cell)
+            if case not in told and len(told) < MOST_CHOICES:
+                told.add(case)
+                ticks.append(_tick(case, row_text(row, ", "), paper.cases))
+        if ticks:
+            yield {
+                "name": group_text(group, ", ") or _("All rows"),
+                "ticks": ticks,
+                "chosen": sum(tick["is_chosen"] for tick in ticks),
+            }
+
+
+def _lines(paper: Paper) -> Iterator[dict[str, Any]]:
+    """Yield the lines of the table: a heading for each group, then its rows."""
+    for group in paper.table.groups:
+        if title := group_text(group, ", "):
+            yield {"name": title}
+        for row in group.rows:
+            decimals = row_decimals(row.cells)
+            cells = [_texts(cell, paper.judged.show, decimals) for cell in row.cells]
+            yield {"name": row_text(row, ", "), "cells": cells}
+
+
+def _texts(row: ComparisonRow | None, show: str, decimals: int) -> tuple[str, str]:
+    if row is None:
+        return wording.NONE, ""
+    if show != VALUE:
+        if ratio := ratio_text(row, show):
+            return ratio, shown_interval(row, show)
+        if between := ratio_range_text(row, show):
+            return between, ""
+    return row_figure(row.shown, decimals=decimals) or wording.NONE, ""
+
+
 @kept_study_page
 def show_paper(request: HttpRequest, lab: str, slug: str) -> Content:
-    """Show what a paper takes of a study, and let rows, columns, digits be chosen."""
+    """Show the chosen rows and columns of a study and their files."""
     study = study_or_404(viewer_of(request), lab, slug)
     page = paper_page(chosen_paper(request, study), query_of(request))
     query = request.GET.urlencode()
@@ -40,7 +233,7 @@ def show_paper(request: HttpRequest, lab: str, slug: str) -> Content:
 
 
 def export_paper(request: HttpRequest, lab: str, slug: str, form: str) -> HttpResponse:
-    """Hand out one file of a paper; a worker draws charts and packs the archive."""
+    """Return one file of a paper; a worker draws charts and packs the archive."""
     study = study_or_404(viewer_of(request), lab, slug)
     if form not in (*TEXTS, *CHARTS, ARCHIVE):
         raise Http404(_("There is no such file."))
@@ -60,7 +253,8 @@ def export_paper(request: HttpRequest, lab: str, slug: str, form: str) -> HttpRe
         drawn = {"kind": "archive", "texts": texts, "chart": chart}
         title = _("Packing the files for a paper")
     back = reverse("dashboard:paper", args=[lab, slug])
-    wanted = Wanted(
+    return picture_answer(
+        request,
         drawn=drawn,
         form=ending,
         name=f"{slug}-{name}",
@@ -68,7 +262,6 @@ def export_paper(request: HttpRequest, lab: str, slug: str, form: str) -> HttpRe
         about=study.title,
         back=f"{back}?{request.GET.urlencode()}",
     )
-    return picture_answer(request, wanted)
 
 
 urlpatterns = [
