@@ -119,18 +119,8 @@ def delete_study(*, study: Study, who: str, reason: str) -> Loss:
         withdraw(version, who=who, reason=reason)
     for review in reviews.filter(withdrawn_at=None):
         withdraw(review, who=who, reason=f"{study.title} was deleted: {reason}")
-    for model in (
-        Comment,
-        Event,
-        StudyNews,
-        Flag,
-        Report,
-        Plan,
-        Job,
-        CoRun,
-        Session,
-        Cell,
-    ):
+    emptied = Comment, Event, StudyNews, Flag, Report, Plan, Job, CoRun, Session, Cell
+    for model in emptied:
         model._default_manager.filter(study=locked).delete()
     PublishingJob.objects.filter(study=locked, version=None).delete()
     locked.deleted_at, locked.note = timezone.now(), reason

@@ -8,7 +8,6 @@ must become a reference table, and what names none of the three is planned as ev
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db import connection, models
@@ -38,31 +37,23 @@ class DistributionError(Exception):
     """Why a database cannot be distributed, and what to do about it."""
 
 
-@dataclass(frozen=True)
-class Step:
-    """Something to be done: in words, and the statement that does it."""
-
-    words: str
-    statement: str
-
-
 def distribute(
     *, shards: int = SHARDS, dry_run: bool = False, say: Callable[[str], object]
 ) -> int:
-    """Distribute what is not distributed yet, and return how many steps that took.
+    """Distribute the large tables; return the number of steps.
 
-    Each step is a transaction of its own: broken off, the next call goes on. A dry run
-    only says what would be done. DistributionError: nothing was changed.
+    Each step is a transaction: the next call continues after an interruption. Raise
+    DistributionError before anything is changed.
     """
     _refuse_what_cannot_be()
     steps = list(_steps(shards))
     if steps and not dry_run:
         _refuse_company()
-    for step in steps:
-        say(f"{'would ' if dry_run else ''}{step.words}")
+    for words, statement in steps:
+        say(f"{'would ' if dry_run else ''}{words}")
         if not dry_run:
             with connection.cursor() as cursor:
-                cursor.execute(step.statement)
+                cursor.execute(statement)
     return len(steps)
 
 
@@ -133,13 +124,21 @@ def _refuse_company() -> None:
         )
 
 
-def _steps(shards: int) -> Iterator[Step]:
+def _steps(shards: int) -> Iterator[tuple[str, str]]:
+    """Yield what is still to be done: in words, and as a statement."""
     beside = "none"
     for model in LARGE:
         table = model._meta.db_table
-        if not _is_distributed(table):
-            if _notes_changes(table):
-                yield Step(
+        is_distributed, notes_changes = _row(
+            "SELECT EXISTS (SELECT FROM pg_dist_partition"
+            " WHERE logicalrelid = %s::regclass AND partmethod = 'h'),"
+            " EXISTS (SELECT FROM pg_trigger"
+            " WHERE tgrelid = %s::regclass AND tgname ~ %s)",
+            *(table, table, NOTES_CHANGES),
+        )
+        if not is_distributed:
+            if notes_changes:
+                yield (
                     f"note changes of {table} no longer: Citus takes no such triggers",
                     FORGET.format(table=table),
                 )
@@ -149,45 +148,24 @@ def _steps(shards: int) -> Iterator[Step]:
                 table,
             )
             count = f"shard_count => {shards}, " if beside == "none" else ""
-            yield Step(
+            yield (
                 f"distribute {table} ({pretty}) by {COLUMN}"
                 + (f" over {shards} shards" if count else f", beside {beside}"),
                 f"SELECT create_distributed_table('{table}', '{COLUMN}', {count}"
                 f"colocate_with => '{beside}')",
             )
             if rows:
-                yield Step(
+                yield (
                     f"remove the coordinator's own copy of {table}",
                     f"SELECT truncate_local_data_after_distributing_table('{table}')",
                 )
         beside = table
     if _one(f"SELECT current_setting('{SETTING}')") != WANTED:
         name = connection.ops.quote_name(connection.settings_dict["NAME"])
-        yield Step(
+        yield (
             f"set {SETTING} = {WANTED} for the database",
             f"ALTER DATABASE {name} SET {SETTING} = '{WANTED}'",
         )
-
-
-def _notes_changes(table: str) -> bool:
-    return bool(
-        _one(
-            "SELECT EXISTS (SELECT FROM pg_trigger"
-            " WHERE tgrelid = %s::regclass AND tgname ~ %s)",
-            table,
-            NOTES_CHANGES,
-        )
-    )
-
-
-def _is_distributed(table: str) -> bool:
-    return bool(
-        _one(
-            "SELECT EXISTS (SELECT FROM pg_dist_partition"
-            " WHERE logicalrelid = %s::regclass AND partmethod = 'h')",
-            table,
-        )
-    )
 
 
 def _row(query: str, *values: Any) -> tuple[Any, ...]:

@@ -36,14 +36,9 @@ def has_feed_token(person: User) -> bool:
     return FeedToken.objects.filter(person=person, revoked_at=None).exists()
 
 
+@from_primary()  # a revoked token is refused at once, and the use is stored
 def reader_of(shown: str) -> User:
     """Return whose feeds a secret opens, or raise NotFoundError."""
-    # One that was revoked is refused at once, and its use is noted.
-    with from_primary():
-        return _reader_of(shown)
-
-
-def _reader_of(shown: str) -> User:
     prefix, _, secret = shown.removeprefix(PREFIX).partition("_")
     tokens = FeedToken.objects.select_related("person")
     # A NUL character would be an error in the database.
@@ -56,10 +51,9 @@ def _reader_of(shown: str) -> User:
         or not matches
         or token.revoked_at is not None
         or not token.person.is_active
+        # Their lab requires a second factor that they have not set up.
+        or lab_that_waits_for(token.person)
     ):
-        raise NotFoundError(Sentence("feed"), "…")
-    # Their lab wants to be sure who reads: until then this opens nothing of it.
-    if lab_that_waits_for(token.person):
         raise NotFoundError(Sentence("feed"), "…")
     now = timezone.now()
     if token.last_used_at is None or token.last_used_at < now - SEEN_EVERY:

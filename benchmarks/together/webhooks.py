@@ -184,8 +184,10 @@ def _deliver(jobs: Jobs) -> None:
     if (delivery := rows.first()) is None:
         return
     webhook = delivery.webhook
-    if delivery.event and not _may_be_told(webhook, delivery.event):
-        # It was hidden since: nothing is told, not even that.
+    viewer = Viewer(frozenset({webhook.lab_id}))
+    visible = Event.objects.visible_to(viewer).filter(pk=delivery.event_id)
+    if delivery.event and not visible.exists():
+        # Hidden since: send nothing, not even that.
         delivery.delete()
         return
     body = json.dumps(message_of(webhook, delivery)).encode()
@@ -219,11 +221,6 @@ def _deliver(jobs: Jobs) -> None:
     )
     if delivery.state == Delivery.State.WAITING:
         raise Later(delivery.next_at, ends_round=True)
-
-
-def _may_be_told(webhook: Webhook, event: Event) -> bool:
-    viewer = Viewer(frozenset({webhook.lab_id}))
-    return Event.objects.visible_to(viewer).filter(pk=event.pk).exists()
 
 
 def signature(secret: str, stamp: str, body: bytes) -> str:
