@@ -40,7 +40,6 @@ from benchmarks.publishing.publications import (
 from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.reviews import MOST_QUESTIONS, publish_review
 from benchmarks.publishing.versions import set_doi
-from benchmarks.sentences import Sentence
 from benchmarks.tasks import send
 from benchmarks.unattended.queue import Kind
 from benchmarks.viewer import Viewer
@@ -134,7 +133,7 @@ class PublicationView(ApiView):
     def own(self, pk: int) -> Any:
         """Return a publication of the token's lab; raise NotFoundError."""
         publication = find_publication(self.model, self.lab_viewer, pk)
-        self.require_own(publication, Sentence(self.model.KIND), pk)
+        self.require_own(publication, self.model.KIND, pk)
         return publication
 
     def file_answer(self, pk: int, name: str) -> HttpResponse:

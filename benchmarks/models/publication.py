@@ -16,7 +16,7 @@ from benchmarks.models.lab import Lab
 from benchmarks.models.making import Making
 from benchmarks.models.sentence import SentenceField
 from benchmarks.models.study import Study, hidden_quotes, visible_studies
-from benchmarks.sentences import Sentence, template
+from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
 
@@ -26,8 +26,8 @@ class Publication(models.Model):
     ``digest`` is a SHA-256 over the digests of the files.
     """
 
-    KIND: ClassVar[str]
-    FILE: ClassVar[str]
+    KIND: ClassVar[Sentence]
+    FILE: ClassVar[Sentence]
     """The name of one of its files in error messages."""
     files: Any
     objects: Any
@@ -102,8 +102,8 @@ class Version(Publication):
     tools at that time.
     """
 
-    KIND = template("version")
-    FILE = template("form of the version")
+    KIND = Sentence("version")
+    FILE = Sentence("form of the version")
 
     class Licence(models.TextChoices):
         FREE = "free"
@@ -248,8 +248,8 @@ class Review(Publication, Making):
     the statements and numbers: the same request twice is one review.
     """
 
-    KIND = template("review")
-    FILE = template("file of the review")
+    KIND = Sentence("review")
+    FILE = Sentence("file of the review")
 
     authors = models.CharField(max_length=500)
     note = models.TextField(blank=True)

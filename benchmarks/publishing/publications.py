@@ -29,7 +29,7 @@ def find_publication(model: type[P], viewer: Viewer, pk: int) -> P:
     """Return a version or review; raise NotFoundError, also if it is not visible."""
     publication = visible_publications(model, viewer).filter(pk=pk).first()
     if publication is None:
-        raise NotFoundError(Sentence(model.KIND), pk)
+        raise NotFoundError(model.KIND, pk)
     return publication
 
 
@@ -40,7 +40,7 @@ def find_file(model: type[P], viewer: Viewer, pk: int, name: str) -> tuple[P, An
         **{publication.files.field.name: publication}, name=name
     ).first()
     if file is None:
-        raise NotFoundError(Sentence(model.FILE), name)
+        raise NotFoundError(model.FILE, name)
     return publication, file
 
 
@@ -79,7 +79,7 @@ def withdraw(publication: P, *, who: str, reason: str) -> P:
         raise InvalidError(
             kind,
             "The {kind} was withdrawn before; the reason stays.",
-            kind=Sentence(kind),
+            kind=kind,
         )
     locked.withdrawn_at, locked.withdrawn_by = timezone.now(), who
     locked.withdrawn_reason = reason

@@ -29,7 +29,7 @@ MONTHS = (
 
 @dataclass(frozen=True)
 class Citation:
-    """What is known of a study as a publication; empty texts are not stated."""
+    """The bibliographic fields of a study, version or review; "" is not stated."""
 
     key: str
     title: str
@@ -43,28 +43,28 @@ class Citation:
 
     @property
     def authors(self) -> list[str]:
-        """The people, parted where a text says so."""
+        """The names, split at semicolons, "and" and "&"."""
         return [name for name in BETWEEN_AUTHORS.split(self.author.strip()) if name]
 
     @property
     def day(self) -> list[int]:
-        """Year, month and day of publication, as far as they are stated."""
+        """The stated ones of year, month and day of publication."""
         day = DAY.fullmatch(self.published.strip())
         return [int(part) for part in day.groups() if part] if day else []
 
 
 def site_of(request: HttpRequest) -> str:
-    """Return the address of this site, as its reader knows it."""
+    """Return the address of this site in the request."""
     return request.build_absolute_uri("/").rstrip("/")
 
 
 def citation_of(request: HttpRequest, study: Study) -> Citation:
-    """Return a study as a publication, read today."""
+    """Return the citation of a study, read today."""
     return citation_at(site_of(request), study)
 
 
 def citation_at(site: str, study: Study) -> Citation:
-    """Return a study of a site as a publication, read today."""
+    """Return the citation of a study at a site, read today."""
     page = reverse("dashboard:study", args=[study.lab.slug, study.slug])
     name = f"{study.lab.slug}/{study.slug}"
     return Citation(
@@ -81,7 +81,7 @@ def citation_at(site: str, study: Study) -> Citation:
 
 
 def dataset_script(citation: Citation, study: Study) -> SafeString:
-    """Return a public study as JSON-LD, escaped for a page."""
+    """Return a public study as a script element with JSON-LD."""
     stated = {
         "@context": "https://schema.org/",
         "@type": "Dataset",
@@ -104,7 +104,7 @@ def dataset_script(citation: Citation, study: Study) -> SafeString:
 
 
 def version_script(request: HttpRequest, version: Version) -> SafeString:
-    """Return a public version as JSON-LD, without what may change in its study."""
+    """Return a public version as JSON-LD, without the study's changeable fields."""
     page = f"{site_of(request)}{reverse('dashboard:version', args=[version.pk])}"
     doi = f"https://doi.org/{version.doi}" if version.doi else ""
     stated = {
@@ -133,7 +133,7 @@ def version_script(request: HttpRequest, version: Version) -> SafeString:
 
 def _ld_script(stated: dict[str, Any]) -> SafeString:
     text = json.dumps({name: value for name, value in stated.items() if value})
-    # No text of it may end the element or begin another one.
+    # No text may end the element or start another one.
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return mark_safe(f'<script type="application/ld+json">{text}</script>')
@@ -144,7 +144,7 @@ def bibtex(citation: Citation) -> str:
     kind = "techreport" if citation.institution else "misc"
     year, month = (*citation.day, None, None)[:2]
     read_on = citation.read_on.isoformat()
-    # BibTeX takes apart what it knows to be a name; anything else is left whole.
+    # BibTeX splits names; protect other texts with braces.
     people = (
         tex(name) if re.fullmatch(r"[\w.' -]+(, [\w.' -]+)?", name) else _whole(name)
         for name in citation.authors
@@ -179,12 +179,12 @@ def with_doi(entry: str, doi: str) -> str:
 
 
 def _whole(text: str) -> str:
-    """Keep capitals, and keep "and" from parting authors."""
+    """Protect capitals and the word "and"."""
     return f"{{{tex(text)}}}" if text else ""
 
 
 def csl_json(citation: Citation) -> str:
-    """Return the study as CSL-JSON, the form of citation managers."""
+    """Return a citation as CSL-JSON, the format of citation managers."""
     read_on = citation.read_on
     item: dict[str, Any] = {
         "id": citation.key,
@@ -206,7 +206,7 @@ def csl_json(citation: Citation) -> str:
 
 
 def _csl_name(name: str) -> dict[str, str]:
-    """Part a name at its comma, or before its last word; others stay whole."""
+    """Split a name at its comma or before its last word."""
     last, comma, first = name.partition(",")
     if not comma:
         first, _, last = name.rpartition(" ")

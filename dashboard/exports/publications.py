@@ -1,7 +1,7 @@
 """The files of versions and reviews, and the jobs that write them."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 
 from django.urls import reverse
@@ -70,7 +70,7 @@ def version_texts(version: Version, site: str) -> dict[str, bytes]:
         tested=verdicts.tested,
     )
     texts = {
-        "csv": table_csv(table, source),
+        "csv": table_csv(table, asdict(source)),
         "json": _json(version, table, source),
         "tex": latex(table, source),
         "bib": bibtex(citation),

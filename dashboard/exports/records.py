@@ -9,20 +9,15 @@ Texts that a spreadsheet would take for a formula begin with an apostrophe (OWAS
 injection"); numbers are left as they are.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import ComparisonTable
-
-if TYPE_CHECKING:
-    from dashboard.exports.table_texts import Source
 
 FORMULAS = ("=", "+", "-", "@", "|", "\t", "\r", "\n")
 # What a cell is, and where it comes from, by the names of a file's columns.
@@ -111,11 +106,11 @@ ENERGY_FIELDS = (
 COLUMNS: Mapping[str, Sequence[str]] = {"speed": FIELDS, "energy": ENERGY_FIELDS}
 
 
-def table_csv(table: ComparisonTable, source: Source) -> str:
-    """Return a table's records as CSV, each with its source."""
-    repeated = {name: getattr(source, name) for name in SOURCED}
+def table_csv(table: ComparisonTable, source: Mapping[str, Any]) -> str:
+    """Return a table's records as CSV, each with its source (`table_texts.Source`)."""
+    repeated = {name: source[name] for name in SOURCED}
     cells = ({**record, **repeated} for record in records(table))
-    return csv_text([*COLUMNS.get(source.show, FIELDS), *SOURCED], cells)
+    return csv_text([*COLUMNS.get(source["show"], FIELDS), *SOURCED], cells)
 
 
 def csv_text(fields: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 
 from django.http import Http404, HttpRequest, HttpResponse
 
@@ -18,7 +19,7 @@ from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 
 
 def _csv(judged: JudgedTable, source: Source) -> str:
-    return table_csv(judged.table, source)
+    return table_csv(judged.table, asdict(source))
 
 
 def _json(judged: JudgedTable, source: Source) -> str:

@@ -1,7 +1,7 @@
 """A study for a paper: the page and its files, chosen by the query."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -107,7 +107,7 @@ class Paper:
             "methods.tex": methods_tex(self.paragraphs),
             "methods.txt": "\n\n".join(self.paragraphs) + "\n",
             "study.bib": bibtex(citation),
-            "numbers.csv": table_csv(self.table, self.source),
+            "numbers.csv": table_csv(self.table, asdict(self.source)),
         }
 
 

@@ -58,7 +58,7 @@ def test_what_is_posted_is_published_once_and_handed_to_a_worker(
     assert answer.url == second.url == f"/reviews/{review.pk}/"
     assert (len(handed_over), len(again)) == (1, 0)
     assert (review.title, review.published_by) == ("What Xen costs", "carol")
-    assert not review.has_files
+    assert not review.digest
 
 
 def test_a_worker_writes_its_files_which_its_page_hands_out(keeper, measured):
