@@ -185,8 +185,8 @@ def _deliver(jobs: Jobs) -> None:
         return
     webhook = delivery.webhook
     viewer = Viewer(frozenset({webhook.lab_id}))
-    visible = Event.objects.visible_to(viewer).filter(pk=delivery.event_id)
-    if delivery.event and not visible.exists():
+    visible = Event.objects.visible_to(viewer)
+    if delivery.event and not visible.filter(pk=delivery.event.pk).exists():
         # Hidden since: send nothing, not even that.
         delivery.delete()
         return
