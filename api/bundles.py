@@ -1,22 +1,19 @@
 """/bundles/: what a machine without a network measured, in one signed file."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import IO, Any, cast
+from typing import Any
 
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
-from rest_framework.parsers import BaseParser
-from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.status import HTTP_202_ACCEPTED
 
-from api.kit import bodies
 from api.kit.errors import problem_of
 from api.kit.parsing import StrictJSONError, read_object
 from api.kit.refusals import LinesRefusedError
 from api.kit.shapes import StrictSerializer, checked
-from api.kit.views import ApiView
+from api.kit.views import UploadView
 from api.power import PowerInput
 from api.systems import HostInput
 from api.uploads import read_lines, submit_lines
@@ -32,21 +29,6 @@ EXAMPLE = OpenApiExample(
     request_only=True,
     media_type="application/gzip",
 )
-
-
-class BundleParser(BaseParser):
-    """Take the bytes of a bundle as they are."""
-
-    media_type = "application/gzip"
-
-    def parse(
-        self,
-        stream: IO[Any],
-        media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
-    ) -> Any:
-        assert parser_context is not None
-        return bodies.read_body(stream, parser_context["request"])
 
 
 class BundleSerializer(serializers.Serializer[Any]):
@@ -68,10 +50,10 @@ class BundleSerializer(serializers.Serializer[Any]):
     made_at = serializers.DateTimeField()
 
 
-class BundlesView(ApiView):
+class BundlesView(UploadView):
     """Bundles that were carried here."""
 
-    parser_classes = [BundleParser]
+    media_type = "application/gzip"
 
     @extend_schema(
         summary="Import a bundle of an agent without a network",
@@ -81,13 +63,11 @@ class BundlesView(ApiView):
         responses={202: BundleSerializer},
         examples=[EXAMPLE],
     )
-    def post(self, request: Request) -> Response:
-        imported = import_bundle(
-            packed=cast(bytes, request.data), lab=self.lab, by=self.agent.name
-        )
-        return Response(
-            self.shown(BundleSerializer, imported), status=HTTP_202_ACCEPTED
-        )
+    def post(self, request: HttpRequest) -> HttpResponse:
+        agent = self.uploader(request).agent
+        packed = self.body(request)
+        imported = import_bundle(packed=packed, lab=agent.lab, by=agent.name)
+        return self.told(BundleSerializer(imported).data, HTTP_202_ACCEPTED)
 
 
 def store_documents(agent: Agent, documents: Sequence[Document]) -> Counts:

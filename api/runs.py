@@ -1,23 +1,27 @@
 """/runs/: uploads go in here, and can be read again with their samples."""
 
-from typing import Any, cast
+from typing import Any
 
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
+from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
 
+from api.kit.authentication import shown_token
 from api.kit.fields import Choice, UUIDText
 from api.kit.queries import ListQuery, ToolParameter, WholeParameter, study_parameter
-from api.kit.views import AddressedRow, ApiView
+from api.kit.views import AddressedRow, ApiView, UploadView
 from api.samples import SampleSerializer
-from api.uploads import EXAMPLE, RAW_EXAMPLE, RunInput, RunParser
+from api.uploads import EXAMPLE, RAW_EXAMPLE, RunInput, read_run
 from benchmarks.errors import BatchRefusedError
+from benchmarks.labs import tokens
 from benchmarks.models import Run
 from benchmarks.uploads import runs
-from benchmarks.uploads.intake import Upload, submit_uploads
+from benchmarks.uploads.intake import submit_uploads
 
 FILTERS = ("study", "tool", "status", "system", "sitting", "key")
 LOOKUPS = {name: name for name in FILTERS}
@@ -113,10 +117,9 @@ class RunQuery(ListQuery):
     key = UUIDText(required=False, help_text="An upload's key: all runs read from it.")
 
 
-class RunsView(ApiView):
+class RunsView(UploadView):
     """Uploads of runs."""
 
-    parser_classes = [RunParser]
     query_class = RunQuery
 
     @extend_schema(
@@ -136,13 +139,24 @@ class RunsView(ApiView):
         responses={202: SubmissionSerializer, 200: SubmissionSerializer},
         examples=[EXAMPLE, RAW_EXAMPLE],
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: HttpRequest) -> HttpResponse:
+        # A known token is proved by the statement that looks up what the upload names.
+        known = None if request.GET else tokens.known(shown_token(request) or "")
+        token = known or self.uploader(request)
         try:
-            upload = cast(Upload, request.data)
-            [submission] = submit_uploads(agent=self.agent, uploads=[upload])
+            upload = read_run(self.body(request))
+        except APIException:
+            if known:
+                self.uploader(request)
+            raise
+        try:
+            [submission] = submit_uploads(
+                agent=token.agent, uploads=[upload], token=known
+            )
         except BatchRefusedError as refused:
             raise refused.problems[0] from None
-        url = request.build_absolute_uri(f"{submission.run_id}/")
+        url = f"{request.scheme}://{request.get_host()}{request.path}"
+        url = f"{url}{submission.run_id}/"
         shown = {
             "id": submission.run_id,
             "key": str(submission.key),
@@ -150,7 +164,7 @@ class RunsView(ApiView):
             "url": url,
         }
         status = HTTP_200_OK if submission.repeated else HTTP_202_ACCEPTED
-        return Response(shown, status=status, headers={"Location": url})
+        return self.told(shown, status, Location=url)
 
 
 class RunView(ApiView):

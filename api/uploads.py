@@ -6,19 +6,17 @@ accepted by parts: msgspec checks the samples' types, and the texts of an upload
 repeat, are checked by `RunInput` once and remembered.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import IO, Annotated, Any, Final, NamedTuple, cast
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 import orjson
 from django.conf import settings
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
-from rest_framework.parsers import BaseParser
-from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.status import HTTP_202_ACCEPTED
 
 from api.kit.errors import invalid, problem_of
@@ -39,7 +37,6 @@ from api.kit.parsing import (
     check_values,
     read_object,
     refusal,
-    request_body,
 )
 from api.kit.refusals import (
     LinesRefusedError,
@@ -48,7 +45,7 @@ from api.kit.refusals import (
     TooLargeError,
 )
 from api.kit.shapes import JSONObject, ListOf, SmallMap, StrictSerializer, checked
-from api.kit.views import ApiView
+from api.kit.views import UploadView
 from api.systems import SYSTEM, SystemField
 from benchmarks.errors import BatchRefusedError
 from benchmarks.models import Agent, Run
@@ -303,21 +300,12 @@ def _case(tool: str, metric: str, unit: str, parameters: bytes) -> SampleCase | 
     return known_case(tool, metric, unit, parameters)
 
 
-class RunParser(BaseParser):
-    """Read one run."""
-
-    media_type = "application/json"
-
-    def parse(
-        self,
-        stream: IO[Any],
-        media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
-    ) -> Any:
-        try:
-            return read_upload(request_body(stream, parser_context))
-        except StrictJSONError as error:
-            raise refusal(error) from None
+def read_run(raw: bytes) -> Upload:
+    """Return the upload of a single request; refuse what is wrong with it."""
+    try:
+        return read_upload(raw)
+    except StrictJSONError as error:
+        raise refusal(error) from None
 
 
 class Line(NamedTuple):
@@ -325,20 +313,6 @@ class Line(NamedTuple):
 
     number: int
     upload: Upload
-
-
-class RunLinesParser(BaseParser):
-    """Read runs, one JSON object a line."""
-
-    media_type = "application/x-ndjson"
-
-    def parse(
-        self,
-        stream: IO[Any],
-        media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
-    ) -> Any:
-        return read_lines(numbered_lines(request_body(stream, parser_context)))
 
 
 def numbered_lines(body: bytes) -> list[tuple[int, bytes]]:
@@ -392,10 +366,10 @@ class BulkSerializer(serializers.Serializer[Any]):
     runs = BulkRunSerializer(many=True)
 
 
-class BulkView(ApiView):
+class BulkView(UploadView):
     """Uploads of many runs."""
 
-    parser_classes = [RunLinesParser]
+    media_type = "application/x-ndjson"
 
     @extend_schema(
         summary="Upload many runs, all or none",
@@ -405,9 +379,10 @@ class BulkView(ApiView):
         responses={202: BulkSerializer},
         examples=[LINE_EXAMPLE],
     )
-    def post(self, request: Request) -> Response:
-        lines = cast(list[Line], request.data)
-        submissions = submit_lines(self.agent, lines)
+    def post(self, request: HttpRequest) -> HttpResponse:
+        agent = self.uploader(request).agent
+        lines = read_lines(numbered_lines(self.body(request)))
+        submissions = submit_lines(agent, lines)
         repeated = sum(submission.repeated for submission in submissions)
         # Not by the serializer, which takes longer than storing the runs.
         runs = [
@@ -424,7 +399,7 @@ class BulkView(ApiView):
             "repeated": repeated,
             "runs": runs,
         }
-        return Response(shown, status=HTTP_202_ACCEPTED)
+        return self.told(shown, HTTP_202_ACCEPTED)
 
 
 def submit_lines(agent: Agent, lines: Sequence[Line]) -> list[Submission]:

@@ -15,7 +15,7 @@ from benchmarks.unattended import queue
 from benchmarks.unattended.holding import held
 from benchmarks.unattended.queue import Kind
 from benchmarks.uploads import processing
-from benchmarks.wake import HINT_SENT, LINGER_S
+from benchmarks.wake import HINT_SENT, LINGER_S, note_wait
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def drain_bulk(lingers: bool = True) -> int:
 
 def _drain_lane(*, is_bulk: bool, lingers: bool) -> int:
     if lingers:
-        _linger()
+        _linger(is_bulk)
     broker.connection().delete(HINT_SENT[is_bulk])
     begun = timezone.now()
     finished = processing.drain(is_bulk=is_bulk)
@@ -57,10 +57,11 @@ def _drain_lane(*, is_bulk: bool, lingers: bool) -> int:
     return finished
 
 
-def _linger() -> None:
+def _linger(lane: int) -> None:
     end = time.monotonic() + LINGER_AT_MOST_S
     time.sleep(LINGER_S)
     while time.monotonic() < end and processing.is_still_coming(LINGER_S):
+        note_wait(lane, LINGER_S)
         time.sleep(LINGER_S)
 
 

@@ -23,7 +23,8 @@ HINT_IS_LOST_AFTER_S = 5
 LINGER_S = 0.3
 # So many runs at once are not waited for.
 TOGETHER = 50
-# Until when a lane's worker, woken by this process, is still waiting for more.
+# Until when a lane's worker surely waits for more: for as long as its hint lives longer
+# than `HINT_IS_LOST_AFTER_S`.
 _seen_until = [0.0, 0.0]
 
 
@@ -40,13 +41,27 @@ def wake(runs: int = 1) -> None:
         return
     try:
         key = HINT_SENT[lane]
-        if broker.connection().set(key, 1, nx=True, ex=HINT_IS_LOST_AFTER_S):
+        wait_s = LINGER_S if lingers else 0
+        with broker.connection().pipeline(transaction=False) as redis:
+            redis.set(key, 1, nx=True, px=_lifetime_ms(wait_s))
+            redis.pttl(key)
+            is_first, left_ms = redis.execute()
+        if is_first:
             # Not tried again: the upload would wait, and the sweeper comes anyway.
             current_app.send_task(DRAIN[lane], (lingers,), retry=False)
-            if lingers:
-                _seen_until[lane] = begun + LINGER_S
+        _seen_until[lane] = begun + left_ms / 1000 - HINT_IS_LOST_AFTER_S
     except (OperationalError, RedisError, OSError) as error:
         logger.warning("Redis took no hint (%s); the sweeper will do the work.", error)
+
+
+def note_wait(lane: int, wait_s: float) -> None:
+    """Tell web processes that a lane's worker looks for work only after this time."""
+    broker.connection().set(HINT_SENT[lane], 1, xx=True, px=_lifetime_ms(wait_s))
+
+
+def _lifetime_ms(wait_s: float) -> int:
+    """Return how long a hint is kept whose worker waits that long for more uploads."""
+    return round(1000 * (HINT_IS_LOST_AFTER_S + wait_s))
 
 
 def is_worker_woken() -> bool:

@@ -66,14 +66,19 @@ DETAILS: dict[type[exceptions.APIException], tuple[str, str]] = {
 def answer(exc: Exception, context: Mapping[str, Any]) -> Response:
     """Turn whatever was raised in a view into an answer."""
     set_rollback()
+    request = context.get("request")
+    problem = logged_problem(exc, request.path if request is not None else "")
+    return Response(problem.body(), status=problem.status, headers=problem.headers)
+
+
+def logged_problem(exc: Exception, path: str) -> Problem:
+    """Return what to say about an exception; log it if it is the server's."""
     problem = problem_of(exc)
     if problem.status >= 500:
-        request = context.get("request")
-        path = request.path if request is not None else ""
-        # A database that is away is no mistake of ours: it needs no traceback.
+        # A database that is away is not a mistake of ours: it needs no traceback.
         unforeseen = exc if problem.status == 500 else None
         logger.error("%s failed: %s", path, exc, exc_info=unforeseen)
-    return Response(problem.body(), status=problem.status, headers=problem.headers)
+    return problem
 
 
 def problem_of(exc: Exception) -> Problem:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import IO, Any
 
 import orjson
+from django.http import HttpRequest
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 
@@ -57,7 +58,8 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        body = request_body(stream, parser_context)
+        assert parser_context is not None, "REST framework always passes the context"
+        body = request_body(stream, parser_context["request"])
         try:
             return read_object(body, self.as_printed)
         except StrictJSONError as error:
@@ -109,10 +111,9 @@ def _as_floats(data: Any) -> Any:
     return float(data) if is_long else data
 
 
-def request_body(stream: IO[Any], context: Mapping[str, Any] | None) -> bytes:
+def request_body(stream: IO[Any], request: HttpRequest) -> bytes:
     """Return the unpacked body of a request, or refuse it."""
-    assert context is not None, "REST framework always passes the context"
-    body = bodies.read_body(stream, context["request"])
+    body = bodies.read_body(stream, request)
     try:
         check_size(body)
     except StrictJSONError as error:

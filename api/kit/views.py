@@ -4,10 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, wraps
 from typing import Any
 
+import orjson
 from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import MethodNotAllowed
+from rest_framework.exceptions import (
+    MethodNotAllowed,
+    NotAcceptable,
+    UnsupportedMediaType,
+)
 from rest_framework.generics import GenericAPIView
 from rest_framework.mixins import ListModelMixin
 from rest_framework.permissions import SAFE_METHODS
@@ -17,7 +24,10 @@ from rest_framework.reverse import reverse
 from rest_framework.serializers import BaseSerializer
 from rest_framework.status import HTTP_200_OK, HTTP_201_CREATED
 
+from api.kit.authentication import TokenAuthentication, check_upload
 from api.kit.bodies import open_body
+from api.kit.errors import logged_problem
+from api.kit.parsing import request_body
 from api.kit.queries import ListQuery, Query, read_query, study_parameter
 from api.kit.schema import ApiSchema
 from api.kit.shapes import StrictSerializer, checked
@@ -154,6 +164,55 @@ class ApiView(GenericAPIView[Any]):
         """The study that the query names, if any; 404 for one that may not be seen."""
         name = self.query.get("study")
         return find_study(self.viewer, name) if name else None
+
+
+class UploadView(ApiView):
+    """A view whose POST is a plain Django view.
+
+    REST framework's request, negotiation and response take longer than storing an
+    upload. Errors, permissions and headers are those of all views.
+    """
+
+    media_type = "application/json"
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.method != "POST":
+            return super().dispatch(request, *args, **kwargs)
+        try:
+            if not request.accepts("application/json"):
+                raise NotAcceptable
+            response = self.post(request)
+        except Exception as error:  # noqa: BLE001  # each becomes an answer, as in REST
+            problem = logged_problem(error, request.path)
+            response = self.told(problem.body(), problem.status, **problem.headers)
+        response["Allow"] = ", ".join(self.allowed_methods)
+        return response
+
+    def post(self, request: Any) -> HttpResponse:
+        """Answer an upload."""
+        raise NotImplementedError
+
+    def uploader(self, request: HttpRequest) -> Token:
+        """Return the token that may upload here, or refuse the request."""
+        found = TokenAuthentication().authenticate(request)
+        token = check_upload(found and found[1])
+        read_query(Query, request.GET)
+        return token
+
+    def body(self, request: HttpRequest) -> bytes:
+        """Return the unpacked body, or refuse it."""
+        if request.content_type != self.media_type:
+            raise UnsupportedMediaType(request.content_type or "")
+        return request_body(open_body(request), request)
+
+    def told(self, answer: Any, status: int, **headers: str) -> HttpResponse:
+        """Return an answer as JSON."""
+        return HttpResponse(
+            orjson.dumps(answer),
+            status=status,
+            content_type="application/json",
+            headers=headers,
+        )
 
 
 class ListView(ListModelMixin, ApiView):

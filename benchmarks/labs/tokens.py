@@ -23,6 +23,7 @@ SECRET_BYTES = 32  # 256 bits
 
 SCOPES = frozenset({"upload", "read"})
 USE_IS_NOTED_EVERY = timedelta(minutes=1)
+TOKENS_KNOWN = 1024
 
 TOKEN, AGENT, LAB = (model._meta.db_table for model in (Token, Agent, Lab))
 COLUMNS: dict[type[Model], list[str]] = {
@@ -40,6 +41,16 @@ FIND = f"""
     JOIN {LAB} ON {LAB}.id = {AGENT}.lab_id
     WHERE {TOKEN}.prefix = %(prefix)s
 """
+
+
+# Whether a token is still what it was when it was authenticated, by any process.
+IS_VALID = f"""
+    {TOKEN}.id = %(token)s::bigint AND {TOKEN}.digest = %(token_digest)s
+    AND {TOKEN}.agent_id = %(agent)s::bigint AND {TOKEN}.can_upload
+    AND {TOKEN}.revoked_at IS NULL
+    AND ({TOKEN}.expires_at IS NULL OR {TOKEN}.expires_at > now())
+"""
+_known: dict[bytes, Token] = {}
 
 
 def new_prefix() -> str:
@@ -102,7 +113,30 @@ def authenticate(shown: str) -> Token:
     if brand != "vl" or token is None or not matches or not token.is_valid():
         raise UnauthenticatedError
     note_use(token.pk, token.last_used_at)
+    if len(_known) >= TOKENS_KNOWN:
+        _known.clear()
+    _known[sha256(shown.encode("utf-8", "replace")).digest()] = token
     return token
+
+
+def known(shown: str) -> Token | None:
+    """Return a token that was valid before, as it was then.
+
+    Whether it still is must be asked of the database: `IS_VALID`.
+    """
+    return _known.get(sha256(shown.encode("utf-8", "replace")).digest())
+
+
+@sight.everything()  # its bearer has shown it
+def still_valid(token: Token) -> Token:
+    """Return a token of `known` as it is now, or raise UnauthenticatedError."""
+    now = _find(token.prefix)
+    is_same = now is not None and now.digest == token.digest
+    if now is None or not (is_same and now.is_valid() and now.can_upload):
+        _known.clear()
+        raise UnauthenticatedError
+    note_use(now.pk, now.last_used_at)
+    return now
 
 
 def _find(prefix: str) -> Token | None:

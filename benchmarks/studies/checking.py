@@ -23,7 +23,7 @@ from benchmarks.studies.sessions import derive_study_sessions
 from benchmarks.studies.shaping import shape_cells
 from benchmarks.together.events import note_news
 from benchmarks.unattended import queue
-from benchmarks.unattended.queue import Jobs, Kind, put_checks, put_energies
+from benchmarks.unattended.queue import BESIDE, Jobs, Kind, put_checks, put_energies
 from benchmarks.uploads.efficiencies import cells_misjudged, normalise
 from benchmarks.uploads.summaries import lock_cases, summarise_cells, touched_cells
 
@@ -38,14 +38,20 @@ UPLOADED_TWICE = RULES["uploaded-twice"]
 def check_due_studies(quiet: timedelta = QUIET) -> int:
     """Check studies that have been quiet for a moment; return how many.
 
-    Studies that never rest are checked every half minute. Failed checks are retried by
-    `unattended.queue`.
+    A study with waiting uploads is checked every half minute. So is an unchanged study
+    in whose lab uploads wait: each batch of them would have it checked again. Failed
+    checks are retried by `unattended.queue`.
     """
     now = timezone.now()
     waiting = Job.objects.filter(
         kind=Kind.UPLOAD, quarantined_at=None, due_at__lte=now + quiet
     )
     still_coming = set(waiting.values_list("study", flat=True).distinct())
+    checks = Job.objects.filter(kind=Kind.CHECK)
+    unchanged = checks.filter(lab__in=waiting.values("lab"), detail=BESIDE)
+    still_coming |= set(unchanged.values_list("study", flat=True)) - set(
+        checks.exclude(detail=BESIDE).values_list("study", flat=True)
+    )
     checked = 0
     for unit in queue.units(Kind.CHECK):
         is_quiet = unit.last <= now - quiet and unit.subject_id not in still_coming
@@ -66,7 +72,7 @@ def _check(jobs: Jobs) -> None:
         # would wait here for cells which it has itself in hand.
         studies = Study.objects.select_for_update(no_key=True)
         study = studies.get(pk=jobs[0].subject_id)
-        if all(job.detail == {"beside": True} for job in jobs):
+        if all(job.detail == BESIDE for job in jobs):
             check_beside(study)
         else:
             check_study(study)

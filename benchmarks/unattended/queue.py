@@ -39,6 +39,8 @@ Jobs = Sequence[Job]
 FIRST_DELAY: Final = timedelta(minutes=1)
 LONGEST_DELAY: Final = timedelta(hours=1)
 QUARANTINE_AFTER: Final = 5
+BESIDE: Final = {"beside": True}
+"""Detail of a check of an unchanged study that may lean on cells that changed."""
 MOST_LETTERS: Final = 2_000
 """How much of an error is kept."""
 AT_ONCE: Final = 50
@@ -125,7 +127,7 @@ def put_checks(
             subject_id=pk,
             study_id=pk,
             lab_id=lab_id,
-            detail={"beside": True} if is_beside else None,
+            detail=BESIDE if is_beside else None,
             created_at=created_at or timezone.now(),
         )
         for pk, lab_id in studies.values_list("pk", "lab_id")

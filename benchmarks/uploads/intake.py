@@ -8,6 +8,7 @@ statement looks up all that such an upload names, another stores it (`_submit_kn
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache, partial, reduce
 from hashlib import sha256
 from itertools import chain
@@ -32,6 +33,7 @@ from benchmarks.errors import (
 )
 from benchmarks.fingerprints import SystemDescription, system_fingerprint
 from benchmarks.labs.quotas import admit_uploads
+from benchmarks.labs.tokens import IS_VALID, TOKEN, note_use, still_valid
 from benchmarks.models import (
     Agent,
     Case,
@@ -44,6 +46,7 @@ from benchmarks.models import (
     Session,
     Study,
     System,
+    Token,
 )
 from benchmarks.monitoring.counters import ACCEPTED, REPEATED
 from benchmarks.own_tools.lookup import (
@@ -86,6 +89,7 @@ LOOK_UP = f"""
     SELECT study.id, host.id, system.id, system.is_emulated,
            system.is_above_hypervisor,
            session.id, session.origin, corun.id, known.id, known.digest, known.status,
+           {TOKEN}.last_used_at,
            (SELECT string_agg(concat_ws('.', own.id, own.xmin, (
                        SELECT max(version.id) FROM {VERSION} AS version
                        WHERE version.tool_id = own.id
@@ -107,7 +111,9 @@ LOOK_UP = f"""
     LEFT JOIN {RUN} AS known
       ON known.lab_id = lab.id AND known.agent_id = %(agent)s::bigint
      AND known.key = %(key)s::uuid AND known.part = 1
+    LEFT JOIN {TOKEN} ON {IS_VALID}
     WHERE lab.id = %(lab)s::bigint
+      AND (%(token)s::bigint IS NULL OR {TOKEN}.id IS NOT NULL)
 """
 CASES = f"""
     SELECT fingerprint, id, hashtextextended(fingerprint, 0) FROM {CASE}
@@ -294,10 +300,19 @@ def submit_runs(
     return submit_uploads(agent=agent, uploads=[Upload.of(each) for each in documents])
 
 
-def submit_uploads(*, agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
-    """Do the same with uploads that were read already."""
-    if len(uploads) == 1 and (known := _submit_known(agent, uploads[0])):
+def submit_uploads(
+    *, agent: Agent, uploads: Sequence[Upload], token: Token | None = None
+) -> list[Submission]:
+    """Do the same with uploads that were read already.
+
+    ``token`` is the agent's as `tokens.known` returned it; raises UnauthenticatedError
+    if it is not valid any more.
+    """
+    if len(uploads) == 1 and (known := _submit_known(agent, uploads[0], token)):
         return [known]
+    if token is not None:
+        agent = still_valid(token).agent
+        sight.see_labs(agent.lab_id)
     size = sum(len(upload.text) for upload in uploads)
     admit_uploads(agent.lab_id, runs=len(uploads), size=size)
     return despite_others(partial(_submit, agent, uploads))
@@ -318,6 +333,7 @@ class _Named:
     run_id: int | None
     run_digest: str | None
     run_status: str | None
+    token_used_at: datetime | None
     own_tools: str | None
     cases: int | None
 
@@ -338,7 +354,9 @@ connection_created.connect(forget, dispatch_uid="intake caches ids")
 
 
 @sight.everything()  # each of its statements names the lab
-def _submit_known(agent: Agent, upload: Upload) -> Submission | None:
+def _submit_known(
+    agent: Agent, upload: Upload, token: Token | None
+) -> Submission | None:
     """Store a run that names only what is there; None: nothing was stored.
 
     Then `_submit` makes what is missing, or says what is wrong.
@@ -357,7 +375,7 @@ def _submit_known(agent: Agent, upload: Upload) -> Submission | None:
     cases = _ids_of(samples.cases)
     if cases is None:
         return None
-    row = rows_of(
+    rows = rows_of(
         LOOK_UP,
         {
             "lab": str(lab_id),
@@ -368,12 +386,16 @@ def _submit_known(agent: Agent, upload: Upload) -> Submission | None:
             "session": document.get("session", ""),
             "corun": document.get("corun", ""),
             "key": str(upload.key),
+            "token": token and str(token.pk),
+            "token_digest": token and token.digest,
             "cases": array([pk for pk, _ in cases.values()]),
         },
     )
-    found = _Named(*row[0])
-    if not _is_all_there(found, agent.lab, document, cases):
+    found = _Named(*rows[0]) if rows else None
+    if found is None or not _is_all_there(found, agent.lab, document, cases):
         return None
+    if token is not None:
+        note_use(token.pk, found.token_used_at)
     if found.run_id is not None:
         if found.run_digest != upload.digest:
             return None

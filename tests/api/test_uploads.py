@@ -248,8 +248,12 @@ def test_a_token_that_may_not_upload_is_refused_at_once(
 
     answer = api.post("runs/", run_document())
 
+    malformed = api.post("runs/", b"{")
+
     assert answer.status_code in (401, 403)
-    assert Run.objects.count() == len(taken_directly) == 2
+    assert malformed.status_code in (401, 403)
+    assert Run.objects.count() == 2
+    assert [bool(each) for each in taken_directly] == [False, True, False]
 
 
 def test_it_stores_nothing_in_another_lab(api, run_document, other_agent):

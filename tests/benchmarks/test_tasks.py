@@ -58,10 +58,10 @@ def test_a_worker_waits_while_more_comes_but_not_for_ever(monkeypatch):
     clock = iter(range(100))
     monkeypatch.setattr(tasks.time, "monotonic", lambda: next(clock) / 10)
 
-    tasks._linger()
+    tasks._linger(0)
     assert len(slept) == 3
     slept.clear()
-    tasks._linger()
+    tasks._linger(0)
 
     assert len(slept) == tasks.LINGER_AT_MOST_S * 10
 

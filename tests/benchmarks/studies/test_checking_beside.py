@@ -12,6 +12,7 @@ from benchmarks.models import Effect, Flag, Job, Run, Study
 from benchmarks.studies import checking
 from benchmarks.studies.flags import decide_flag
 from benchmarks.studies.saving import update_study
+from benchmarks.uploads.processing import jobs_of
 
 AT_ONCE = timedelta(0)
 STEPS = 14
@@ -139,3 +140,17 @@ def test_what_stands_is_not_written_again(submit, run_document, lab, study, xen)
 
     words = {query["sql"].lstrip().split()[0] for query in queries}
     assert words == {"SELECT", "WITH", "SAVEPOINT", "RELEASE"}
+
+
+def test_it_waits_while_uploads_of_the_lab_wait(act, submit, run_document):
+    submit(run_document(50.0))
+    check_all()
+    submit(run_document(60.0, study="other"))
+    run = Run.objects.order_by("pk").first()
+    waiting = jobs_of([run])[0]
+    waiting.save()
+
+    assert checking.check_due_studies(AT_ONCE) == 0
+
+    waiting.delete()
+    assert checking.check_due_studies(AT_ONCE) == 2
