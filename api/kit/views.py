@@ -189,7 +189,6 @@ class UploadView(ApiView):
         return response
 
     def post(self, request: Any) -> HttpResponse:
-        """Answer an upload."""
         raise NotImplementedError
 
     def uploader(self, request: HttpRequest) -> Token:

@@ -1,5 +1,6 @@
 """Hints through Redis: few, enough, and never needed for the work to be done."""
 
+import time
 from datetime import timedelta
 
 import pytest
@@ -48,10 +49,26 @@ def test_what_comes_after_a_worker_looked_sends_a_hint_of_its_own(sent, db):
     assert len(sent) == 2
 
 
+def test_other_web_processes_learn_how_long_a_worker_waits(sent):
+    wake.wake()
+    wake._seen_until[:] = [0.0, 0.0]  # another process
+    wake.wake()
+    waits_until = wake._seen_until[0]
+    assert 0 < waits_until - time.monotonic() <= wake.LINGER_S
+
+    wake.note_wait(0, 10 * wake.LINGER_S)
+    wake._seen_until[:] = [0.0, 0.0]
+    wake.wake()
+
+    assert wake._seen_until[0] > waits_until + 5 * wake.LINGER_S
+    assert len(sent) == 1
+
+
 def test_a_worker_waits_while_more_comes_but_not_for_ever(monkeypatch):
-    slept = []
+    slept, told = [], []
     coming = [True, True, False]
     monkeypatch.setattr(tasks.time, "sleep", slept.append)
+    monkeypatch.setattr(tasks, "note_wait", lambda _, wait_s: told.append(wait_s))
     monkeypatch.setattr(
         tasks.processing, "is_still_coming", lambda _: coming.pop(0) if coming else True
     )
@@ -59,7 +76,8 @@ def test_a_worker_waits_while_more_comes_but_not_for_ever(monkeypatch):
     monkeypatch.setattr(tasks.time, "monotonic", lambda: next(clock) / 10)
 
     tasks._linger(0)
-    assert len(slept) == 3
+    assert slept == [tasks.LINGER_S, *told]
+    assert len(told) == 2
     slept.clear()
     tasks._linger(0)
 

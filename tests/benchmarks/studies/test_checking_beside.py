@@ -146,8 +146,7 @@ def test_it_waits_while_uploads_of_the_lab_wait(act, submit, run_document):
     submit(run_document(50.0))
     check_all()
     submit(run_document(60.0, study="other"))
-    run = Run.objects.order_by("pk").first()
-    waiting = jobs_of([run])[0]
+    [waiting] = jobs_of([Run.objects.order_by("pk").last()])
     waiting.save()
 
     assert checking.check_due_studies(AT_ONCE) == 0
