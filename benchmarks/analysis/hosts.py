@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.analysis.baselines import Comparability, Difference, differences
 from benchmarks.analysis.intervals import NO_WARNINGS, Rollups, log_ratio_intervals
@@ -65,37 +64,34 @@ def compare_hosts(
             facts=joined([*listed, *rest], "; "),
             **named,
         )
-        return HostsCompared(False, differing, text)
-    if not _texts(facts[0]):
+    elif not _texts(facts[0]):
         text = Sentence(
             "Different hosts, {one} / {other}, of which no facts are stated.", **named
         )
-        return HostsCompared(False, _hosts(names), text)
-    if natives is None or not len(natives.labels):
+    elif natives is None or not len(natives.labels):
         text = Sentence(
             "Different hosts, {one} / {other}: their facts are equal, but no "
             "benchmark was "
             "run natively on both.",
             **named,
         )
-        return HostsCompared(False, _hosts(names), text)
-    ratios = natives.one.mean / natives.other.mean
-    if (worst := _worst(natives, ratios, margin)) is not None:
+    elif (worst := _worst(natives, margin)) is None:
+        text = Sentence(
+            "Hosts {one} and {other} count as alike: their facts are equal, and so are "
+            "their native runs of {n} benchmarks.",
+            n=len(natives.labels),
+            **named,
+        )
+        return HostsCompared(True, (), text)
+    else:
         text = Sentence(
             "Different hosts, {one} / {other}: their facts are equal, but their native "
             "runs are not ({case}: {ratio:.3g}).",
             case=natives.labels[worst],
-            ratio=float(ratios[worst]),
+            ratio=float(natives.one.mean[worst] / natives.other.mean[worst]),
             **named,
         )
-        return HostsCompared(False, _hosts(names), text)
-    text = Sentence(
-        "Hosts {one} and {other} count as alike: their facts are equal, and so are "
-        "their native runs of {n} benchmarks.",
-        n=len(natives.labels),
-        **named,
-    )
-    return HostsCompared(True, (), text)
+    return HostsCompared(False, differing or (Difference("host", *names),), text)
 
 
 def beside_hosts(compared: Comparability, hosts: HostsCompared) -> Comparability:
@@ -107,10 +103,9 @@ def beside_hosts(compared: Comparability, hosts: HostsCompared) -> Comparability
     return replace(compared, light="red", unwanted=unwanted, sentence=hosts.sentence)
 
 
-def _worst(
-    natives: NativeRuns, ratios: NDArray[np.float64], margin: float
-) -> int | None:
+def _worst(natives: NativeRuns, margin: float) -> int | None:
     """Return the case that tells the two apart most; None where none does."""
+    ratios = natives.one.mean / natives.other.mean
     # Readings of 0 on both sides are equal.
     is_equal = natives.one.mean == natives.other.mean
     distance = np.where(is_equal, 0.0, np.abs(np.log(ratios)))
@@ -125,10 +120,6 @@ def _worst(
     together = float(np.mean(np.where(is_equal, 0.0, np.log(ratios))))
     is_apart = beyond[worst] > np.log1p(margin) or abs(together) > np.log1p(margin)
     return worst if is_apart else None
-
-
-def _hosts(names: tuple[str, str]) -> tuple[Difference, ...]:
-    return (Difference("host", *names),)
 
 
 def _texts(facts: Mapping[str, object]) -> dict[str, str]:
