@@ -143,18 +143,13 @@ class Readiness:
 def readiness() -> Readiness:
     """Ask whether PostgreSQL answers and has the tables that this version needs."""
     try:
-        is_current = _has_all_migrations()
+        applied = set(MigrationRecorder(connection).applied_migrations())
     except DatabaseError:
         connection.close()
         return Readiness(False, "PostgreSQL does not answer.")
-    if not is_current:
+    if not applied >= _migrations():
         return Readiness(False, "The database is not migrated: run manage.py prepare.")
     return Readiness(True)
-
-
-def _has_all_migrations() -> bool:
-    applied = set(MigrationRecorder(connection).applied_migrations())
-    return applied >= _migrations()
 
 
 @cache

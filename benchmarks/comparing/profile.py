@@ -97,7 +97,7 @@ def spectrum(cards: Iterable[StudyCard], *, limit: int = 12) -> list[Band]:
     bands = []
     for card in cards:
         for (component, platform, version), members in groupby(
-            card.bins, key=lambda row: row[: len(BAND)]
+            card.rollup.bins, key=lambda row: row[: len(BAND)]
         ):
             rows = [Bin(*row) for row in members]
             band = Band(

@@ -1,6 +1,5 @@
 """Studies as lists and pages show them."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -24,7 +23,7 @@ from benchmarks.models import (
 from benchmarks.models.run import SCENARIOS
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.studies.lookup import visible
-from benchmarks.studies.rollups import counted_studies, numbers_of, run_tallies
+from benchmarks.studies.rollups import Rollup, counted_studies, numbers_of, run_tallies
 from benchmarks.viewer import Viewer
 
 LEFT_WAITING = timedelta(seconds=20)
@@ -60,15 +59,11 @@ class Tally:
 
 @dataclass(frozen=True)
 class StudyCard:
-    """A study with its numbers, the names of what it compares, where its ratios lie
-    (`rollups.Bin`), and what it has to show (`rollups.Rollup.places`)."""
+    """A study with its numbers."""
 
     study: Study
     tally: Tally
-    hypervisors: tuple[str, ...]
-    tools: tuple[str, ...]
-    bins: tuple[tuple[Any, ...], ...]
-    places: Mapping[str, int]
+    rollup: Rollup
 
 
 @dataclass(frozen=True)
@@ -129,10 +124,7 @@ def _cards(studies: list[Study]) -> list[StudyCard]:
         StudyCard(
             study,
             Tally(**rollups[study.pk].numbers, **checks[study.pk]),
-            rollups[study.pk].hypervisors,
-            rollups[study.pk].tools,
-            rollups[study.pk].bins,
-            rollups[study.pk].places,
+            rollups[study.pk],
         )
         for study in studies
     ]

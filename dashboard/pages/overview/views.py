@@ -79,7 +79,9 @@ def show_overview(request: HttpRequest) -> Content:
     cards = overview(viewer)
     evidence = evidence_matrix(viewer)
     ratios = [
-        (card.study.pk, str(card.study), card.bins) for card in cards if card.bins
+        (card.study.pk, str(card.study), card.rollup.bins)
+        for card in cards
+        if card.rollup.bins
     ]
     context = {
         "cards": cards,
@@ -104,7 +106,9 @@ def show_overview(request: HttpRequest) -> Content:
         "is_first_visit": person is None,
         "views": visible_views(viewer, person) if person else (),
         "may_make": keeps_any(request),
-        "links": tour_links(examples((card.study, card.places) for card in cards)),
+        "links": tour_links(
+            examples((card.study, card.rollup.places) for card in cards)
+        ),
     }
     return Content("overview/overview.html", context)
 

@@ -52,7 +52,8 @@ def test_a_card_counts_what_the_study_has(submit, run_document, xen, study):
 
     assert (card.tally.runs, card.tally.cells, card.tally.systems) == (2, 2, 2)
     assert (card.tally.compared, card.tally.waiting) == (1, 0)
-    assert (card.hypervisors, card.tools) == (("Xen", "native"), ("iometer",))
+    assert card.rollup.hypervisors == ("Xen", "native")
+    assert card.rollup.tools == ("iometer",)
 
 
 def test_the_overview_takes_a_fixed_number_of_queries(
