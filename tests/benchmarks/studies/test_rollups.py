@@ -43,7 +43,7 @@ def test_what_was_counted_is_read_and_says_the_same(measured, renew):
 
     assert (was_counted, is_counted) == (True, False)
     assert read == counted
-    assert read[0].bins
+    assert read[0].rollup.bins
     assert renew() == 0
 
 
