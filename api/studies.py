@@ -249,10 +249,10 @@ class StudyDetailSerializer(StudySerializer):
         return TallySerializer(self.context["card"].tally).data
 
     def get_hypervisors(self, row: Study) -> list[str]:
-        return list(self.context["card"].hypervisors)
+        return list(self.context["card"].rollup.hypervisors)
 
     def get_tools(self, row: Study) -> list[str]:
-        return list(self.context["card"].tools)
+        return list(self.context["card"].rollup.tools)
 
 
 class StudiesView(ListView):
