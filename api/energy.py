@@ -9,8 +9,8 @@ from rest_framework.response import Response
 
 from api.kit.queries import WholeParameter
 from api.kit.views import NamedStudyView, StudyQuery
+from benchmarks.power.energy_tables import study_energy
 from benchmarks.power.logged_energy import MeteredWork, run_energies
-from benchmarks.power.meters import study_energy
 
 MOST_WATTS = 1_000_000
 

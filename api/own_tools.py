@@ -13,7 +13,7 @@ from api.kit.queries import ListQuery
 from api.kit.shapes import ListOf, StrictSerializer
 from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
 from benchmarks.models import OwnTool
-from benchmarks.own_tools.declaration import (
+from benchmarks.own_tools.declaring import (
     BETTER,
     COMPONENTS,
     KINDS,
@@ -21,9 +21,11 @@ from benchmarks.own_tools.declaration import (
     MAX_HOMEPAGE,
     MAX_METRICS,
     MAX_NAME,
+    change_tool,
+    declare_tool,
     declared,
+    retire_tool,
 )
-from benchmarks.own_tools.declaring import change_tool, declare_tool, retire_tool
 from benchmarks.own_tools.lookup import find_tool_of, visible_tools
 from benchmarks.work_classes import WORK_CLASSES
 

@@ -3,8 +3,7 @@
 from typing import Any
 
 from benchmarks.models import Agent, Lab, OwnTool
-from benchmarks.own_tools.declaration import declared
-from benchmarks.own_tools.declaring import Author, declare_tool
+from benchmarks.own_tools.declaring import Author, declare_tool, declared
 
 BOOT_TIME = {
     "name": "boot time",

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis.power_trace import GAP_STEPS
 from benchmarks.models import System
 from benchmarks.own_tools.lookup import known_tool
+from benchmarks.power.energy_tables import EnergyTable, SystemEnergy
 from benchmarks.power.logged_energy import LoggedWindow, MeteredRun
-from benchmarks.power.meters import EnergyTable, SystemEnergy
 from dashboard import wording
 from dashboard.charts.bars import Line, RowValues, bar_chart, line_chart
 from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from benchmarks.power.energy_tables import EnergyTable, SystemEnergy
 from benchmarks.power.logged_energy import MeteredRun
-from benchmarks.power.meters import EnergyTable, MeterReading, SystemEnergy
+from benchmarks.power.meters import MeterReading
 from dashboard.kit import figures
 
 

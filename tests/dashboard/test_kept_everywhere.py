@@ -31,8 +31,7 @@ from benchmarks.models import (
     Study,
     System,
 )
-from benchmarks.own_tools.declaration import declared
-from benchmarks.own_tools.declaring import change_tool, retire_tool
+from benchmarks.own_tools.declaring import change_tool, declared, retire_tool
 from benchmarks.plans.planning import create_plan
 from benchmarks.power.integration import integrate_due
 from benchmarks.power.logs import keep_power

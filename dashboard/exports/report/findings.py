@@ -18,7 +18,7 @@ from benchmarks.models import Flag, Study
 from benchmarks.models.run import SCENARIOS
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.plausibility.findings import SEVERITIES
-from benchmarks.power.meters import study_energy
+from benchmarks.power.energy_tables import study_energy
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.coruns import drawings

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.models import Study
 from benchmarks.own_tools.lookup import known_tool
+from benchmarks.power.energy_tables import EnergyTable, study_energy
 from benchmarks.power.logged_energy import (
     LoggedSystem,
     LoggedTable,
@@ -19,7 +20,6 @@ from benchmarks.power.logged_energy import (
     run_energies,
     work_power,
 )
-from benchmarks.power.meters import EnergyTable, study_energy
 from dashboard import wording
 from dashboard.charts.bars import bar_chart
 from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio

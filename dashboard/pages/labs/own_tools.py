@@ -15,7 +15,8 @@ from django.utils.translation import gettext_lazy
 from benchmarks import units
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import OwnTool, OwnToolVersion
-from benchmarks.own_tools.declaration import (
+from benchmarks.own_tools.declaration import stored_declaration
+from benchmarks.own_tools.declaring import (
     BETTER,
     COMPONENTS,
     KINDS,
@@ -24,12 +25,9 @@ from benchmarks.own_tools.declaration import (
     MAX_METRICS,
     MAX_NAME,
     MAX_SLUG,
-    declared,
-    stored_declaration,
-)
-from benchmarks.own_tools.declaring import (
     change_tool,
     declare_tool,
+    declared,
     delete_tool,
     has_results,
     measured_metrics,

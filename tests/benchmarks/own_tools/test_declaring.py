@@ -3,9 +3,9 @@ import pytest
 from benchmarks.errors import ConflictError, InvalidError
 from benchmarks.labs.pages import lab_audit_log
 from benchmarks.models import Case, OwnTool
-from benchmarks.own_tools.declaration import declared
 from benchmarks.own_tools.declaring import (
     change_tool,
+    declared,
     delete_tool,
     measured_metrics,
     retire_tool,

@@ -3,7 +3,8 @@ import json
 import pytest
 
 from benchmarks.errors import BenchmarksError, ParseError
-from benchmarks.own_tools.declaration import declared, tool_of
+from benchmarks.own_tools.declaration import tool_of
+from benchmarks.own_tools.declaring import declared
 from benchmarks.own_tools.samples import read_table
 from tests.own_tools import declaration
 

@@ -6,8 +6,7 @@ from benchmarks.comparing.rows import facets
 from benchmarks.errors import BatchRefusedError
 from benchmarks.models import Case, Cell, Efficiency, OwnTool, Run
 from benchmarks.own_tools import lookup
-from benchmarks.own_tools.declaration import declared
-from benchmarks.own_tools.declaring import change_tool, retire_tool
+from benchmarks.own_tools.declaring import change_tool, declared, retire_tool
 from benchmarks.own_tools.lookup import find_declared, find_tool, known_tool
 from benchmarks.uploads.processing import process_runs
 from benchmarks.viewer import ANYONE, Viewer

@@ -10,8 +10,7 @@ from django.db.models import ProtectedError
 
 from benchmarks.errors import InvalidError
 from benchmarks.models import AuditEntry, Study, Version, VersionFile
-from benchmarks.own_tools.declaration import declared
-from benchmarks.own_tools.declaring import change_tool
+from benchmarks.own_tools.declaring import change_tool, declared
 from benchmarks.publishing.publications import withdraw
 from benchmarks.publishing.versions import (
     publish_version,

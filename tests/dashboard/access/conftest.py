@@ -28,8 +28,7 @@ from benchmarks.models import (
     System,
     Version,
 )
-from benchmarks.own_tools.declaration import declared
-from benchmarks.own_tools.declaring import change_tool, retire_tool
+from benchmarks.own_tools.declaring import change_tool, declared, retire_tool
 from benchmarks.plans.planning import create_plan
 from benchmarks.studies import checking, saving, systems
 from benchmarks.uploads import processing, rereading
