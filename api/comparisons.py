@@ -123,10 +123,10 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     case = serializers.CharField(source="case.label")
     case_id = serializers.IntegerField(source="case.id")
     tool = serializers.CharField(source="case.tool")
-    tool_title = serializers.CharField(source="case.tool_title")
+    tool_title = serializers.CharField()
     metric = serializers.CharField(source="case.metric")
-    operation = serializers.CharField(source="case.operation")
-    access = serializers.CharField(source="case.access")
+    operation = serializers.CharField()
+    access = serializers.CharField()
     parameters = serializers.DictField(
         child=serializers.CharField(), source="case.parameters"
     )
@@ -134,7 +134,7 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     better = serializers.ChoiceField(choices=BETTER, source="shown.better")
     system = serializers.CharField(source="system.label")
     system_id = serializers.IntegerField(source="system.id")
-    host = serializers.CharField(source="system.host")
+    host = serializers.CharField(source="system.host.slug")
     hypervisor = serializers.CharField(source="system.hypervisor")
     hypervisor_version = serializers.CharField(source="system.hypervisor_version")
     virtualization = serializers.CharField(source="system.virtualization")
@@ -144,8 +144,8 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     memory_bytes = serializers.IntegerField(
         allow_null=True, source="system.memory_bytes"
     )
-    hw_virt = serializers.CharField(source="system.hw_virt")
-    guest_tools = serializers.CharField(source="system.guest_tools")
+    hw_virt = serializers.CharField()
+    guest_tools = serializers.CharField()
     options = serializers.DictField(
         child=serializers.CharField(), source="system.options"
     )

@@ -1,33 +1,26 @@
 """Rows of a comparison, for tests to change."""
 
+from copy import copy
 from dataclasses import fields, replace
 
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.row import (
-    Compared,
-    ComparedCase,
-    ComparedSystem,
-    ComparisonRow,
-)
+from benchmarks.comparing.row import Compared, ComparisonRow
+from benchmarks.models import Case, Host, System
 
 NATIVE = ComparisonRow(
     id=1,
     study="study",
-    case=ComparedCase(
+    case=Case(
         id=1,
         label="Network throughput · write",
         tool="iometer",
-        tool_title="Iometer",
         metric="network throughput",
-        operation="write",
-        access="",
         parameters={"operation": "write", "target": "iSCSI"},
         component="network",
     ),
-    system=ComparedSystem(
+    system=System(
         id=1,
-        label="native Ubuntu 32-bit",
-        host="alpha",
+        host=Host(slug="alpha"),
         hypervisor="native",
         hypervisor_version="",
         virtualization="",
@@ -35,8 +28,6 @@ NATIVE = ComparisonRow(
         guest_bits=32,
         vcpus=None,
         memory_bytes=None,
-        hw_virt="",
-        guest_tools="",
         options={},
     ),
     scenario="single",
@@ -62,19 +53,18 @@ NATIVE = ComparisonRow(
     ),
 )
 KINDS = ("efficiency", "relative", "scaling", "slowdown")
-PARTS = ("case", "system", "shown")
-# Where a value stands that is not the row's own, by its name in the API.
-PLACES = {
-    "case": ("case", "label"),
-    "case_id": ("case", "id"),
-    "system": ("system", "label"),
-    "system_id": ("system", "id"),
-} | {
-    field.name: (part, field.name)
-    for part in PARTS
-    for field in fields(getattr(NATIVE, part))
-    if field.name not in ("id", "label")
-}
+PARTS = ("shown", "case", "system")
+
+
+def _place(name):
+    """Return where a value stands that is not the row's own, by its name in the API."""
+    if name in ("case_id", "system_id"):
+        return name.removesuffix("_id"), "id"
+    if name == "case":
+        return "case", "label"
+    if name in {field.name for field in fields(ComparisonRow)}:
+        return "", name
+    return next((part, name) for part in PARTS if hasattr(getattr(NATIVE, part), name))
 
 
 def changed(row, **values):
@@ -85,18 +75,21 @@ def changed(row, **values):
     if of_kinds := {kind: values.pop(kind) for kind in KINDS if kind in values}:
         known = [(kind, it) for kind, it in of_kinds.items() if it is not None]
         values["kind"], values["ratio"] = known[0] if known else ("", None)
-    parts = {part: {} for part in PARTS}
-    for name in PLACES.keys() & values.keys():
-        part, field = PLACES[name]
-        parts[part][field] = values.pop(name)
-    inner = {part: replace(getattr(row, part), **of) for part, of in parts.items()}
-    return replace(row, **inner, **values)
+    parts = {part: {} for part in ("", *PARTS)}
+    for name, value in values.items():
+        part, field = _place(name)
+        parts[part][field] = Host(slug=value) if name == "host" else value
+    inner = {"shown": replace(row.shown, **parts["shown"])}
+    for part in ("case", "system"):
+        inner[part] = copy(getattr(row, part))
+        for field, value in parts[part].items():
+            setattr(inner[part], field, value)
+    return replace(row, **inner, **parts[""])
 
 
 XEN = changed(
     NATIVE,
     id=2,
-    system="Xen 3.3 full Ubuntu 32-bit",
     system_id=2,
     hypervisor="Xen",
     hypervisor_version="3.3",

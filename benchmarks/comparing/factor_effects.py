@@ -179,7 +179,7 @@ def _components(
             subject = CaseSubject(
                 case_id=first.case.id,
                 case=first.case.label,
-                tool=first.case.tool_title,
+                tool=first.tool_title,
                 unit=first.shown.unit,
                 better=first.shown.better,
                 facts=row.facts,

@@ -220,7 +220,7 @@ def _shares(
             spread=mean.spread,
             minimum=mean.minimum,
             maximum=mean.maximum,
-            worst=f"{worst.case.tool_title}: {worst.case.label}" if worst else "",
+            worst=f"{worst.tool_title}: {worst.case.label}" if worst else "",
             cases=mean.cases,
             left_out=len(left_out),
             least_runs=least,

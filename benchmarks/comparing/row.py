@@ -1,7 +1,4 @@
-"""A row of a comparison: one cell against its baseline, in one measure.
-
-Rows share the objects of their case and system: there are thousands of rows.
-"""
+"""A row of a comparison: one cell against its baseline, in one measure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -77,62 +74,6 @@ class CellFigure:
     range: tuple[float, float] | None = None
     within: tuple[float, float] | None = None
     """The 95 % interval of the value, by its runs; None where it has none."""
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedCase:
-    id: int
-    label: str
-    tool: str
-    tool_title: str
-    metric: str
-    operation: str
-    access: str
-    parameters: Mapping[str, str]
-    component: str
-
-    @classmethod
-    def of(cls, case: Case) -> "ComparedCase":
-        return cls(
-            id=case.pk,
-            label=case.label,
-            tool=case.tool,
-            tool_title=known_tool(case.tool).title,
-            metric=case.metric,
-            operation=case.parameters.get("operation", ""),
-            access=case.parameters.get("access", ""),
-            parameters=case.parameters,
-            component=case.component,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedSystem:
-    id: int
-    label: str
-    host: str
-    hypervisor: str
-    hypervisor_version: str
-    virtualization: str
-    guest_os: str
-    guest_bits: int | None
-    vcpus: int | None
-    memory_bytes: int | None
-    hw_virt: str
-    guest_tools: str
-    options: Mapping[str, str]
-
-    @classmethod
-    def of(cls, system: System) -> "ComparedSystem":
-        return cls(
-            id=system.pk,
-            label=system.label,
-            host=system.host.slug,
-            **system.stated,
-            hw_virt=system.options.get("hw_virt", ""),
-            guest_tools=system.options.get("guest_tools", ""),
-            options=system.options,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,12 +168,15 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """One cell against its baseline, the same in the API and on pages."""
+    """One cell against its baseline, the same in the API and on pages.
+
+    Thousands of rows share their cases and systems.
+    """
 
     id: int
     study: str
-    case: ComparedCase
-    system: ComparedSystem
+    case: Case
+    system: System
     scenario: str
     vms: int | None
     slot: str
@@ -245,7 +189,27 @@ class ComparisonRow:
     @property
     def place(self) -> tuple[Any, ...]:
         """Where it stands in a table: all rows of one line have the same."""
-        return (self.case.id, self.scenario, self.vms, self.load, self.slot)
+        return (self.case.pk, self.scenario, self.vms, self.load, self.slot)
+
+    @property
+    def tool_title(self) -> str:
+        return known_tool(self.case.tool).title
+
+    @property
+    def operation(self) -> str:
+        return str(self.case.parameters.get("operation", ""))
+
+    @property
+    def access(self) -> str:
+        return str(self.case.parameters.get("access", ""))
+
+    @property
+    def hw_virt(self) -> str:
+        return str(self.system.options.get("hw_virt", ""))
+
+    @property
+    def guest_tools(self) -> str:
+        return str(self.system.options.get("guest_tools", ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,6 @@ from benchmarks.comparing.row import (
     OWN,
     Against,
     Compared,
-    ComparedCase,
-    ComparedSystem,
     ComparisonRow,
     State,
     speed,
@@ -132,19 +130,18 @@ def comparison_rows(
     cells = Cell.objects.filter(study=study, n__gt=0, **filters).order_by("pk")
     measured = list(cells.annotate(doubted_shape=SHAPE).values_list(*columns))
     cases = Case.objects.in_bulk({values[0] for values in measured})
-    compared_cases = {pk: ComparedCase.of(case) for pk, case in cases.items()}
-    systems = list(systems)
-    compared_systems = {system.pk: ComparedSystem.of(system) for system in systems}
+    by_id = {system.pk: system for system in systems}
     # A baseline may be a system of another study.
     place = len(OWN) + 1 + STORED.index("baseline__system")
     others = {values[place] for values in measured}
-    known = known_systems(systems, [reference.system.pk] if reference else others)
+    others = {reference.system.pk} if reference else others
+    known = known_systems(by_id.values(), others)
     lights = Lights(study, known, reference)
     rows = []
     for values in measured:
         # Not strict: behind these stand the values of `STORED`.
         own = dict(zip((*OWN, "shape"), values, strict=False))
-        if own["system_id"] not in compared_systems:
+        if own["system_id"] not in by_id:
             continue  # stored after these systems were read
         case, (*stored, doubts) = cases[own["case_id"]], values[len(OWN) + 1 :]
         if reference is not None and stored[0] == State.NO_SPEED:
@@ -161,8 +158,8 @@ def comparison_rows(
             row_of(
                 own,
                 study,
-                compared_cases[case.pk],
-                compared_systems[own["system_id"]],
+                case,
+                by_id[own["system_id"]],
                 speed(
                     own,
                     case,
@@ -226,8 +223,8 @@ def comparison_row(
     return row_of(
         own,
         cell.study,
-        ComparedCase.of(cell.case),
-        ComparedSystem.of(cell.system),
+        cell.case,
+        cell.system,
         speed(own, cell.case, against, judgement, light),
     )
 
@@ -240,8 +237,8 @@ def _light(lights: Lights, own: Mapping[str, Any], against: Against) -> Light:
 def row_of(
     own: Mapping[str, Any],
     study: Study,
-    case: ComparedCase,
-    system: ComparedSystem,
+    case: Case,
+    system: System,
     shown: Compared,
 ) -> ComparisonRow:
     """Return a row of a cell's own values of `OWN`, and of what is shown of it."""

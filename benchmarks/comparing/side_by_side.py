@@ -27,8 +27,6 @@ from benchmarks.comparing.primaries import SPEEDLESS
 from benchmarks.comparing.row import (
     OWN,
     Against,
-    ComparedCase,
-    ComparedSystem,
     ComparisonRow,
     speed,
 )
@@ -152,7 +150,7 @@ class SideCell:
 
 @dataclass(frozen=True)
 class SideRow:
-    case: ComparedCase
+    case: Case
     unit: str
     better: str
     cells: tuple[SideCell | None, ...]
@@ -505,9 +503,7 @@ def _rows(
         "study_id", *JUDGED, *READ
     )
     cases = Case.objects.in_bulk(case_ids)
-    compared = {pk: ComparedCase.of(case) for pk, case in cases.items()}
     sides = {side.key: side for side in columns}
-    systems = {side.system.pk: ComparedSystem.of(side.system) for side in columns}
     lines: dict[tuple[int, str], dict[SideKey, SideCell]] = defaultdict(dict)
     for study_id, verdict, obstacle, log_ratio, low, high, *values in measured:
         own = dict(zip((*OWN, "shape"), values, strict=False))
@@ -520,8 +516,8 @@ def _rows(
         row = row_of(
             own,
             sides[key].study,
-            compared[case.pk],
-            systems[key.system],
+            case,
+            sides[key].system,
             speed(own, case, against, told=_told(log_ratio, low, high)),
         )
         mark = None
@@ -533,7 +529,7 @@ def _rows(
     ordered = sorted(lines, key=lambda line: (places[line[0]], natural(line[1])))
     return tuple(
         SideRow(
-            compared[line[0]],
+            cases[line[0]],
             cases[line[0]].unit,
             cases[line[0]].better,
             tuple(_with_ratios(lines[line], cases[line[0]], columns, pairs)),

@@ -383,7 +383,7 @@ def _group(
     better = _one({line.shown.better for line in lines})
     return CaseGroup(
         component=lines[0].case.component,
-        tool=lines[0].case.tool_title,
+        tool=lines[0].tool_title,
         label=label,
         unit=unit,
         better=better,

@@ -33,7 +33,7 @@ NAMED: dict[str, str] = {
     "vms": "vms",
     "slot": "slot",
     "load": "load",
-    "host": "system.host",
+    "host": "system.host.slug",
     "system_id": "system.id",
     "system": "system.label",
     "hypervisor": "system.hypervisor",

@@ -79,8 +79,11 @@ def test_every_field_of_a_row_is_promised_or_left_out_for_a_reason():
         field.source for field in fields.values() if not isinstance(field, RatioField)
     }
 
+    # A case and a system are models: what is shown of them is promised one by one.
+    parts = set(parts_of(ComparisonRow)) - {"case", "system"}
+
     assert set(fields) == set(promised())
-    assert shown | NOT_SHOWN.keys() == set(parts_of(ComparisonRow))
+    assert (shown & parts) | NOT_SHOWN.keys() == parts
     assert not shown & NOT_SHOWN.keys()
 
 

@@ -78,7 +78,7 @@ def _measured(
 ) -> tuple[str, ...]:
     systems = "; ".join(wording.column_name(it) for it in table.head.columns)
     facts = [*table.head.constants, *table.head.of_guests]
-    hosts = ", ".join(sorted({cell.system.host for cell in cells}))
+    hosts = ", ".join(sorted({cell.system.host.slug for cell in cells}))
     common = ", ".join(wording.fact_text(it) for it in facts if it.name != "host")
     scenarios = sorted({wording.scenario_name(cell.scenario) for cell in cells})
     tools = ", ".join(_tools(cells, behind))
@@ -125,7 +125,7 @@ def _span(counts: Sequence[int]) -> str:
 
 def _tools(cells: Iterable[ComparisonRow], behind: RunsBehind) -> Iterator[str]:
     """Yield each tool with its versions, or that its runs state none."""
-    titles = {cell.case.tool: cell.case.tool_title for cell in cells}
+    titles = {cell.case.tool: cell.tool_title for cell in cells}
     for tool, title in sorted(titles.items(), key=lambda pair: pair[1]):
         # Some tools print their name before their version.
         stated = [

@@ -244,7 +244,7 @@ def tools_table(
     for row in rows:
         metric = row.case.label.partition(PART)[0]
         component = rank(COMPONENTS, row.case.component)
-        place = (component, row.case.tool_title, metric, row.shown.unit)
+        place = (component, row.tool_title, metric, row.shown.unit)
         members.setdefault(place, []).append(row)
     lines = []
     for (_component, tool, metric, unit), cells in sorted(

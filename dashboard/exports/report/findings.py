@@ -168,7 +168,7 @@ def _loss_lines(
         for row in islice(worst.values(), LOSSES):
             slot = "" if is_alone or not row.slot else row.slot
             place = f" ({wording.slot_text(slot)})" if slot else ""
-            case = f"{row.case.tool_title}: {row.case.label}{place}"
+            case = f"{row.tool_title}: {row.case.label}{place}"
             ratio = Entry(verdicts.ratio_text(row, ""), is_number=True)
             verdict = Entry(_verdict(row.shown.judgement))
             yield Line((Entry(names[row.system.id]), Entry(case), ratio, verdict))

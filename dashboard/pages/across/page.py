@@ -18,7 +18,6 @@ from django.utils.translation import ngettext, pgettext
 
 from benchmarks.analysis.planning import PROGRAMS
 from benchmarks.comparing.answers import Answer
-from benchmarks.comparing.row import ComparedCase
 from benchmarks.comparing.side_by_side import (
     ALL_HOSTS,
     HostFacet,
@@ -29,7 +28,7 @@ from benchmarks.comparing.side_by_side import (
     SideRow,
 )
 from benchmarks.evidence.reading import Question
-from benchmarks.models import Study
+from benchmarks.models import Case, Study
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard import wording
@@ -246,7 +245,8 @@ class AcrossPage:
         edges = [" edge" if head.is_edge else "" for head in self.heads]
         cells = _Cells(self.found.sides, self.filling)
         for (component, tool), members in groupby(
-            self.found.rows, key=lambda row: (row.case.component, row.case.tool_title)
+            self.found.rows,
+            key=lambda row: (row.case.component, known_tool(row.case.tool).title),
         ):
             with figures.asked_once():
                 html = "".join(cells.row(row, edges) for row in members)
@@ -430,7 +430,7 @@ class _Cells:
         )
         return f"<tr>{head}{cells}</tr>\n"
 
-    def _empty(self, case: ComparedCase, side: Side, edge: str) -> str:
+    def _empty(self, case: Case, side: Side, edge: str) -> str:
         address = self._fill(case, side)
         words = _("%(what)s: not measured: how to add it") % {
             "what": f"{side.platform}, {case.label}"
@@ -440,7 +440,7 @@ class _Cells:
             f'aria-label="{escape(words)}" title="{escape(words)}">+</a></td>'
         )
 
-    def _fill(self, case: ComparedCase, side: Side) -> str:
+    def _fill(self, case: Case, side: Side) -> str:
         """Return a plan for this system where the reader keeps it, else an upload."""
         if side.study.lab_id not in self.filling.labs:
             return self.filling.upload(

@@ -138,12 +138,12 @@ def claim(
         words = {"verdict": verdict, "scope": wording.said(judged.scope)}
         verdict = _("%(verdict)s, %(scope)s") % words
     sentence %= {
-        "host": row.system.host,
+        "host": row.system.host.slug,
         "system": row.system.label,
         "ratio": figures.quoted_ratio(ratio),
         "low": figures.quoted_ratio(judged.low),
         "high": figures.quoted_ratio(judged.high),
-        "what": f"{row.case.tool_title} ({' · '.join([row.case.label, *stated])})",
+        "what": f"{row.tool_title} ({' · '.join([row.case.label, *stated])})",
         "runs": wording.runs_text(row.shown.n),
         "baseline_runs": wording.runs_text(row.shown.baseline_n or 0),
         "verdict": verdict,

@@ -32,7 +32,7 @@ def test_a_row_carries_its_baseline_and_its_origin(submit, run_document, xen):
     )
     assert (vm.document, vm.table) == ("A thesis", "Table 7")
     assert (vm.system.hypervisor, vm.system.hypervisor_version) == ("Xen", "3.3")
-    assert (vm.case.operation, vm.case.component) == ("write", "network")
+    assert (vm.operation, vm.case.component) == ("write", "network")
 
 
 def test_a_cell_that_has_no_efficiency_yet_says_so(submit, run_document):
