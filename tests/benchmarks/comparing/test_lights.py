@@ -23,7 +23,9 @@ def rows(study):
             reference=Reference.of(study, chosen) if chosen else None,
             verdicts=study_verdicts(study, chosen),
         )
-        return {(row.system.hypervisor, row.system.host.slug): row.shown for row in found}
+        return {
+            (row.system.hypervisor, row.system.host.slug): row.shown for row in found
+        }
 
     return read
 
