@@ -5,7 +5,7 @@ from collections import Counter
 from uuid import UUID
 
 from benchmarks.parsing import reading
-from benchmarks.reference.documents import RECORDS, recorded_studies
+from benchmarks.reference.documents import DATA, recorded_studies
 
 (STUDY,) = recorded_studies()
 REPETITIONS = 10
@@ -57,7 +57,7 @@ def test_its_keys_are_never_shared_and_it_is_one_study():
 
 
 def test_it_is_small_and_holds_no_address_or_token():
-    (path,) = RECORDS.glob("*.json.xz")
+    (path,) = DATA.glob("*.json.xz")
     text = json.dumps([STUDY.document, STUDY.hosts, STUDY.runs])
 
     assert path.stat().st_size < 1_500_000
