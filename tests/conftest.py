@@ -1,5 +1,6 @@
 """A small cast for every test: two labs, their agents and tokens, one study."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -51,6 +52,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return browsers[item.path] // 2 + 0.5 if item.path in browsers else inf
 
     items.sort(key=turn)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what lives as long as the run."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -5,11 +5,10 @@ import re
 import shlex
 from pathlib import Path
 
-import pytest
-
 from agents.__main__ import COMMANDS
 from agents.console import Parser
 from agents.measuring.runners import RUNNERS
+from tests.every import for_each
 
 DOCS = Path(__file__).parents[1] / "docs"
 GUIDES = ("hyper-v.md", "esxi.md", "xen.md", "agents.md", "lab.md", "quickstart.md")
@@ -32,7 +31,7 @@ def commands():
 FOUND = sorted(set(commands()))
 
 
-@pytest.mark.parametrize(("guide", "command"), FOUND)
+@for_each(("guide", "command"), FOUND)
 def test_a_command_of_a_guide_is_one_of_the_agents(guide, command):
     # Windows' folders have backslashes, which are no escapes there.
     words = shlex.split(command.replace("\\", "/"))

@@ -10,6 +10,7 @@ import yaml
 
 from running.postgres import ALL_SEEING, DATABASE, OWNER, USER
 from running.processes import ROOT
+from tests.every import for_each
 
 FOLDER = ROOT / "deploy/kubernetes"
 KUSTOMIZATION = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())
@@ -72,9 +73,7 @@ def test_what_talks_to_other_machines_may_where_that_is_wanted():
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(
-    "document", ALL, ids=lambda it: f"{it['kind']}-{it['metadata']['name']}"
-)
+@for_each("document", ALL)
 def test_it_is_as_the_published_schemas_say(document, version):
     problem = ""
     # Its operator's own kind is in no schema of Kubernetes.

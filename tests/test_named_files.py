@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.every import for_each
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = sorted({path.parent.name for path in ROOT.glob("*/__init__.py")} | {"docs"})
@@ -37,7 +37,7 @@ def docstrings(module: Path) -> Iterator[str]:
             yield ast.get_docstring(node) or ""
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@for_each("document", DOCUMENTS)
 def test_a_document_names_and_links_files_that_exist(document):
     text = document.read_text(encoding="utf-8")
     links = LINKED.findall(re.sub(r"```.*?```", "", text, flags=re.DOTALL))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import agents
+from tests.every import for_each
 
 FOLDER = Path(agents.__file__).parent
 MODULES = sorted(FOLDER.rglob("*.py"))
@@ -51,12 +52,12 @@ def _newer(node: ast.AST) -> set[str]:
     return set()
 
 
-@pytest.mark.parametrize("path", MODULES, ids=NAMES)
+@for_each("path", MODULES)
 def test_a_module_is_python_3_6_with_nothing_newer(path):
     assert newer_names(path.read_text()) == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=NAMES)
+@for_each("path", MODULES)
 def test_a_module_names_nothing_of_the_server(path):
     source = path.read_text()
 

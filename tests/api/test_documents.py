@@ -4,7 +4,6 @@ import io
 import re
 from pathlib import Path
 
-import pytest
 import yaml
 from django.contrib.staticfiles import finders
 from django.core.management import call_command
@@ -12,6 +11,7 @@ from django.core.management import call_command
 from api.kit.errors import DETAILS
 from api.kit.schema import ERRORS, openapi_document
 from api.urls import urlpatterns
+from tests.every import for_each
 
 GOLDEN = Path(__file__).with_name("openapi.yaml")
 READERS = Path(__file__).parents[2] / "docs" / "api.md"
@@ -46,7 +46,7 @@ STORES_NOTHING = {"/api/v1/parse/", "/api/v1/parse/machine/"}
 ASK_FOR_NOTHING = {"/api/v1/webhooks/{id}/test/"}
 
 
-@pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS, ids=NAMES)
+@for_each(("path", "method", "operation"), OPERATIONS)
 def test_every_operation_is_described(path, method, operation):
     assert operation["summary"]
     assert operation["security"], "say whether a token is needed"
@@ -105,7 +105,7 @@ def test_the_script_of_the_page_reads_our_document(anyone):
     assert "/api/v1/schema/" in script.content.decode()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "address",
     [str(pattern.pattern) for pattern in urlpatterns if pattern.name != "unknown"],
 )
@@ -117,7 +117,7 @@ def test_the_readers_docs_mention_every_address(address):
     assert f"/api/v1/{shown}`" in READERS.read_text()
 
 
-@pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS, ids=NAMES)
+@for_each(("path", "method", "operation"), OPERATIONS)
 def test_the_readers_docs_mention_every_parameter(path, method, operation):
     text = READERS.read_text()
 

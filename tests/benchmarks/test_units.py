@@ -17,6 +17,7 @@ from benchmarks.units import (
     quantity_of,
     unit,
 )
+from tests.every import for_each
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 readings = st.floats(min_value=1e-100, max_value=1e100)
@@ -81,13 +82,13 @@ def test_whole_binary_amounts_are_exact(count):
     assert convert(count, "MiB", "B") == count * 2**20
 
 
-@pytest.mark.parametrize("alias", ALIASES)
+@for_each("alias", ALIASES)
 def test_every_alias_is_a_unit_and_hides_none(alias):
     assert unit(alias).symbol == ALIASES[alias]
     assert alias not in UNITS
 
 
-@pytest.mark.parametrize("symbol", AMBIGUOUS)
+@for_each("symbol", AMBIGUOUS)
 def test_it_refuses_a_spelling_with_two_meanings(symbol):
     assert symbol not in UNITS.keys() | ALIASES.keys()
     with pytest.raises(InvalidError, match="has several meanings: write "):

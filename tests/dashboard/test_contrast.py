@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.every import for_each
+
 DASHBOARD = Path(__file__).parents[2] / "dashboard"
 SHEET = DASHBOARD / "kit/static/tokens.css"
 TOKEN = re.compile(r"--([\w-]+): light-dark\(\s*(#\w{6})\s*,\s*(#\w{6})\s*\)")
@@ -59,13 +61,13 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-@pytest.mark.parametrize(("ink", "ground"), TEXT)
+@for_each(("ink", "ground"), TEXT)
 def test_text_can_be_read(ink, ground, theme):
     assert contrast(TOKENS[ink][theme], TOKENS[ground][theme]) >= 4.5
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-@pytest.mark.parametrize(("mark", "ground"), GRAPHICS)
+@for_each(("mark", "ground"), GRAPHICS)
 def test_marks_and_borders_can_be_seen(mark, ground, theme):
     assert contrast(TOKENS[mark][theme], TOKENS[ground][theme]) >= 3
 

@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 
 import plotly
-import pytest
 from django.contrib.staticfiles import finders
 from django.core.management import call_command
 from django.template.loader import get_template
 
 from dashboard.charts.chart import LABEL_PX, SYMBOLS
+from tests.every import for_each
 
 DASHBOARD = Path(__file__).parents[2] / "dashboard"
 TEMPLATES = sorted(DASHBOARD.rglob("*.html"))
@@ -43,12 +43,12 @@ def test_no_template_lies_where_it_is_not_found():
     assert len(NAMES) == len(TEMPLATES) > 0
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_every_template_can_be_read(name):
     assert get_template(name)
 
 
-@pytest.mark.parametrize("path", TEMPLATES, ids=NAMES)
+@for_each("path", TEMPLATES)
 def test_no_template_needs_more_than_the_policy_allows(path):
     source = path.read_text()
 
@@ -56,7 +56,7 @@ def test_no_template_needs_more_than_the_policy_allows(path):
     assert all("src=" in tag for tag in re.findall(r"<script[^>]*>", source))
 
 
-@pytest.mark.parametrize("path", [*TEMPLATES, *STATIC], ids=lambda path: path.name)
+@for_each("path", [*TEMPLATES, *STATIC])
 def test_nothing_comes_from_elsewhere(path):
     # A link is followed by a person, or not.
     loading = re.sub(r'<a href="https://[^"]*"', "", path.read_text())
@@ -72,7 +72,7 @@ def test_template_lines_are_short():
     assert sum(len(line) > 120 for line in lines) < 0.02 * len(lines)
 
 
-@pytest.mark.parametrize("path", TEMPLATES, ids=NAMES)
+@for_each("path", TEMPLATES)
 def test_words_go_through_gettext(path):
     if path.name in {
         "500.html",
@@ -93,7 +93,7 @@ def test_words_go_through_gettext(path):
 SCRIPTS = [path for path in STATIC if path.suffix == ".js"]
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+@for_each("path", SCRIPTS)
 def test_a_script_says_only_what_the_page_gave_it(path):
     source = re.sub(r"/\*.*?\*/|^\s*//.*?$", "", path.read_text(), flags=re.S | re.M)
     literals = re.findall(r"\"[^\"\n]*\"|`[^`\n]*`", source)
@@ -138,7 +138,7 @@ def test_collecting_gathers_plotly_and_nothing_else_of_its_wheel(tmp_path, setti
 SHEETS = [path for path in STATIC if path.suffix == ".css"]
 
 
-@pytest.mark.parametrize("path", SHEETS, ids=lambda path: path.name)
+@for_each("path", SHEETS)
 def test_a_style_sheet_closes_what_it_opens_where_it_should(path):
     depth = 0
     for line in path.read_text().splitlines():

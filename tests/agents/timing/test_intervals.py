@@ -17,6 +17,7 @@ from agents.timing.asking import (
 )
 from agents.timing.clocks import Clocks, step_us
 from agents.timing.protocol import ServerTime
+from tests.every import for_each
 
 
 class World:
@@ -115,7 +116,7 @@ def test_the_bound_holds_though_the_round_trips_are_timed_by_the_liar(rate, seed
 
 # 15.6 ms: Windows before `perf_counter`; 4 ms: a kernel that counts 250 ticks a second.
 @pytest.mark.parametrize("steps", [(15_625, 1), (4_000, 1), (1, 4_000), (7, 15_625)])
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_a_clock_in_steps_is_within_its_bounds(steps, seed):
     world = World(seed=seed, step_us=steps[0], server_step_us=steps[1])
     world.true_us += seed * 997

@@ -4,6 +4,7 @@ from benchmarks import tools
 from benchmarks.parsing.labels import case_details, case_label, tools_page
 from benchmarks.reference.documents import reference_studies
 from benchmarks.tools import TOOLS
+from tests.every import for_each
 
 
 def label(tool, metric, **parameters):
@@ -94,7 +95,7 @@ def test_it_shows_unit_direction_and_component():
     assert "| deadlocks | (count) | neither | application |" in tools_page()
 
 
-@pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
+@for_each("tool", TOOLS.values())
 def test_what_was_done_is_said_once(tool):
     done = {"operation": "fork", "access": "odd"}
     given = done | dict.fromkeys(("protocol", "block", "network", "test"), "x")

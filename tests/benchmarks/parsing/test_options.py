@@ -5,6 +5,7 @@ import pytest
 from benchmarks import tools
 from benchmarks.errors import InvalidError
 from benchmarks.fingerprints import canonical_parameters
+from tests.every import for_each
 
 FOUR = {"threads": "4"}
 
@@ -67,7 +68,7 @@ def test_one_parameter_in_two_spellings_is_refused():
         read("wrk", {"-t": 4, "threads": 4})
 
 
-@pytest.mark.parametrize("tool", tools.TOOLS.values(), ids=tools.TOOLS.keys())
+@for_each("tool", tools.TOOLS.values())
 def test_options_are_typed_with_dashes_and_name_parameters(tool):
     options = tool.options
 

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.parsing import reading
 from benchmarks.parsing.decoding import Source, unprefixed
 from tests.data.rebuild import DATA
+from tests.every import for_each
 
 LINES = "first 1.5 s\n\n  indented\nlast\n"
 
@@ -24,7 +25,7 @@ def bare(text):
     return [source.text for source in layers[-1]] if layers else [text]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "prefix",
     [
         "2026-11-20T21:44:36Z ",

@@ -5,6 +5,7 @@ import pytest
 from benchmarks.parsing.contract import Metric, Tool, always
 from benchmarks.parsing.primaries import Measured, primary_cases
 from benchmarks.tools import TOOLS
+from tests.every import for_each
 
 # They look on while another tool works.
 OBSERVERS = {
@@ -52,7 +53,7 @@ def test_a_percentile_never_stands_for_a_test():
     assert primaries(("wrk", "latency percentile", {"percentile": "99"})) == []
 
 
-@pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS.keys())
+@for_each("tool", TOOLS.values())
 def test_every_tool_that_measures_work_names_what_stands_for_it(tool):
     assert bool(tool.primary) == (tool.slug not in OBSERVERS)
     for name in (*tool.primary, *tool.implied):

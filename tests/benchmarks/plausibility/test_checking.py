@@ -1,13 +1,12 @@
 from pathlib import Path
 
-import pytest
-
 from benchmarks.plausibility.rules import RULES, flags_page
+from tests.every import for_each
 
 PAGE = Path(__file__).parents[3] / "docs" / "flags.md"
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+@for_each("rule", RULES.values())
 def test_every_rule_has_its_section(rule):
     assert f"\n## {rule.id}\n" in flags_page()
     assert rule.title in flags_page()

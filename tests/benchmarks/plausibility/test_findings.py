@@ -7,6 +7,7 @@ from benchmarks.plausibility.facts import StudyFacts
 from benchmarks.plausibility.findings import Finding, Subject, rule, subjects
 from benchmarks.plausibility.rules import RULES, check
 from tests.benchmarks.plausibility.cast import cell, run, sample
+from tests.every import for_each
 
 DOUBT = Finding(
     "a-rule", "impossible", "It cannot be.", subjects("cell", [1, 2]), {}, (1.5,)
@@ -53,7 +54,7 @@ def test_subjects_are_named_once():
     assert subjects("cell", [3, 1, 3]) == (Subject("cell", "3"), Subject("cell", "1"))
 
 
-@pytest.mark.parametrize("tested", RULES.values(), ids=lambda tested: tested.id)
+@for_each("tested", RULES.values())
 def test_a_rule_says_what_it_does_why_and_what_to_do(tested):
     assert tested.title
     assert tested.documentation.count("\n\n") == 2
@@ -66,7 +67,7 @@ def test_two_rules_of_one_id_are_refused():
         rule("tool-mark", "Again", "check")(lambda study: iter(()))
 
 
-@pytest.mark.parametrize("tested", RULES.values(), ids=lambda tested: tested.id)
+@for_each("tested", RULES.values())
 def test_an_empty_study_has_no_findings(tested):
     assert list(tested.findings(StudyFacts(id="here"))) == []
 
@@ -76,7 +77,7 @@ TOOLS = ["sysbench", "intel-linpack", "httperf", "netperf", "tiotest", "watts-up
 
 
 @pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("tool", TOOLS)
+@for_each("tool", TOOLS)
 def test_whatever_a_lab_uploads_as_text_no_rule_breaks(tool, odd):
     keys = ("n", "threads", "wsess", "size", "block", "seconds", "iterations")
     parameters = dict.fromkeys(keys, odd)

@@ -11,20 +11,17 @@ from benchmarks.parsing.reading import read
 from benchmarks.tools import TOOLS
 from tests.benchmarks.tools import damage
 from tests.data.rebuild import numbers, outputs
+from tests.every import for_each
 
 READERS = [tool for tool in TOOLS.values() if tool.parse]
 OUTPUTS = outputs()
 REBUILD = "python -m tests.data.rebuild writes it anew: look at git diff"
 
-every_tool = pytest.mark.parametrize("tool", READERS, ids=lambda tool: tool.slug)
-every_output = pytest.mark.parametrize(
-    "path", OUTPUTS, ids=lambda path: f"{path.parent.name}/{path.stem}"
-)
+every_tool = for_each("tool", READERS, lambda tool: tool.slug)
+every_output = for_each("path", OUTPUTS)
 # fio repeats the JSON report of a run that goes on: the last one is the run's.
-every_output_that_can_follow_itself = pytest.mark.parametrize(
-    "path",
-    [path for path in OUTPUTS if '"fio version"' not in path.read_text()],
-    ids=lambda path: f"{path.parent.name}/{path.stem}",
+every_output_that_can_follow_itself = for_each(
+    "path", [path for path in OUTPUTS if '"fio version"' not in path.read_text()]
 )
 
 # A cut text whose last whole row is a result by itself: not one of the whole text.
@@ -203,8 +200,8 @@ def test_it_refuses_an_empty_output(tool):
             read(output, tool=tool.slug)
 
 
-@every_tool
 @pytest.mark.parametrize("output", ["Segmentation fault\n", "command not found\n"])
+@every_tool
 def test_it_refuses_the_words_of_a_shell_and_names_the_line(tool, output):
     (run,) = read(output, tool=tool.slug)
 

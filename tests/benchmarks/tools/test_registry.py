@@ -8,16 +8,13 @@ from benchmarks.reference.documents import read_rows, studies
 from benchmarks.tools import TOOLS, Metric, Tool
 from benchmarks.tools.libvirt_domstats import COUNTERS
 from benchmarks.units import UNITS
+from tests.every import for_each
 
 RATE = Metric("rate", "MB/s", "higher", "disk")
 DD = Tool(slug="dd", title="dd (GNU)", homepage="https://gnu.org/", metrics=(RATE,))
 
-EVERY_METRIC = [(tool, metric) for tool in TOOLS.values() for metric in tool.metrics]
-every_metric = pytest.mark.parametrize(
-    "metric",
-    [metric for _, metric in EVERY_METRIC],
-    ids=[f"{tool.slug} {metric.name}" for tool, metric in EVERY_METRIC],
-)
+METRICS = [metric for tool in TOOLS.values() for metric in tool.metrics]
+every_metric = for_each("metric", METRICS)
 
 
 def test_it_has_every_tool_of_the_studies():
@@ -170,6 +167,6 @@ def test_a_metric_is_titled_by_its_name():
     assert tools.get("b_eff_io").metric("b_eff_io").title == "b_eff_io"
 
 
-@pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
+@for_each("tool", TOOLS.values())
 def test_every_tool_says_where_it_comes_from(tool):
     assert tool.homepage.startswith(("http://", "https://"))

@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.parsing import reading
 from tests.data.rebuild import DATA
+from tests.every import for_each
 
 
 def read(output, tool=None):
@@ -260,7 +261,7 @@ RAMSPEED = (DATA / "ramspeed" / "intmark-writing.txt").read_text()
 LAST_ROW = RAMSPEED.rstrip("\n").rpartition("\n")[2]
 
 
-@pytest.mark.parametrize("length", range(1, len(LAST_ROW)))
+@for_each("length", range(1, len(LAST_ROW)))
 def test_a_row_of_ramspeed_that_is_cut_anywhere_is_said_to_be_lost(length):
     (whole,) = read(RAMSPEED)
     head = RAMSPEED.rstrip("\n").removesuffix(LAST_ROW)

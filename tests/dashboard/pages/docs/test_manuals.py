@@ -5,6 +5,7 @@ import re
 import pytest
 
 from dashboard.pages.docs.views import found, html_of, manuals, parts_of, written
+from tests.every import for_each
 
 TEXT = """# Title
 
@@ -84,7 +85,7 @@ def test_markup_of_a_text_is_only_shown(text):
     assert "href" not in page
 
 
-@pytest.mark.parametrize("name", manuals())
+@for_each("name", manuals())
 def test_every_part_has_its_address(name):
     page = html_of(name)
 
@@ -92,7 +93,7 @@ def test_every_part_has_its_address(name):
         assert f'id="{part.anchor}"' in page
 
 
-@pytest.mark.parametrize("name", manuals())
+@for_each("name", manuals())
 def test_what_is_written_keeps_the_policy(name):
     page = html_of(name)
 
