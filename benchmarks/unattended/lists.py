@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from django.db.models import Count, Min, Q, QuerySet
 from django.db.models.functions import Coalesce
@@ -38,6 +39,51 @@ class Stuck:
     @property
     def since_s(self) -> float:
         return round((timezone.now() - self.oldest).total_seconds(), 3)
+
+
+_RUNNING = ~Q(server_started_at=None)
+_FAILED = ~Q(error="") & ~Q(failures=0, quarantined_at=None)
+STATES: Final = {
+    "waiting": ~_RUNNING & ~_FAILED,
+    "running": _RUNNING,
+    "failed": ~_RUNNING & _FAILED,
+}
+"""The states of jobs, as queries. A job that asked to be done later did not fail."""
+
+
+def subject_text(job: Job) -> str:
+    """Name what a job is about."""
+    if job.kind == Kind.ENERGY:
+        host = Host.objects.filter(pk=job.subject_id).first()
+        what = f"host {host.slug if host else job.subject_id}"
+    elif job.kind == Kind.UPLOAD and job.study:
+        what = f"run {job.subject_id} of study {job.study.slug}"
+    elif job.kind in (Kind.CHECK, Kind.NEWS, Kind.PUBLISHING) and job.study:
+        what = f"study {job.study.slug}"
+    else:
+        what = str(job.subject_id)
+    return f"{what} of {job.lab.slug}" if job.lab else what
+
+
+def state_text(job: Job) -> Sentence:
+    """Say whether a job waits, is running or failed, and why."""
+    if job.server_started_at and job.tried_at:
+        at = f"{job.tried_at:%Y-%m-%d %H:%M:%S}"
+        return Sentence("running since {at} UTC", at=at)
+    n, error = f"{job.failures:,}", job.error
+    if job.quarantined_at is not None:
+        return Sentence(
+            "failed {n} times, quarantined at {at} UTC: {error}",
+            n=n,
+            at=f"{job.quarantined_at:%Y-%m-%d %H:%M:%S}",
+            error=error,
+        )
+    at = f"{job.due_at:%Y-%m-%d %H:%M:%S}"
+    if job.failures and error:
+        return Sentence(
+            "failed {n} times, next at {at} UTC: {error}", n=n, at=at, error=error
+        )
+    return Sentence("waiting, next at {at} UTC", at=at)
 
 
 def failed_work() -> QuerySet[Job]:

@@ -5,8 +5,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Count, Min, Q
 
-from benchmarks.models import Host, Job, Study
-from benchmarks.unattended.lists import by_subject, failed_work, work_of
+from benchmarks.models import Job, Study
+from benchmarks.unattended.lists import (
+    by_subject,
+    failed_work,
+    state_text,
+    subject_text,
+    work_of,
+)
 from benchmarks.unattended.queue import Kind, retry
 from benchmarks.uploads import processing  # noqa: F401  # registers uploads
 
@@ -40,7 +46,7 @@ class Command(BaseCommand):
                 "{in_hand:,} in hand, {quarantined:,} quarantined".format(**row)
             )
         for job in by_subject(failed):
-            self.stdout.write(_line(job))
+            self.stdout.write(f"{job.kind} of {subject_text(job)}: {state_text(job)}")
         if options["retry"]:
             self.stdout.write(f"{retry(failed):,} will be tried again.")
 
@@ -52,22 +58,3 @@ COUNTS = {
     "in_hand": Count("pk", filter=IN_HAND),
     "quarantined": Count("pk", filter=ASIDE),
 }
-
-
-def _line(job: Job) -> str:
-    if job.kind == Kind.ENERGY:
-        what = f"host {Host.objects.get(pk=job.subject_id).slug}"
-    elif job.kind == Kind.UPLOAD and job.study:
-        what = f"run {job.subject_id} of study {job.study.slug}"
-    elif job.kind in (Kind.CHECK, Kind.NEWS, Kind.PUBLISHING) and job.study:
-        what = f"study {job.study.slug}"
-    else:
-        what = str(job.subject_id)
-    lab = f" of {job.lab.slug}" if job.lab else ""
-    if job.quarantined_at is not None:
-        when = f"quarantined at {job.quarantined_at:%Y-%m-%d %H:%M:%S} UTC"
-    else:
-        when = f"next at {job.due_at:%Y-%m-%d %H:%M:%S} UTC"
-    return (
-        f"{job.kind} of {what}{lab}: failed {job.failures:,} times, {when}: {job.error}"
-    )

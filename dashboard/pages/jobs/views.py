@@ -1,0 +1,72 @@
+"""The background jobs of the labs whose data a person may change."""
+
+from django.contrib import messages
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from benchmarks.models import Job
+from benchmarks.unattended.lists import STATES, state_text, subject_text
+from benchmarks.unattended.queue import retry
+from benchmarks.uploads import processing  # noqa: F401  # registers uploads
+from dashboard import wording
+from dashboard.kit.addresses import address
+from dashboard.kit.routes import REDIRECT, action, member_page
+from dashboard.kit.viewers import own_labs, query_of
+
+MOST = 200
+NAMES = {
+    "waiting": gettext_lazy("Waiting"),
+    "running": gettext_lazy("Running"),
+    "failed": gettext_lazy("Failed"),
+}
+
+
+def show_jobs(request: HttpRequest) -> HttpResponse:
+    """Show jobs, filtered by state and kind; those that failed most come first."""
+    query = query_of(request)
+    state, kind = query.get("state", ""), query.get("kind", "")
+    jobs = _jobs(request)
+    counts = jobs.aggregate(
+        **{name: Count("pk", filter=which) for name, which in STATES.items()}
+    )
+    kinds = jobs.order_by("kind").values_list("kind", flat=True).distinct()
+    if state in STATES:
+        jobs = jobs.filter(STATES[state])
+    if kind in Job.Kind.values:
+        jobs = jobs.filter(kind=kind)
+    found = jobs.select_related("study__lab", "lab").order_by("-failures", "created_at")
+    context = {
+        "states": [
+            (name, counts[key], address(query, state=key), key == state)
+            for key, name in NAMES.items()
+        ],
+        "kinds": [(it, address(query, kind=it), it == kind) for it in kinds],
+        "rows": [
+            (job, subject_text(job), wording.said(state_text(job)))
+            for job in found[:MOST]
+        ],
+        "has_failed": counts["failed"],
+        "most": MOST,
+    }
+    return render(request, "jobs/jobs.html", context)
+
+
+def try_again(request: HttpRequest) -> HttpResponse:
+    """Try again all jobs that failed."""
+    n = retry(_jobs(request).filter(STATES["failed"]))
+    text = ngettext("%(n)d job is tried again.", "%(n)d jobs are tried again.", n)
+    messages.success(request, text % {"n": n} if n else _("Nothing had failed."))
+    return redirect("dashboard:jobs")
+
+
+def _jobs(request: HttpRequest) -> QuerySet[Job]:
+    return Job.objects.filter(lab__in=own_labs(request, kept=True))
+
+
+urlpatterns = [
+    member_page("jobs/", show_jobs, "jobs"),
+    action("jobs/retry/", try_again, "retry-jobs", own=REDIRECT),
+]

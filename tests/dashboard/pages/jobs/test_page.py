@@ -1,0 +1,55 @@
+"""The page of background jobs."""
+
+import pytest
+from django.utils import timezone
+
+from benchmarks.models import Job, Lab, Membership
+
+PAGE = "/jobs/"
+
+
+@pytest.fixture
+def failed(lab, study):
+    return Job.objects.create(
+        kind="check",
+        subject_id=study.pk,
+        partition=study.pk,
+        lab=lab,
+        study=study,
+        failures=5,
+        error="ValueError: no such cell",
+        quarantined_at=timezone.now(),
+    )
+
+
+def test_it_shows_why_a_job_failed_and_tries_it_again(client, person, failed):
+    Membership.objects.update(role="maintainer")
+    client.force_login(person)
+    page = client.get(PAGE).text
+    assert "failed 5 times, quarantined at" in page
+    assert "ValueError: no such cell" in page
+    assert f"/studies/alpha-lab/{failed.study.slug}/" in page
+    assert "no such cell" not in client.get(f"{PAGE}?state=waiting").text
+    assert "no such cell" not in client.get(f"{PAGE}?kind=energy").text
+
+    assert client.post(f"{PAGE}retry/").status_code == 302
+
+    failed.refresh_from_db()
+    assert (failed.failures, failed.quarantined_at) == (0, None)
+
+
+def test_it_shows_only_jobs_of_labs_that_one_may_change(client, person, failed):
+    Membership.objects.update(role="viewer")
+    client.force_login(person)
+    assert "There are no such jobs." in client.get(PAGE).text
+    Membership.objects.update(role="maintainer")
+    Job.objects.update(lab=Lab.objects.create(slug="other", name="Other"), study=None)
+
+    assert "There are no such jobs." in client.get(PAGE).text
+    client.post(f"{PAGE}retry/")
+    failed.refresh_from_db()
+    assert failed.failures == 5
+
+
+def test_nobody_is_led_to_the_sign_in_page(client, db):
+    assert client.get(PAGE).status_code == 302
