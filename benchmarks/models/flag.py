@@ -28,10 +28,10 @@ class FlagQuerySet(models.QuerySet["Flag"]):
         doubted = self.current().filter(severity__in=Flag.SEVERE)
         return doubted.exclude(status=Flag.Status.DISMISSED)
 
-    def withheld_cells(self) -> set[int]:
+    def withheld_cells(self) -> frozenset[int]:
         """Return the ids of cells that get no verdict because of these flags."""
         found = self.withholding().filter(cells__isnull=False)
-        return set(found.values_list("cells", flat=True))
+        return frozenset(found.values_list("cells", flat=True))
 
 
 class Flag(models.Model):
