@@ -4,17 +4,15 @@ from typing import Any, get_args
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, QuerySet
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from api.comparisons import DOUBTS
 from api.kit.fields import Choice, Text
+from api.kit.outputs import OutputSerializer
 from api.kit.queries import ListQuery, ToolParameter, WholeParameter, study_parameter
-from api.kit.views import AddressedRow, ApiView, ListView
+from api.kit.views import AddressedRow, ListView, ReadView
 from benchmarks.analysis.clocks import ORDER
-from benchmarks.errors import NotFoundError
 from benchmarks.models import Case, Cell, CellSession
 from benchmarks.models.run import SCENARIOS
 from benchmarks.own_tools.lookup import known_tool
@@ -34,16 +32,15 @@ class CaseSerializer(AddressedRow):
 
     address = "api:case"
 
-    tool = serializers.CharField()
-    metric = serializers.CharField()
+    row_type = Case
+    columns = """
+        tool metric parameters unit better component kind stands_for work_class label
+    """
+
     parameters = serializers.DictField(child=serializers.CharField())
-    unit = serializers.CharField()
-    better = serializers.CharField()
-    component = serializers.CharField()
     kind = serializers.SerializerMethodField()
     stands_for = serializers.SerializerMethodField()
     work_class = serializers.SerializerMethodField()
-    label = serializers.CharField()  # type: ignore[assignment]  # a field has one too
 
     @extend_schema_field(serializers.ChoiceField(choices=get_args(Kind)))
     def get_kind(self, case: Case) -> str:
@@ -74,22 +71,23 @@ class CasesView(ListView):
     query_class = CaseQuery
     summary = "List cases"
     serializer_class = CaseSerializer
-    lookups = {"tool": "tool", "metric": "metric", "component": "component"}
+    no_filters = ("study",)
 
     def get_queryset(self) -> QuerySet[Any]:
-        cells = self.looked_up({"study": "study"})
+        study = self.asked_study
+        cells = {"study": study} if study else {}
         return Case.objects.measured_for(self.viewer, **cells)
 
 
-class CaseView(ApiView):
+class CaseView(ReadView):
     """One case."""
 
-    @extend_schema(summary="Read a case", responses=CaseSerializer)
-    def get(self, request: Request, pk: int) -> Response:
-        case = Case.objects.measured_for(self.viewer).filter(pk=pk).first()
-        if case is None:
-            raise NotFoundError("case", pk)
-        return Response(self.shown(CaseSerializer, case))
+    kind = "case"
+    summary = "Read a case"
+    serializer_class = CaseSerializer
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return Case.objects.measured_for(self.viewer)
 
 
 SITTINGS = (
@@ -99,7 +97,7 @@ SITTINGS = (
 )
 
 
-class CellSerializer(serializers.Serializer[Any]):
+class CellSerializer(OutputSerializer):
     """Statistics over the means of ``n`` runs, in ``unit``.
 
     ``m2`` is the sum of squared deviations from the mean: the variance is m2 / (n - 1).
@@ -109,43 +107,23 @@ class CellSerializer(serializers.Serializer[Any]):
     clocks, empty if nothing is.
     """
 
-    id = serializers.IntegerField()
-    study = serializers.CharField(source="study.slug")
-    system_id = serializers.IntegerField()
-    system = serializers.CharField(source="system.label")
-    case_id = serializers.IntegerField()
-    case = serializers.CharField(source="case.label")
-    tool = serializers.CharField(source="case.tool")
-    metric = serializers.CharField(source="case.metric")
+    row_type = Cell
+    columns = """
+        id study=study.slug system_id system=system.label case_id case=case.label
+        tool=case.tool metric=case.metric parameters unit=case.unit better=case.better
+        component=case.component scenario vms slot load clock clock_trust n mean doubts
+        m2 minimum q1 median q3 maximum sample_count first_at last_at session sittings
+        document table updated_at
+    """
+
     parameters = serializers.DictField(
         source="case.parameters", child=serializers.CharField()
     )
-    unit = serializers.CharField(source="case.unit")
-    better = serializers.CharField(source="case.better")
-    component = serializers.CharField(source="case.component")
-    scenario = serializers.CharField()
-    vms = serializers.IntegerField(allow_null=True)
-    slot = serializers.CharField()
-    load = serializers.CharField()
-    clock = serializers.CharField()
     clock_trust = serializers.ChoiceField(choices=ORDER)
-    n = serializers.IntegerField()
     mean = serializers.SerializerMethodField()
     doubts = serializers.SerializerMethodField()
-    m2 = serializers.FloatField(allow_null=True)
-    minimum = serializers.FloatField(allow_null=True)
-    q1 = serializers.FloatField(allow_null=True)
-    median = serializers.FloatField(allow_null=True)
-    q3 = serializers.FloatField(allow_null=True)
-    maximum = serializers.FloatField(allow_null=True)
-    sample_count = serializers.IntegerField()
-    first_at = serializers.DateTimeField(allow_null=True)
-    last_at = serializers.DateTimeField(allow_null=True)
     session = serializers.CharField(source="session.name", default="")
     sittings = serializers.ListField(child=serializers.CharField())
-    document = serializers.CharField()
-    table = serializers.CharField()
-    updated_at = serializers.DateTimeField()
 
     @extend_schema_field(serializers.FloatField(allow_null=True))
     def get_mean(self, cell: Cell) -> float | None:
@@ -162,8 +140,10 @@ class CellQuery(ListQuery):
     study = study_parameter()
     system = WholeParameter(required=False, help_text="A system's id.")
     case = WholeParameter(required=False, help_text="A case's id.")
-    tool = ToolParameter(required=False, help_text="A tool's slug or title.")
-    metric = Text(required=False, max_length=100)
+    tool = ToolParameter(
+        required=False, source="case__tool", help_text="A tool's slug or title."
+    )
+    metric = Text(required=False, source="case__metric", max_length=100)
     scenario = Choice(choices=SCENARIOS, required=False)
 
 
@@ -173,14 +153,6 @@ class CellsView(ListView):
     query_class = CellQuery
     summary = "List cells and their statistics"
     serializer_class = CellSerializer
-    lookups = {
-        "study": "study",
-        "system": "system",
-        "case": "case",
-        "tool": "case__tool",
-        "metric": "case__metric",
-        "scenario": "scenario",
-    }
 
     def get_queryset(self) -> QuerySet[Any]:
         cells = Cell.objects.visible_to(self.viewer).filter(n__gt=0)

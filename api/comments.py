@@ -2,17 +2,18 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.status import HTTP_201_CREATED
 
 from api.kit.fields import Text, TrueOrFalse, WholeNumber
+from api.kit.outputs import OutputSerializer
 from api.kit.queries import ListQuery, WholeParameter, study_parameter
 from api.kit.schema import ErrorSerializer
 from api.kit.shapes import StrictSerializer
-from api.kit.views import AddressedRow, ApiView, Fields, operation
+from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
 from benchmarks.models import Comment, EarlierText, Token
 from benchmarks.studies.lookup import find_study
 from benchmarks.together.comments import (
@@ -65,11 +66,9 @@ class CommentChange(StrictSerializer):
         return attrs
 
 
-class EarlierTextSerializer(serializers.Serializer[Any]):
-    text = serializers.CharField()
-    written_at = serializers.DateTimeField()
-    replaced_at = serializers.DateTimeField()
-    replaced_by = serializers.CharField()
+class EarlierTextSerializer(OutputSerializer):
+    row_type = EarlierText
+    columns = "text written_at replaced_at replaced_by"
 
 
 class CommentSerializer(AddressedRow):
@@ -81,15 +80,13 @@ class CommentSerializer(AddressedRow):
 
     address = "api:comment"
 
-    study = serializers.CharField(source="study.slug")
-    lab = serializers.CharField(source="study.lab.slug")
-    cell = serializers.IntegerField(source="cell_id", allow_null=True)
-    run = serializers.IntegerField(source="run_id", allow_null=True)
-    who = serializers.CharField()
+    row_type = Comment
+    columns = """
+        study=study.slug lab=study.lab.slug cell=cell_id run=run_id who text written_at
+        edited_at removed_at
+    """
+
     text = serializers.CharField(allow_blank=True)
-    written_at = serializers.DateTimeField()
-    edited_at = serializers.DateTimeField(allow_null=True)
-    removed_at = serializers.DateTimeField(allow_null=True)
     removed_by = serializers.CharField(allow_blank=True)
     earlier = serializers.SerializerMethodField()
 
@@ -143,21 +140,18 @@ class CommentView(AuthorsView):
         return Response(self.said(find_comment(self.lab_viewer, pk)))
 
 
-class CommentsView(AuthorsView):
+class CommentsView(AuthorsView, ListView):
     """Comments on everything that may be seen; ``POST`` writes one."""
 
     query_class = CommentQuery
+    summary = "List comments"
+    serializer_class = CommentSerializer
 
-    @extend_schema(
-        summary="List comments",
-        operation_id="comments_list",
-        responses=CommentSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        filters = self.looked_up({"study": "study", "cell": "cell", "run": "run"})
-        page = self.cut(visible_comments(self.viewer, **filters))
-        earlier = earlier_texts(self.author, page)
-        return self.answer_page(page, CommentSerializer, earlier=earlier)
+    def get_queryset(self) -> QuerySet[Any]:
+        return visible_comments(self.viewer)
+
+    def page_context(self, page: list[Any]) -> dict[str, Any]:
+        return {"earlier": earlier_texts(self.author, page)}
 
     @operation(
         "Write a comment",
@@ -174,7 +168,7 @@ class CommentsView(AuthorsView):
             run = find_run(self.lab_viewer, given["run"])
             about = Thing(run.study, run=run)
         comment = write_comment(author=self.author, about=about, text=given["text"])
-        shown = self.said(comment)
-        return Response(
-            shown, status=HTTP_201_CREATED, headers={"Location": shown["url"]}
+        earlier = earlier_texts(self.author, [comment])
+        return self.created_or_known(
+            CommentSerializer, comment, created=True, earlier=earlier
         )

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.kit.fields import Choice, Pattern, Text
+from api.kit.outputs import OutputSerializer
 from api.kit.queries import (
     HypervisorParameter,
     HypervisorsParameter,
@@ -44,22 +45,9 @@ DIRECTIONS = VERDICTS[: Verdict.NOT_ASSESSED]
 EVIDENCE_LEVELS = [evidence_level.name.lower() for evidence_level in EvidenceLevel]
 DESIGNS = [design.slug for design in Design if design]
 NONE_YET: Final[dict[str, Any]] = {"default": None, "allow_null": True}
-LOOKUPS = {
-    "scenario": "scenario",
-    "component": "case__component",
-    "guest_os": "system__guest_os",
-    "guest_bits": "system__guest_bits",
-    "hypervisor": "system__hypervisor",
-    "tool": "case__tool",
-    "metric": "case__metric",
-    "state": "efficiency__state",
-    "benchmark": "case_id",
-    "hypervisors": "system__hypervisor__in",
-    "work_class": "effect__work",
-}
 
 
-class FigureSerializer(serializers.Serializer[Any]):
+class FigureSerializer(OutputSerializer):
     """What stands beside a mean that is null: no single figure describes its runs.
 
     ``doubts`` says why in codes, ``reason`` in a sentence; ``speeds`` has both speeds
@@ -86,7 +74,7 @@ class RatioField(serializers.FloatField):
         return shown.ratio if shown.kind == self.field_name else None
 
 
-class ComparisonSerializer(serializers.Serializer[Any]):
+class ComparisonSerializer(OutputSerializer):
     """A cell against its baseline; means over runs, in ``unit``.
 
     ``efficiency`` is against the machine without a hypervisor: 1 is native speed.
@@ -118,64 +106,41 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     assumption, ``wanted_sessions`` how many would decide, ``rule_set`` by which rules.
     """
 
-    id = serializers.IntegerField()
-    study = serializers.CharField()
-    case = serializers.CharField(source="case.label")
-    case_id = serializers.IntegerField(source="case.id")
-    tool = serializers.CharField(source="case.tool")
-    tool_title = serializers.CharField()
-    metric = serializers.CharField(source="case.metric")
-    operation = serializers.CharField()
-    access = serializers.CharField()
+    row_type = ComparisonRow
+    columns = """
+        id study case=case.label case_id=case.id tool=case.tool
+        tool_title metric=case.metric operation
+        access parameters component better
+        system=system.label system_id=system.id host=system.host.slug
+        hypervisor=system.hypervisor hypervisor_version=system.hypervisor_version
+        virtualization=system.virtualization guest_os=system.guest_os
+        guest_bits=system.guest_bits vcpus=system.vcpus memory_bytes=system.memory_bytes
+        hw_virt guest_tools options
+        scenario vms slot load clock value=shown.value doubts shape=shown.shape
+        speeds=shown.speeds range unit=shown.unit n=shown.n baseline_doubts
+        baseline_value=shown.baseline_value baseline_n=shown.baseline_n
+        baseline_system_id=shown.baseline_system_id efficiency relative scaling slowdown
+        low high verdict direction evidence_level reasons sentences advice design scope
+        sessions between_sd ratio_range is_weak wanted_sessions rule_set state light
+        light_sentence=shown.light_sentence reason=shown.reason document table
+    """
+
+    component = serializers.ChoiceField(choices=COMPONENTS, source="case.component")
+    better = serializers.ChoiceField(choices=BETTER, source="shown.better")
     parameters = serializers.DictField(
         child=serializers.CharField(), source="case.parameters"
     )
-    component = serializers.ChoiceField(choices=COMPONENTS, source="case.component")
-    better = serializers.ChoiceField(choices=BETTER, source="shown.better")
-    system = serializers.CharField(source="system.label")
-    system_id = serializers.IntegerField(source="system.id")
-    host = serializers.CharField(source="system.host.slug")
-    hypervisor = serializers.CharField(source="system.hypervisor")
-    hypervisor_version = serializers.CharField(source="system.hypervisor_version")
-    virtualization = serializers.CharField(source="system.virtualization")
-    guest_os = serializers.CharField(source="system.guest_os")
-    guest_bits = serializers.IntegerField(allow_null=True, source="system.guest_bits")
-    vcpus = serializers.IntegerField(allow_null=True, source="system.vcpus")
-    memory_bytes = serializers.IntegerField(
-        allow_null=True, source="system.memory_bytes"
-    )
-    hw_virt = serializers.CharField()
-    guest_tools = serializers.CharField()
     options = serializers.DictField(
         child=serializers.CharField(), source="system.options"
     )
-    scenario = serializers.CharField()
-    vms = serializers.IntegerField(allow_null=True)
-    slot = serializers.CharField()
-    load = serializers.CharField()
-    clock = serializers.CharField()
-    value = serializers.FloatField(allow_null=True, source="shown.value")
     doubts = serializers.ListField(
         child=serializers.ChoiceField(choices=DOUBTS), source="shown.doubts"
-    )
-    shape = serializers.CharField(source="shown.shape")
-    speeds = serializers.ListField(
-        child=serializers.FloatField(), source="shown.speeds"
     )
     range = serializers.ListField(
         child=serializers.FloatField(), **NONE_YET, source="shown.range"
     )
-    unit = serializers.CharField(source="shown.unit")
-    n = serializers.IntegerField(source="shown.n")
     baseline_doubts = serializers.ListField(
         child=serializers.ChoiceField(choices=DOUBTS), source="shown.baseline_doubts"
-    )
-    baseline_value = serializers.FloatField(
-        allow_null=True, source="shown.baseline_value"
-    )
-    baseline_n = serializers.IntegerField(allow_null=True, source="shown.baseline_n")
-    baseline_system_id = serializers.IntegerField(
-        allow_null=True, source="shown.baseline_system_id"
     )
     efficiency = RatioField(allow_null=True)
     relative = RatioField(allow_null=True)
@@ -221,10 +186,6 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     light = serializers.ChoiceField(
         choices=LIGHTS, allow_blank=True, source="shown.light"
     )
-    light_sentence = serializers.CharField(source="shown.light_sentence")
-    reason = serializers.CharField(source="shown.reason")
-    document = serializers.CharField()
-    table = serializers.CharField()
 
 
 class ComparisonQuery(ListQuery):
@@ -243,32 +204,44 @@ class ComparisonQuery(ListQuery):
         help_text='A host\'s slug, or "lab/slug".',
     )
     benchmark = WholeParameter(
-        required=False, help_text="The id of a case, as /cases/ lists it."
+        source="case_id",
+        required=False,
+        help_text="The id of a case, as /cases/ lists it.",
     )
     hypervisors = HypervisorsParameter(
+        source="system__hypervisor__in",
         required=False,
         max_length=1000,
         help_text="Several, with commas between them.",
     )
     work_class = Choice(
         choices=list(WORK_CLASSES),
+        source="effect__work",
         required=False,
         help_text="Only results of guests alone that stand for their tests have one.",
     )
     scenario = Choice(choices=SCENARIOS, required=False)
-    component = Choice(choices=COMPONENTS, required=False)
-    guest_os = Text(required=False, allow_blank=True, max_length=200)
-    guest_bits = WholeParameter(required=False, help_text="32 or 64.")
-    hypervisor = HypervisorParameter(required=False, max_length=100)
-    tool = ToolParameter(required=False, help_text="A tool's slug or title.")
-    metric = Text(required=False, max_length=100)
-    state = Choice(choices=STATES, required=False)
+    component = Choice(choices=COMPONENTS, source="case__component", required=False)
+    guest_os = Text(
+        source="system__guest_os", required=False, allow_blank=True, max_length=200
+    )
+    guest_bits = WholeParameter(
+        source="system__guest_bits", required=False, help_text="32 or 64."
+    )
+    hypervisor = HypervisorParameter(
+        source="system__hypervisor", required=False, max_length=100
+    )
+    tool = ToolParameter(
+        source="case__tool", required=False, help_text="A tool's slug or title."
+    )
+    metric = Text(source="case__metric", required=False, max_length=100)
+    state = Choice(choices=STATES, source="efficiency__state", required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs.get("baseline", "native") == "native":
             return attrs
         # The states that are stored are those against a cell's own baseline.
-        if "state" in attrs:
+        if "efficiency__state" in attrs:
             raise serializers.ValidationError(
                 {"state": ["Leave it out, or compare with baseline=native."]}
             )
@@ -279,6 +252,7 @@ class ComparisonsView(ApiView):
     """Cells and what they cost against their baseline."""
 
     query_class = ComparisonQuery
+    no_filters = ("study", "baseline", "host")
 
     @extend_schema(
         summary="Compare cells with their baseline",
@@ -287,13 +261,13 @@ class ComparisonsView(ApiView):
     )
     def get(self, request: Request) -> Response:
         study = self.asked_study
-        filters = self.looked_up(LOOKUPS)
+        filters = self.filters
         if "host" in self.query:
             lab, _, slug = self.query["host"].rpartition("/")
             filters |= {"system__host__slug": slug}
             filters |= {"system__host__lab__slug": lab} if lab else {}
         # A cell that waits has no efficiency to have a state.
-        if self.query.get("state") == NOT_YET:
+        if filters.get("efficiency__state") == NOT_YET:
             del filters["efficiency__state"]
             filters["efficiency__isnull"] = True
         chosen = self._chosen(study)

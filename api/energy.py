@@ -2,20 +2,19 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
+from api.kit.outputs import OutputSerializer
 from api.kit.queries import WholeParameter
 from api.kit.views import NamedStudyView, StudyQuery
-from benchmarks.power.energy_tables import study_energy
+from benchmarks.power.energy_tables import SystemEnergy, study_energy
 from benchmarks.power.logged_energy import MeteredWork, run_energies
 
 MOST_WATTS = 1_000_000
 
 
-class SystemEnergySerializer(serializers.Serializer[Any]):
+class SystemEnergySerializer(OutputSerializer):
     """What one system took for a workload: means over ``run_ids``, each computed first.
 
     ``printed_j`` is the meter's total, ``energy_j`` its mean power over the time of the
@@ -25,25 +24,13 @@ class SystemEnergySerializer(serializers.Serializer[Any]):
     of 1. What is not known is null, and ``reason`` says why.
     """
 
-    system = serializers.CharField(source="system.label")
-    system_id = serializers.IntegerField(source="system.pk")
-    run_ids = serializers.ListField(child=serializers.IntegerField())
-    printed_j = serializers.FloatField()
-    meter_s = serializers.FloatField()
-    mean_w = serializers.FloatField()
-    work_s = serializers.FloatField(allow_null=True)
-    overrun_s = serializers.FloatField(allow_null=True)
-    energy_j = serializers.FloatField(allow_null=True)
-    less_wait_j = serializers.FloatField(allow_null=True)
-    operations = serializers.FloatField(allow_null=True)
-    joules_per_operation = serializers.FloatField(allow_null=True)
-    operations_per_joule = serializers.FloatField(allow_null=True)
-    energy_delay_js = serializers.FloatField(allow_null=True)
-    printed_ratio = serializers.FloatField(allow_null=True)
-    energy_ratio = serializers.FloatField(allow_null=True)
-    less_wait_ratio = serializers.FloatField(allow_null=True)
-    is_reversed = serializers.BooleanField()
-    reason = serializers.CharField()
+    row_type = SystemEnergy
+    columns = """
+        system=system.label system_id=system.pk run_ids printed_j meter_s mean_w work_s
+        overrun_s energy_j less_wait_j operations joules_per_operation
+        operations_per_joule energy_delay_js printed_ratio energy_ratio less_wait_ratio
+        is_reversed reason
+    """
 
 
 class EnergyTableSerializer(serializers.Serializer[Any]):
@@ -60,7 +47,7 @@ class NotAssessedSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField()
 
 
-class WorkEnergySerializer(serializers.Serializer[Any]):
+class WorkEnergySerializer(OutputSerializer):
     """What a meter of the machine saw of one run, or of runs that overlapped there.
 
     Integrated over the work's own window. `energy_j` is null where less than 90 % of
@@ -68,37 +55,24 @@ class WorkEnergySerializer(serializers.Serializer[Any]):
     counter of the processor, which sees no supply, disk or fan.
     """
 
+    row_type = MeteredWork
+    columns = """
+        run_ids system_id=lead.system_id system=lead.system.label tool=lead.tool
+        host=meter.host.slug meter=meter.name is_cpu_only=meter.is_cpu_only
+        gain_error=meter.gain_error is_external=energy.is_external
+        duration_s=energy.duration_s covered_s=energy.covered_s samples=energy.samples
+        mean_w=energy.mean_w idle_w=energy.idle_w energy_j=energy.energy_j
+        above_idle_j=energy.above_idle_j edge_error_j=energy.edge_error_j
+        clock_error_s=energy.clock_error_s operations=energy.operations
+        joules_per_operation=energy.per_work.joules_per_operation
+        operations_per_joule=energy.per_work.operations_per_joule energy_delay_js
+        sentence
+    """
+
     run_ids = serializers.SerializerMethodField()
-    system_id = serializers.IntegerField(source="lead.system_id")
-    system = serializers.CharField(source="lead.system.label")
-    tool = serializers.CharField(source="lead.tool")
-    host = serializers.CharField(source="meter.host.slug")
-    meter = serializers.CharField(source="meter.name")
-    is_cpu_only = serializers.BooleanField(source="meter.is_cpu_only")
-    gain_error = serializers.FloatField(source="meter.gain_error", allow_null=True)
-    is_external = serializers.BooleanField(source="energy.is_external")
-    duration_s = serializers.FloatField(source="energy.duration_s")
-    covered_s = serializers.FloatField(source="energy.covered_s")
-    samples = serializers.IntegerField(source="energy.samples")
-    mean_w = serializers.FloatField(source="energy.mean_w", allow_null=True)
-    idle_w = serializers.FloatField(source="energy.idle_w", allow_null=True)
-    energy_j = serializers.FloatField(source="energy.energy_j", allow_null=True)
-    above_idle_j = serializers.FloatField(source="energy.above_idle_j", allow_null=True)
-    edge_error_j = serializers.FloatField(source="energy.edge_error_j", allow_null=True)
-    clock_error_s = serializers.FloatField(
-        source="energy.clock_error_s", allow_null=True
-    )
-    operations = serializers.FloatField(source="energy.operations", allow_null=True)
-    joules_per_operation = serializers.FloatField(
-        source="energy.per_work.joules_per_operation", allow_null=True
-    )
-    operations_per_joule = serializers.FloatField(
-        source="energy.per_work.operations_per_joule", allow_null=True
-    )
     energy_delay_js = serializers.FloatField(
         source="energy.per_work.energy_delay_js", allow_null=True
     )
-    sentence = serializers.CharField()
 
     @extend_schema_field(serializers.ListField(child=serializers.IntegerField()))
     def get_run_ids(self, work: MeteredWork) -> list[int]:
@@ -128,14 +102,13 @@ class EnergyView(NamedStudyView):
     """Printed totals of power meters, and the energy of the work."""
 
     query_class = EnergyQuery
+    summary = "Read the energy of a study's work"
+    serializer_class = EnergySerializer
 
-    @extend_schema(
-        summary="Read the energy of a study's work",
-        operation_id="energy_retrieve",
-        responses=EnergySerializer,
-    )
-    def get(self, request: Request) -> Response:
+    def get_object(self) -> Any:
         energy = study_energy(self.study, self.query.get("waiting_w"))
-        tables = {"tables": energy.tables, "not_assessed": energy.not_assessed}
-        logged = run_energies(self.study)
-        return Response(self.shown(EnergySerializer, tables | {"runs": logged}))
+        return {
+            "tables": energy.tables,
+            "not_assessed": energy.not_assessed,
+            "runs": run_energies(self.study),
+        }

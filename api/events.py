@@ -57,7 +57,6 @@ class EventsView(ListView):
     query_class = EventQuery
     summary = "List what happened in studies"
     serializer_class = EventSerializer
-    lookups = {"study": "study", "kind": "kind"}
 
     def get_queryset(self) -> QuerySet[Any]:
         return visible_events(self.viewer)

@@ -8,13 +8,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.kit.fields import Choice
+from api.kit.outputs import OutputSerializer
 from api.kit.queries import HypervisorParameter, Query
 from api.kit.views import ApiView
 from benchmarks.analysis.pooling import EvidenceStrength
 from benchmarks.evidence.pools import evidence_matrix
 from benchmarks.evidence.reading import Question, evidence_parts
 from benchmarks.evidence.records import SUBGROUPS, question_record, summary_record
-from benchmarks.evidence.synthesis import Synthesis
+from benchmarks.evidence.synthesis import Pool, Synthesis
 from benchmarks.models import Effect
 from benchmarks.work_classes import WORK_CLASSES
 
@@ -27,7 +28,7 @@ class EndsField(serializers.ListField):
     child = serializers.FloatField()
 
 
-class PoolSerializer(serializers.Serializer[Any]):
+class PoolSerializer(OutputSerializer):
     """Machines put together: their mean ratio, its 95 % interval, a new lab's.
 
     ``tau2`` is the variance between machines of the natural logarithm, ``i2`` which
@@ -35,13 +36,12 @@ class PoolSerializer(serializers.Serializer[Any]):
     and interval of one alone.
     """
 
+    row_type = Pool
+    columns = "machines labs mean interval predicted tau2 i2"
+
     machines = serializers.IntegerField()
-    labs = serializers.IntegerField()
-    mean = serializers.FloatField(allow_null=True)
     interval = EndsField(allow_null=True)
     predicted = EndsField(allow_null=True)
-    tau2 = serializers.FloatField(allow_null=True)
-    i2 = serializers.FloatField(allow_null=True)
 
 
 class UnitSerializer(serializers.Serializer[Any]):

@@ -3,13 +3,12 @@
 from math import exp
 from typing import Any
 
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from api.comparisons import BETTER
 from api.kit.fields import Choice
+from api.kit.outputs import OutputSerializer
 from api.kit.views import NamedStudyView, StudyQuery
 from benchmarks.analysis.factor_effects.design import Factor, Term
 from benchmarks.analysis.factor_effects.effects import (
@@ -18,7 +17,7 @@ from benchmarks.analysis.factor_effects.effects import (
     FactorEffects,
     Means,
 )
-from benchmarks.analysis.factor_effects.model import Alias
+from benchmarks.analysis.factor_effects.model import Alias, Lenth
 from benchmarks.comparing.factor_effects import (
     RESPONSES,
     Analysis,
@@ -137,13 +136,11 @@ class PointSerializer(serializers.Serializer[ContrastPoint]):
         return exp(row.log_effect)
 
 
-class LenthSerializer(serializers.Serializer[Any]):
+class LenthSerializer(OutputSerializer):
     """Lenth's pseudo standard error and margins, as logarithms."""
 
-    contrasts = serializers.IntegerField()
-    pse = serializers.FloatField()
-    me = serializers.FloatField()
-    sme = serializers.FloatField()
+    row_type = Lenth
+    columns = "contrasts pse me sme"
 
 
 class ScatterSerializer(serializers.Serializer[Any]):
@@ -168,13 +165,12 @@ class PictureSerializer(serializers.Serializer[Means]):
         return [list(means) for means in row.rows]
 
 
-class SubjectSerializer(serializers.Serializer[CaseSubject]):
+class SubjectSerializer(OutputSerializer):
     """A case; ``circumstances`` are what tells it from others of the same name."""
 
-    case_id = serializers.IntegerField()
-    case = serializers.CharField()
-    tool = serializers.CharField()
-    unit = serializers.CharField()
+    row_type = CaseSubject
+    columns = "case_id case tool unit"
+
     better = serializers.ChoiceField(choices=BETTER)
     circumstances = serializers.SerializerMethodField()
 
@@ -277,14 +273,9 @@ class FactorEffectsView(NamedStudyView):
     """Which parameters of its systems moved a study's results."""
 
     query_class = FactorEffectsQuery
+    summary = "Find which parameters moved the results of a study"
+    serializer_class = StudyEffectsSerializer
 
-    @extend_schema(
-        summary="Find which parameters moved the results of a study",
-        operation_id="factor_effects_retrieve",
-        responses=StudyEffectsSerializer,
-    )
-    def get(self, request: Request) -> Response:
-        chosen = {**self.query}
-        del chosen["study"]
-        effects = study_effects(self.viewer, self.study, **chosen)
-        return Response(self.shown(StudyEffectsSerializer, effects))
+    def get_object(self) -> Any:
+        chosen = {name: it for name, it in self.query.items() if name != "study"}
+        return study_effects(self.viewer, self.study, **chosen)

@@ -5,13 +5,12 @@ from typing import Any
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.kit.fields import Choice, Slug, Text
 from api.kit.queries import ListQuery, WholeParameter, study_parameter
 from api.kit.shapes import StrictSerializer
-from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
+from api.kit.views import AddressedRow, Fields, ListView, ReadView, operation
 from benchmarks.models import Flag
 from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.plausibility.rules import RULES
@@ -69,7 +68,7 @@ class FlagQuery(ListQuery):
     rule = Slug(required=False, help_text="A rule's id (docs/flags.md).")
     severity = Choice(choices=SEVERITIES, required=False)
     status = Choice(choices=Flag.Status.values, required=False)
-    cell = WholeParameter(required=False, help_text="A cell's id.")
+    cell = WholeParameter(required=False, source="cells", help_text="A cell's id.")
 
 
 class FlagsView(ListView):
@@ -78,13 +77,6 @@ class FlagsView(ListView):
     query_class = FlagQuery
     summary = "List flags with their evidence"
     serializer_class = FlagSerializer
-    lookups = {
-        "study": "study",
-        "rule": "rule",
-        "severity": "severity",
-        "status": "status",
-        "cell": "cells",
-    }
 
     def get_queryset(self) -> QuerySet[Any]:
         return flags.visible_flags(self.viewer)
@@ -99,14 +91,14 @@ class DecisionInput(StrictSerializer):
     )
 
 
-class FlagView(ApiView):
+class FlagView(ReadView):
     """One flag; who owns it decides about it."""
 
     summary = "Read a flag"
     serializer_class = FlagSerializer
 
-    def get(self, request: Request, pk: int) -> Response:
-        return Response(self.shown(FlagSerializer, flags.find_flag(self.viewer, pk)))
+    def get_object(self) -> Any:
+        return flags.find_flag(self.viewer, self.kwargs["pk"])
 
     @operation(
         "Confirm, dismiss or reopen a flag of the token's lab", DecisionInput, EXAMPLE

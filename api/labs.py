@@ -3,19 +3,18 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.status import HTTP_201_CREATED
 
 from api.kit.fields import Slug, Text
-from api.kit.queries import ListQuery
+from api.kit.outputs import OutputSerializer
 from api.kit.shapes import StrictSerializer
-from api.kit.views import ApiView, Fields, ListView, operation
+from api.kit.views import Fields, ListView, operation
 from benchmarks.labs.making import SLUG_LENGTH, make_lab_by_agent
-from benchmarks.labs.pages import agents_of, labs_with_counts, last_runs
-from benchmarks.models import Agent
+from benchmarks.labs.pages import LastRun, agents_of, labs_with_counts, last_runs
+from benchmarks.models import Agent, Lab, Token
 
 EXAMPLE = ("A lab", {"slug": "rack-lab", "name": "The rack lab", "admin": "Carol"})
 
@@ -31,23 +30,21 @@ class LabInput(StrictSerializer):
         return slug
 
 
-class LabSerializer(serializers.Serializer[Any]):
-    id = serializers.IntegerField()
-    slug = serializers.CharField()
-    name = serializers.CharField()
+class LabSerializer(OutputSerializer):
+    row_type = Lab
+    columns = "id slug name studies created_at"
+
     studies = serializers.IntegerField(
         source="studies_count", help_text="How many of its studies you may see."
     )
-    created_at = serializers.DateTimeField()
 
 
-class NewLabSerializer(serializers.Serializer[Any]):
+class NewLabSerializer(OutputSerializer):
     """A lab that was made, and the code that makes its first admin; shown once."""
 
-    id = serializers.IntegerField()
-    slug = serializers.CharField()
-    name = serializers.CharField()
-    created_at = serializers.DateTimeField()
+    row_type = Lab
+    columns = "id slug name created_at"
+
     invitation = serializers.SerializerMethodField(
         help_text="The code that its admin enters at /invitation/; shown only here."
     )
@@ -78,35 +75,28 @@ class LabsView(ListView):
         return Response(shown, status=HTTP_201_CREATED)
 
 
-class TokenSerializer(serializers.Serializer[Any]):
+class TokenSerializer(OutputSerializer):
     """A token without its secret, which is stored nowhere."""
 
-    prefix = serializers.CharField()
-    can_upload = serializers.BooleanField()
-    can_read = serializers.BooleanField()
-    valid = serializers.BooleanField(source="is_valid")
-    created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField(allow_null=True)
-    revoked_at = serializers.DateTimeField(allow_null=True)
-    last_used_at = serializers.DateTimeField(allow_null=True)
+    row_type = Token
+    columns = """
+        prefix can_upload can_read valid=is_valid created_at expires_at revoked_at
+        last_used_at
+    """
 
 
-class LastRunSerializer(serializers.Serializer[Any]):
+class LastRunSerializer(OutputSerializer):
     """Where it measured last. ``version`` is how the checksum of the agent's file
     begins, as it states it; empty if it does not."""
 
-    host = serializers.CharField()
-    system = serializers.CharField()
-    at = serializers.DateTimeField()
-    version = serializers.CharField()
-    python = serializers.CharField()
+    row_type = LastRun
+    columns = "host system at version python"
 
 
-class AgentSerializer(serializers.Serializer[Any]):
-    id = serializers.IntegerField()
-    lab = serializers.CharField(source="lab.slug")
-    name = serializers.CharField()
-    created_at = serializers.DateTimeField()
+class AgentSerializer(OutputSerializer):
+    row_type = Agent
+    columns = "id lab=lab.slug name created_at"
+
     last_seen_at = serializers.DateTimeField(allow_null=True)
     last_run = serializers.SerializerMethodField()
     tokens = TokenSerializer(many=True, source="tokens.all")
@@ -117,17 +107,14 @@ class AgentSerializer(serializers.Serializer[Any]):
         return LastRunSerializer(last).data if last else None
 
 
-class AgentsView(ApiView):
+class AgentsView(ListView):
     """Agents of the labs that a token may read or a person belongs to."""
 
-    query_class = ListQuery
+    summary = "List the agents of one's labs"
+    serializer_class = AgentSerializer
 
-    @extend_schema(
-        summary="List the agents of one's labs",
-        operation_id="agents_list",
-        responses=AgentSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        # Cut first: what they did last is asked once for the whole page.
-        page = self.cut(agents_of(self.viewer.lab_ids))
-        return self.answer_page(page, AgentSerializer, last_runs=last_runs(page))
+    def get_queryset(self) -> QuerySet[Any]:
+        return agents_of(self.viewer.lab_ids)
+
+    def page_context(self, page: list[Any]) -> dict[str, Any]:
+        return {"last_runs": last_runs(page)}

@@ -5,14 +5,15 @@ from typing import Any
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.kit.fields import Choice, Slug, Text, TrueOrFalse
+from api.kit.outputs import OutputSerializer
 from api.kit.queries import ListQuery
 from api.kit.shapes import ListOf, StrictSerializer
-from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
-from benchmarks.models import OwnTool
+from api.kit.views import AddressedRow, ApiView, Fields, ListView, ReadView, operation
+from benchmarks.models import OwnTool, OwnToolVersion
+from benchmarks.own_tools.declaration import DeclaredMetric
 from benchmarks.own_tools.declaring import (
     BETTER,
     COMPONENTS,
@@ -115,29 +116,24 @@ class OwnToolChange(StrictSerializer):
     is_retired = TrueOrFalse(help_text="A retired tool takes no new uploads.")
 
 
-class MetricSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    title = serializers.CharField()
-    unit = serializers.CharField()
+class MetricSerializer(OutputSerializer):
+    row_type = DeclaredMetric
+    columns = """
+        name title unit better component work_class kind fixed_by zero_allowed primary
+    """
+
     better = serializers.ChoiceField(choices=BETTER)
     component = serializers.ChoiceField(choices=COMPONENTS)
-    work_class = serializers.CharField()
     kind = serializers.CharField(default="")
-    fixed_by = serializers.CharField()
-    zero_allowed = serializers.BooleanField()
-    primary = serializers.BooleanField()
 
 
-class OwnToolVersionSerializer(serializers.Serializer[Any]):
+class OwnToolVersionSerializer(OutputSerializer):
     """What was declared on a day, and by whom."""
 
-    number = serializers.IntegerField()
-    title = serializers.CharField()
-    homepage = serializers.CharField()
-    description = serializers.CharField()
+    row_type = OwnToolVersion
+    columns = "number title homepage description metrics who at"
+
     metrics = MetricSerializer(many=True)
-    who = serializers.CharField()
-    at = serializers.DateTimeField()
 
 
 class OwnToolSerializer(AddressedRow):
@@ -145,14 +141,12 @@ class OwnToolSerializer(AddressedRow):
 
     address = "api:own-tool"
 
-    lab = serializers.CharField(source="lab.slug")
-    slug = serializers.CharField()
-    name = serializers.CharField()
+    row_type = OwnTool
+    columns = "lab=lab.slug slug name title version versions created_at retired_at"
+
     title = serializers.SerializerMethodField()
     version = serializers.SerializerMethodField()
     versions = serializers.SerializerMethodField(help_text="All, the newest first.")
-    created_at = serializers.DateTimeField()
-    retired_at = serializers.DateTimeField(allow_null=True)
 
     def get_title(self, tool: OwnTool) -> str:
         return str(tool.versions.all()[0].title)
@@ -166,7 +160,7 @@ class OwnToolSerializer(AddressedRow):
 
 
 class OwnToolQuery(ListQuery):
-    lab = Slug(required=False, help_text="A lab's slug.")
+    lab = Slug(required=False, source="lab__slug", help_text="A lab's slug.")
     slug = Slug(required=False)
 
 
@@ -175,7 +169,6 @@ class OwnToolsView(ListView):
 
     query_class = OwnToolQuery
     summary = "List the tools that labs declared"
-    lookups = {"lab": "lab__slug", "slug": "slug"}
     serializer_class = OwnToolSerializer
 
     def get_queryset(self) -> QuerySet[Any]:
@@ -198,14 +191,14 @@ class OwnToolsView(ListView):
         return self.created_or_known(OwnToolSerializer, shown, created)
 
 
-class OwnToolView(ApiView):
+class OwnToolView(ReadView):
     """One own tool; its lab retires it, and takes it into use again."""
 
     summary = "Read a tool that a lab declared"
     serializer_class = OwnToolSerializer
 
-    def get(self, request: Request, pk: int) -> Response:
-        return Response(self.shown(OwnToolSerializer, find_tool_of(self.viewer, pk=pk)))
+    def get_object(self) -> Any:
+        return find_tool_of(self.viewer, pk=self.kwargs["pk"])
 
     @operation(
         "Retire a tool of the token's lab, or take it into use again",

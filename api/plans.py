@@ -1,4 +1,4 @@
-"""/plans/: what is to be measured in which order, and how far it is."""
+"""/plans/ and /plan-parts/: what is measured in which order, by which guests."""
 
 from typing import Any
 
@@ -8,15 +8,16 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.kit.fields import Choice, Number, Slug, Text, WholeNumber
+from api.kit.fields import Choice, Number, Slug, Text, UUIDText, WholeNumber
+from api.kit.outputs import OutputSerializer
 from api.kit.queries import ListQuery, study_parameter
 from api.kit.shapes import ListOf, SmallMap, StrictSerializer
 from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
 from api.systems import SystemField
 from benchmarks.analysis.planning import KINDS, ORDERS
 from benchmarks.errors import UnknownNameError
-from benchmarks.models import Plan, PlanPart, PlanStep, Study
-from benchmarks.plans import lists
+from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, Study
+from benchmarks.plans import barriers, lists, turns
 from benchmarks.plans.planning import create_plan, stop_plan
 
 MAX_SYSTEMS = 100
@@ -138,35 +139,21 @@ class PlanSerializer(AddressedRow):
 
     address = "api:plan"
 
-    study = serializers.CharField(source="study.slug")
-    title = serializers.CharField()
-    design = serializers.DictField()
-    seed = serializers.IntegerField()
-    budget_s = serializers.IntegerField()
-    barrier_s = serializers.IntegerField()
-    join_s = serializers.IntegerField()
-    attempts = serializers.IntegerField(source="most_attempts")
-    width_percent = serializers.FloatField(allow_null=True)
-    most_repetitions = serializers.IntegerField(allow_null=True)
-    who = serializers.CharField()
+    row_type = Plan
+    columns = """
+        study=study.slug title design seed budget_s barrier_s join_s
+        attempts=most_attempts width_percent most_repetitions who status session
+        created_at started_at ends_at finished_at
+    """
+
     status = serializers.ChoiceField(choices=Plan.Status.values)
-    session = serializers.CharField()
-    created_at = serializers.DateTimeField()
-    started_at = serializers.DateTimeField(allow_null=True)
-    ends_at = serializers.DateTimeField(allow_null=True)
-    finished_at = serializers.DateTimeField(allow_null=True)
 
 
-class PlanSlotSerializer(serializers.Serializer[Any]):
+class PlanSlotSerializer(OutputSerializer):
     """A guest's place; an empty ``name`` is still free."""
 
-    id = serializers.IntegerField()
-    system_id = serializers.IntegerField()
-    system = serializers.CharField(source="system.label")
-    number = serializers.IntegerField()
-    name = serializers.CharField()
-    joined_at = serializers.DateTimeField(allow_null=True)
-    seen_at = serializers.DateTimeField(allow_null=True)
+    row_type = PlanSlot
+    columns = "id system_id system=system.label number name joined_at seen_at"
 
 
 class BarrierSerializer(serializers.Serializer[Any]):
@@ -227,47 +214,30 @@ class PlanDetail(PlanSerializer):
         return list(self._state.overlaps)
 
 
-class PartSerializer(serializers.Serializer[Any]):
+class PartSerializer(OutputSerializer):
     """What one slot did; times are on the clock of the time server."""
 
-    id = serializers.IntegerField()
-    slot = serializers.IntegerField(source="slot.number")
-    name = serializers.CharField(source="slot.name")
-    role = serializers.CharField()
-    tool = serializers.CharField()
-    program = serializers.CharField()
-    options = serializers.DictField()
+    row_type = PlanPart
+    columns = """
+        id slot=slot.number name=slot.name role tool program options status began_us
+        ended_us bound_us rounds
+    """
+
     status = serializers.ChoiceField(choices=PlanPart.Status.values)
-    began_us = serializers.IntegerField(allow_null=True)
-    ended_us = serializers.IntegerField(allow_null=True)
-    bound_us = serializers.IntegerField(allow_null=True)
-    rounds = serializers.IntegerField(allow_null=True)
     keys = serializers.ListField(child=serializers.CharField())
 
 
-class StepSerializer(serializers.Serializer[Any]):
+class StepSerializer(OutputSerializer):
     """One start of one program; ``reason`` says why an attempt came to nothing."""
 
-    id = serializers.IntegerField()
-    position = serializers.IntegerField()
-    sequence = serializers.IntegerField(allow_null=True)
-    repetition = serializers.IntegerField()
-    is_warm_up = serializers.BooleanField()
-    system_id = serializers.IntegerField()
-    tool = serializers.CharField()
-    program = serializers.CharField()
-    scenario = serializers.CharField()
-    vms = serializers.IntegerField()
-    load = serializers.CharField()
+    row_type = PlanStep
+    columns = """
+        id position sequence repetition is_warm_up system_id tool program scenario vms
+        load status attempt reason corun began_at ended_at starts_at_us spread_us
+        overlap
+    """
+
     status = serializers.ChoiceField(choices=PlanStep.Status.values)
-    attempt = serializers.IntegerField()
-    reason = serializers.CharField()
-    corun = serializers.CharField()
-    began_at = serializers.DateTimeField(allow_null=True)
-    ended_at = serializers.DateTimeField(allow_null=True)
-    starts_at_us = serializers.IntegerField(allow_null=True)
-    spread_us = serializers.IntegerField(allow_null=True)
-    overlap = serializers.FloatField(allow_null=True)
     parts = PartSerializer(many=True)
 
 
@@ -289,7 +259,6 @@ class PlansView(ListView):
 
     query_class = PlanQuery
     summary = "List plans"
-    lookups = {"study": "study", "status": "status"}
     serializer_class = PlanSerializer
 
     def get_queryset(self) -> QuerySet[Any]:
@@ -333,7 +302,6 @@ class PlanStepsView(ListView):
     summary = "List the steps of a plan"
     operation_id = "plan_steps_list"
     serializer_class = StepSerializer
-    lookups = {"status": "status"}
 
     def get_queryset(self) -> QuerySet[Any]:
         return lists.steps_of(lists.find_plan(self.viewer, self.kwargs["pk"]))
@@ -346,3 +314,171 @@ def plan_fields(document: dict[str, Any]) -> dict[str, Any]:
     if "attempts" in fields:
         fields["most_attempts"] = fields.pop("attempts")
     return {"design": design, **fields}
+
+
+OUTCOMES = ("done", "failed", "missed", "hopeless")
+WORK_DONE = {
+    "attempt": 1,
+    "outcome": "done",
+    "began_us": 93127446021,
+    "ended_us": 93129471045,
+    "bound_us": 640,
+    "keys": ["6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"],
+}
+ARRIVED = {
+    "attempt": 1,
+    "limit_s": 90,
+    "clock": "9c2b7a01d4e5f607",
+    "now_us": 93124446021,
+}
+ANSWER_STATES = (
+    "run",
+    "wait",
+    "over",
+    "start",
+    "stop",
+    "released",
+    "keep",
+    "discard",
+    "held",
+)
+
+
+class JoinInput(StrictSerializer):
+    name = Text(max_length=100, help_text="What the guest is called, the same always.")
+    system = SystemField()
+    instance = Text(
+        required=False,
+        max_length=64,
+        help_text="Tells guests of one name apart; the same until a guest boots again.",
+    )
+
+
+class NextInput(StrictSerializer):
+    slot = WholeNumber(min_value=1)
+
+
+class MeetInput(StrictSerializer):
+    attempt = WholeNumber(min_value=1)
+    limit_s = Number(
+        required=False, min_value=0, max_value=1e7, help_text="The program's limit."
+    )
+    clock = Text(required=False, allow_blank=True, max_length=64)
+    now_us = WholeNumber(
+        required=False, help_text="What the time server's clock shows now."
+    )
+
+
+class FinishInput(StrictSerializer):
+    """How a slot ended; ``began_us`` and ``ended_us`` by the time server's clock."""
+
+    attempt = WholeNumber(min_value=1)
+    outcome = Choice(choices=OUTCOMES)
+    reason = Text(required=False, allow_blank=True, multiline=True, max_length=2_000)
+    began_us = WholeNumber(required=False, allow_null=True)
+    ended_us = WholeNumber(required=False, allow_null=True)
+    bound_us = WholeNumber(required=False, allow_null=True, min_value=0)
+    rounds = WholeNumber(required=False, allow_null=True, min_value=0)
+    keys = ListOf(child=UUIDText(), required=False, max_length=100)
+
+
+class WorkSerializer(OutputSerializer):
+    """A part of a step, with all that its run's upload says of it."""
+
+    row_type = PlanPart
+    columns = """
+        id attempt=step.attempt step=step.pk position=step.position sequence
+        repetition=step.repetition repetitions=step.plan.repetitions
+        is_warm_up=step.is_warm_up role tool program options scenario=step.scenario
+        vms=step.vms slot load=step.load corun=step.corun session=step.plan.session
+        system=slot.system_id
+    """
+
+    sequence = serializers.IntegerField(source="step.sequence")
+    slot = serializers.CharField(source="slot.number")
+
+
+class AnswerSerializer(serializers.Serializer[Any]):
+    """What to do now; after ``wait_s`` seconds ask again."""
+
+    state = serializers.ChoiceField(choices=ANSWER_STATES)
+    sentence = serializers.CharField()
+    wait_s = serializers.FloatField()
+    starts_at_us = serializers.IntegerField(allow_null=True)
+    part = serializers.SerializerMethodField()
+
+    @extend_schema_field(WorkSerializer(allow_null=True))
+    def get_part(self, answer: turns.Answer) -> Any:
+        return WorkSerializer(answer.part).data if answer.part else None
+
+
+class JoinedSerializer(PlanSlotSerializer):
+    """A guest's slot, and the tools that its steps will need."""
+
+    study = serializers.CharField(source="plan.study.slug")
+    work = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.ListField(child=serializers.DictField()))
+    def get_work(self, slot: Any) -> list[dict[str, Any]]:
+        parts = PlanPart.objects.filter(slot=slot, step__plan=slot.plan_id)
+        rows = parts.order_by("tool").values("tool", "options").distinct()
+        return [dict(row) for row in rows]
+
+
+class PlanSlotsView(ApiView):
+    """A guest takes its slot; the same one whenever it asks again."""
+
+    @operation(
+        "Take a slot of a plan",
+        JoinInput,
+        ("A guest", {"name": "vm-a", "system": 17}),
+        answers=JoinedSerializer,
+    )
+    def post(self, fields: Fields, pk: int) -> Response:
+        slot = turns.join_plan(plan_id=pk, agent=self.agent, **fields)
+        return Response(self.shown(JoinedSerializer, slot))
+
+
+class PlanNextView(ApiView):
+    """The next step of a slot."""
+
+    @operation(
+        "Ask for a slot's next step",
+        NextInput,
+        ("Slot 3", {"slot": 3}),
+        answers=AnswerSerializer,
+    )
+    def post(self, fields: Fields, pk: int) -> Response:
+        answer = turns.next_part(lab=self.lab, plan_id=pk, slot_id=fields["slot"])
+        return Response(self.shown(AnswerSerializer, answer))
+
+
+class PartMeetView(ApiView):
+    """The barrier of a step."""
+
+    @operation(
+        "Arrive at a step's barrier, and learn when to start",
+        MeetInput,
+        ("Here we are", ARRIVED),
+        answers=AnswerSerializer,
+    )
+    def post(self, fields: Fields, pk: int) -> Response:
+        answer = barriers.meet(lab=self.lab, part_id=pk, **fields)
+        return Response(self.shown(AnswerSerializer, answer))
+
+
+class PartFinishView(ApiView):
+    """The end of a slot's part."""
+
+    @operation(
+        "Report how a slot's part ended, and learn whether to keep it",
+        FinishInput,
+        ("It is done", WORK_DONE),
+        answers=AnswerSerializer,
+    )
+    def post(self, report: Fields, pk: int) -> Response:
+        attempt, outcome = report.pop("attempt"), report.pop("outcome")
+        answer = barriers.finish(
+            lab=self.lab, part_id=pk, attempt=attempt, outcome=outcome, report=report
+        )
+        return Response(self.shown(AnswerSerializer, answer))

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
 
 from api.kit.fields import Choice, Number, Slug, Strict, Text, UUIDText, WholeNumber
+from api.kit.outputs import OutputSerializer
 from api.kit.shapes import JSONObject, ListOf, StrictSerializer, checked
 from api.kit.views import ListView
 from benchmarks.models import Meter
@@ -182,15 +183,13 @@ class KeptSerializer(serializers.Serializer[Any]):
     repeated = serializers.BooleanField()
 
 
-class MeterSerializer(serializers.Serializer[Any]):
+class MeterSerializer(OutputSerializer):
     """A power meter of the lab and what it has measured so far."""
 
-    id = serializers.IntegerField()
-    host = serializers.CharField(source="host.slug")
-    name = serializers.CharField()
+    row_type = Meter
+    columns = "id host=host.slug name kind is_cpu_only gain_error"
+
     kind = serializers.ChoiceField(choices=Meter.Kind.values)
-    is_cpu_only = serializers.BooleanField()
-    gain_error = serializers.FloatField(allow_null=True)
     pieces = serializers.IntegerField(source="piece_count")
     first_at = serializers.DateTimeField(allow_null=True)
     last_at = serializers.DateTimeField(allow_null=True)

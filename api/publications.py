@@ -85,7 +85,7 @@ class PublishingView(NamedStudyView):
         + f"; a disclosure of {', '.join(DISCLOSURE)}.",
         responses=AssessmentSerializer,
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request, **place: Any) -> Response:
         assessment = study_assessment(self.study).reproduced(reproduced_by(self.study))
         return Response(self.shown(AssessmentSerializer, assessment))
 
@@ -213,6 +213,7 @@ class VersionsView(ListView):
     """Every published version."""
 
     query_class = VersionsQuery
+    no_filters = ("study",)
     summary = "List versions"
     serializer_class = VersionSerializer
 

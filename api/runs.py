@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -13,18 +14,45 @@ from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
 
 from api.kit.authentication import shown_token
 from api.kit.fields import Choice, UUIDText
+from api.kit.outputs import OutputSerializer
 from api.kit.queries import ListQuery, ToolParameter, WholeParameter, study_parameter
-from api.kit.views import AddressedRow, ApiView, UploadView
-from api.samples import SampleSerializer
+from api.kit.views import AddressedRow, ApiView, ListView, UploadView
 from api.uploads import EXAMPLE, RAW_EXAMPLE, RunInput, read_run
 from benchmarks.errors import BatchRefusedError
 from benchmarks.labs import tokens
-from benchmarks.models import Run
+from benchmarks.models import Run, Sample
 from benchmarks.uploads import runs
 from benchmarks.uploads.intake import submit_uploads
 
-FILTERS = ("study", "tool", "status", "system", "sitting", "key")
-LOOKUPS = {name: name for name in FILTERS}
+
+class SampleSerializer(OutputSerializer):
+    """A number in the unit of its metric."""
+
+    row_type = Sample
+    columns = """
+        sequence case_id case=case.label metric=case.metric parameters value
+        unit=case.unit repetition
+    """
+
+    parameters = serializers.DictField(
+        source="case.parameters", child=serializers.CharField()
+    )
+    derived = serializers.BooleanField(
+        source="is_derived",
+        help_text="Derived from the run's other samples, not uploaded.",
+    )
+
+
+class SamplesView(ListView):
+    """The samples of a run in the order they were measured."""
+
+    cursor_field = "sequence"
+    summary = "List a run's samples"
+    operation_id = "samples_list"
+    serializer_class = SampleSerializer
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return runs.samples_of(runs.find_run(self.viewer, self.kwargs["pk"]))
 
 
 class MarkSerializer(serializers.Serializer[Any]):
@@ -48,30 +76,27 @@ class RunSerializer(AddressedRow):
 
     address = "api:run"
 
-    key = serializers.UUIDField()
+    row_type = Run
+    columns = """
+        key part lab=study.lab.slug study=study.slug duplicate_of system_id
+        system=system.label agent=agent.name tool tool_version parser_version
+        declared_version scenario vms slot load corun session sitting sitting_id clock
+        started_at received_at document table note facts status reason warnings
+        first_line last_line sample_count
+    """
+
     part = serializers.IntegerField(help_text="Its place among the runs of the upload.")
-    lab = serializers.CharField(source="study.lab.slug")
-    study = serializers.CharField(source="study.slug")
     duplicate_of = serializers.IntegerField(
         source="duplicate_of_id",
         allow_null=True,
         help_text="The run that said all this before; this one is not counted again.",
     )
-    system_id = serializers.IntegerField()
-    system = serializers.CharField(source="system.label")
-    agent = serializers.CharField(source="agent.name")
-    tool = serializers.CharField()
-    tool_version = serializers.CharField()
     parser_version = serializers.IntegerField(
         allow_null=True, help_text="null where samples were sent."
     )
     declared_version = serializers.IntegerField(
         allow_null=True, help_text="Of a lab's own tool: the version it was read by."
     )
-    scenario = serializers.CharField()
-    vms = serializers.IntegerField(allow_null=True)
-    slot = serializers.CharField()
-    load = serializers.CharField()
     corun = serializers.CharField(source="corun.name", default="")
     session = serializers.CharField(
         source="session.name", default="", help_text="What its uploader named."
@@ -81,20 +106,8 @@ class RunSerializer(AddressedRow):
         default="",
         help_text="The session it counts in; empty where no time is stated.",
     )
-    sitting_id = serializers.IntegerField(allow_null=True)
-    clock = serializers.CharField()
-    started_at = serializers.DateTimeField(allow_null=True)
-    received_at = serializers.DateTimeField()
-    document = serializers.CharField()
-    table = serializers.CharField()
-    note = serializers.CharField()
-    facts = serializers.DictField()
     status = serializers.ChoiceField(choices=Run.Status.values)
-    reason = serializers.CharField()
     warnings = MarkSerializer(many=True)
-    first_line = serializers.IntegerField(allow_null=True)
-    last_line = serializers.IntegerField(allow_null=True)
-    sample_count = serializers.IntegerField()
     samples = serializers.SerializerMethodField()
     samples_url = serializers.SerializerMethodField()
 
@@ -128,8 +141,7 @@ class RunsView(UploadView):
         responses=RunSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        filters = self.looked_up(LOOKUPS)
-        page = self.cut(runs.visible_runs(self.viewer, **filters))
+        page = self.cut(runs.visible_runs(self.viewer, **self.filters))
         samples = runs.samples_inline(page)
         return self.answer_page(page, RunSerializer, samples=samples)
 

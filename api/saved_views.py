@@ -9,11 +9,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
-from rest_framework.status import HTTP_201_CREATED, HTTP_204_NO_CONTENT
+from rest_framework.status import HTTP_204_NO_CONTENT
 
 from api.kit.fields import Text
 from api.kit.shapes import StrictSerializer
-from api.kit.views import ApiView, Fields, ListView, operation
+from api.kit.views import Fields, ListView, ReadView, operation
 from benchmarks.models import SavedView
 from benchmarks.together.saved_views import (
     MOST_LETTERS,
@@ -84,22 +84,19 @@ class SavedViewsView(ListView):
     )
     def post(self, given: Fields) -> Response:
         view = save_view(person=None, agent=self.agent.name, lab=self.lab, **given)
-        shown = self.shown(SavedViewSerializer, view)
-        headers = {"Location": shown["url"]}
-        return Response(shown, status=HTTP_201_CREATED, headers=headers)
+        return self.created_or_known(SavedViewSerializer, view, created=True)
 
 
-class SavedViewView(ApiView):
+class SavedViewView(ReadView):
     """One view: read by whoever sees it; changed and deleted for the token's lab."""
 
     http_method_names = ["get", "patch", "delete", "head"]
     summary = "Read a saved view"
     serializer_class = SavedViewSerializer
 
-    def get(self, request: Request, pk: int) -> Response:
-        person = request.user if request.user.is_authenticated else None
-        view = find_view(self.viewer, pk, person)
-        return Response(self.shown(SavedViewSerializer, view))
+    def get_object(self) -> Any:
+        person = self.request.user if self.request.user.is_authenticated else None
+        return find_view(self.viewer, self.kwargs["pk"], person)
 
     @operation("Change a view of the token's lab", SavedViewChange, RENAMED)
     def patch(self, given: Fields, pk: int) -> Response:

@@ -25,7 +25,11 @@ from api.kit.queries import Query
 from api.kit.refusals import ApiError
 from api.kit.schema import openapi_document
 from api.kit.views import ApiView
-from benchmarks.health import DUE, health, readiness
+from benchmarks.health import (
+    DUE,
+    health,
+    readiness,
+)
 from benchmarks.models import Job
 
 STUCK = [kind for kind in Job.Kind.values if kind != Job.Kind.UPLOAD]

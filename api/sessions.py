@@ -7,6 +7,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from api.kit.fields import Choice, Slug, Text, WholeNumber
+from api.kit.outputs import OutputSerializer
 from api.kit.queries import ListQuery, study_parameter
 from api.kit.shapes import ListOf, StrictSerializer
 from api.kit.views import Fields, ListView, operation
@@ -27,17 +28,16 @@ EXAMPLE = (
 )
 
 
-class SessionSerializer(serializers.Serializer[Any]):
+class SessionSerializer(OutputSerializer):
     """Runs of one sitting. ``reason`` says why it begins, or who put it together."""
 
-    id = serializers.IntegerField()
-    study = serializers.CharField(source="study.slug")
-    name = serializers.CharField()
+    row_type = Session
+    columns = "id study=study.slug name origin reason"
+
     origin = serializers.ChoiceField(
         choices=Session.Origin.values,
         help_text="Named by the uploader or a plan, derived from starts, or corrected.",
     )
-    reason = serializers.CharField()
     host = serializers.CharField(source="host.slug", default="")
     runs = serializers.IntegerField(source="run_count")
     first_at = serializers.DateTimeField(allow_null=True)
@@ -84,7 +84,6 @@ class SessionsView(ListView):
 
     query_class = SessionQuery
     summary = "List sessions"
-    lookups = {"study": "study", "origin": "origin"}
     serializer_class = SessionSerializer
 
     def get_queryset(self) -> QuerySet[Any]:

@@ -20,6 +20,7 @@ from api.kit.fields import (
     TrueOrFalse,
     WholeNumber,
 )
+from api.kit.outputs import OutputSerializer
 from api.kit.shapes import ListOf, Scalar, SmallMap, StrictSerializer
 from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
 from benchmarks.evidence.replication import (
@@ -31,6 +32,7 @@ from benchmarks.evidence.replication import (
 )
 from benchmarks.models import Study
 from benchmarks.studies import lists, lookup
+from benchmarks.studies.lists import Tally
 from benchmarks.studies.saving import save_study, update_study
 
 MAX_DAYS = 36_500
@@ -121,25 +123,15 @@ class StudyChanges(StudyFields):
 class StudySerializer(AddressedRow):
     address = "api:study"
 
-    lab = serializers.CharField(source="lab.slug")
-    slug = serializers.CharField()
-    title = serializers.CharField()
-    author = serializers.CharField()
-    institution = serializers.CharField()
-    published = serializers.CharField()
-    language = serializers.CharField()
-    note = serializers.CharField()
-    factors = serializers.DictField()
+    row_type = Study
+    columns = """
+        lab=lab.slug slug title author institution published language note factors
+        visibility shared_with data_licence archived_at equivalence_margin_percent
+        baseline_max_age_days reference_system=reference_system_id created_at
+    """
+
     visibility = serializers.ChoiceField(choices=Study.Visibility.values)
     shared_with = serializers.SerializerMethodField()
-    data_licence = serializers.CharField()
-    archived_at = serializers.DateTimeField(allow_null=True)
-    equivalence_margin_percent = serializers.FloatField()
-    baseline_max_age_days = serializers.IntegerField()
-    reference_system = serializers.IntegerField(
-        source="reference_system_id", allow_null=True
-    )
-    created_at = serializers.DateTimeField()
 
     def place(self, row: Study) -> dict[str, Any]:
         # Two labs may use one slug.
@@ -155,16 +147,9 @@ class StudySerializer(AddressedRow):
         )
 
 
-class TallySerializer(serializers.Serializer[Any]):
-    runs = serializers.IntegerField()
-    cells = serializers.IntegerField()
-    systems = serializers.IntegerField()
-    compared = serializers.IntegerField()
-    waiting = serializers.IntegerField()
-    rejected = serializers.IntegerField()
-    quarantined = serializers.IntegerField()
-    unchecked = serializers.IntegerField()
-    flags = serializers.IntegerField()
+class TallySerializer(OutputSerializer):
+    row_type = Tally
+    columns = "runs cells systems compared waiting rejected quarantined unchecked flags"
 
 
 OUTCOMES = get_args(Outcome)

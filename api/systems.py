@@ -13,7 +13,7 @@ from api.kit.fields import WORDS, Choice, Messages, Printed, Slug, Text, WholeNu
 from api.kit.parsing import PrintedJSONParser, kind
 from api.kit.queries import ListQuery, study_parameter
 from api.kit.shapes import JSONObject, SmallMap, StrictSerializer, checked
-from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
+from api.kit.views import AddressedRow, ApiView, Fields, ListView, ReadView, operation
 from benchmarks.errors import NotFoundError
 from benchmarks.labs.quotas import admit_preview
 from benchmarks.labs.throttle import network_of
@@ -59,11 +59,8 @@ class HostChanges(StrictSerializer):
 class HostSerializer(AddressedRow):
     address = "api:host"
 
-    lab = serializers.CharField(source="lab.slug")
-    slug = serializers.CharField()
-    title = serializers.CharField()
-    facts = serializers.DictField()
-    created_at = serializers.DateTimeField()
+    row_type = Host
+    columns = "lab=lab.slug slug title facts created_at"
 
 
 class HostsView(ListView):
@@ -86,18 +83,15 @@ class HostsView(ListView):
         return self.created_or_known(HostSerializer, host, created)
 
 
-class HostView(ApiView):
+class HostView(ReadView):
     """One machine."""
 
+    kind = "host"
     summary = "Read a host"
     serializer_class = HostSerializer
 
-    def get(self, request: Request, pk: int) -> Response:
-        hosts = Host.objects.visible_to(self.viewer).select_related("lab")
-        host = hosts.filter(pk=pk).first()
-        if host is None:
-            raise NotFoundError("host", pk)
-        return Response(self.shown(HostSerializer, host))
+    def get_queryset(self) -> QuerySet[Any]:
+        return Host.objects.visible_to(self.viewer).select_related("lab")
 
     @operation(
         "State what was not stated of a host, or wrongly", HostChanges, EXAMPLE_CHANGE
@@ -207,18 +201,13 @@ class SystemField(serializers.Field[Any, Any, Any, Any]):
 class SystemSerializer(AddressedRow):
     address = "api:system"
 
-    lab = serializers.CharField(source="lab.slug")
-    label = serializers.CharField()  # type: ignore[assignment]  # a field has one too
-    host = serializers.CharField(source="host.slug")
-    host_id = serializers.IntegerField()
-    hypervisor = serializers.CharField()
-    hypervisor_version = serializers.CharField()
-    virtualization = serializers.CharField()
-    guest_os = serializers.CharField()
-    guest_bits = serializers.IntegerField(allow_null=True)
-    vcpus = serializers.IntegerField(allow_null=True)
-    memory_bytes = serializers.IntegerField(allow_null=True)
-    options = serializers.DictField()
+    row_type = System
+    columns = """
+        lab=lab.slug label host=host.slug host_id hypervisor hypervisor_version
+        virtualization guest_os guest_bits vcpus memory_bytes options is_emulated
+        is_above_hypervisor platform_note created_at
+    """
+
     is_emulated = serializers.BooleanField(
         help_text="A program emulates its processor: so it was stated or detected."
     )
@@ -229,12 +218,11 @@ class SystemSerializer(AddressedRow):
     platform_note = serializers.CharField(
         help_text="What is unclear about its hypervisor; empty if it is a known one."
     )
-    created_at = serializers.DateTimeField()
 
 
 class SystemQuery(ListQuery):
     study = study_parameter()
-    host = Slug(required=False, help_text="A host's slug.")
+    host = Slug(required=False, source="host__slug", help_text="A host's slug.")
 
 
 class SystemsView(ListView):
@@ -242,7 +230,7 @@ class SystemsView(ListView):
 
     query_class = SystemQuery
     summary = "List systems"
-    lookups = {"host": "host__slug"}
+    no_filters = ("study",)
     serializer_class = SystemSerializer
 
     def get_queryset(self) -> QuerySet[Any]:
@@ -264,13 +252,12 @@ class SystemsView(ListView):
         return self.created_or_known(SystemSerializer, system, created)
 
 
-class SystemView(ApiView):
+class SystemView(ReadView):
     """One system under test."""
 
-    @extend_schema(summary="Read a system", responses=SystemSerializer)
-    def get(self, request: Request, pk: int) -> Response:
-        systems = System.objects.visible_to(self.viewer).select_related("lab", "host")
-        system = systems.filter(pk=pk).first()
-        if system is None:
-            raise NotFoundError("system", pk)
-        return Response(self.shown(SystemSerializer, system))
+    kind = "system"
+    summary = "Read a system"
+    serializer_class = SystemSerializer
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return System.objects.visible_to(self.viewer).select_related("lab", "host")

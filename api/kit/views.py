@@ -1,6 +1,6 @@
 """What all views of the API share."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
 from typing import Any
 
@@ -16,7 +16,7 @@ from rest_framework.exceptions import (
     UnsupportedMediaType,
 )
 from rest_framework.generics import GenericAPIView
-from rest_framework.mixins import ListModelMixin
+from rest_framework.mixins import ListModelMixin, RetrieveModelMixin
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -27,6 +27,7 @@ from rest_framework.status import HTTP_200_OK, HTTP_201_CREATED
 from api.kit.authentication import TokenAuthentication, check_upload
 from api.kit.bodies import open_body
 from api.kit.errors import logged_problem
+from api.kit.outputs import OutputSerializer
 from api.kit.parsing import request_body
 from api.kit.queries import ListQuery, Query, read_query, study_parameter
 from api.kit.schema import ApiSchema
@@ -41,7 +42,7 @@ AnySerializer = BaseSerializer[Any]
 Fields = dict[str, Any]  # a checked body
 
 
-class AddressedRow(serializers.Serializer[Any]):
+class AddressedRow(OutputSerializer):
     """A row with the address where it can be read again."""
 
     address = ""
@@ -73,6 +74,7 @@ class ApiView(GenericAPIView[Any]):
     schema = ApiSchema()
     http_method_names = ["get", "post", "patch", "head"]
     query_class: type[Query] = Query
+    no_filters: Sequence[str] = ()  # parameters that the view itself reads
 
     def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Request:
         return ApiRequest(
@@ -98,19 +100,12 @@ class ApiView(GenericAPIView[Any]):
         """Return a row as its answer says it."""
         return output(row, context={"request": self.request, **context}).data
 
-    def page_of(
-        self, rows: QuerySet[Any], output: type[AnySerializer], **context: Any
-    ) -> Response:
-        """Answer with one page of rows."""
-        return self.answer_page(self.cut(rows), output, **context)
-
-    def looked_up(self, lookups: Mapping[str, str]) -> dict[str, Any]:
-        """Return the given ones of these parameters as look-ups of Django's."""
-        return {
-            field: self.asked_study if name == "study" else self.query[name]
-            for name, field in lookups.items()
-            if name in self.query
-        }
+    @property
+    def filters(self) -> dict[str, Any]:
+        """Return the parameters as look-ups of Django's, each by its ``source``."""
+        others = {"cursor", "page_size", *self.no_filters}
+        chosen = {name: it for name, it in self.query.items() if name not in others}
+        return chosen | ({"study": self.asked_study} if "study" in chosen else {})
 
     def cut(self, rows: QuerySet[Any]) -> list[Any]:
         """Return the rows of the page that was asked for."""
@@ -120,12 +115,12 @@ class ApiView(GenericAPIView[Any]):
         self, page: Any, output: type[AnySerializer], **context: Any
     ) -> Response:
         """Answer with the rows of the page just cut."""
-        context = {"request": self.request, **context}
+        context = {**self.get_serializer_context(), **context}
         shown = output(page, many=True, context=context).data
         return self.get_paginated_response(shown)
 
     def created_or_known(
-        self, output: type[AddressedRow], row: Any, created: bool, **context: Any
+        self, output: type[AnySerializer], row: Any, created: bool, **context: Any
     ) -> Response:
         """Answer 201 for a new row and 200 for one that was there already."""
         shown = self.shown(output, row, **context)
@@ -214,18 +209,39 @@ class UploadView(ApiView):
         )
 
 
+class ReadView(RetrieveModelMixin, ApiView):
+    """One answer: `get_object`, or the row of `get_queryset` that the address names."""
+
+    kind = ""  # what the row is called in the error if it is missing
+
+    def get(self, request: Request, **place: Any) -> Response:
+        return self.retrieve(request)
+
+    def get_object(self) -> Any:
+        pk = self.kwargs["pk"]
+        row = self.get_queryset().filter(pk=pk).first()
+        if row is None:
+            raise NotFoundError(self.kind, pk)
+        return row
+
+
 class ListView(ListModelMixin, ApiView):
-    """Pages of the rows of `get_queryset`, filtered by the parameters in `lookups`."""
+    """Pages of the rows of `get_queryset`, filtered by its parameters."""
 
     query_class: type[Query] = ListQuery
     summary = ""
-    lookups: Mapping[str, str] = {}
 
     def get(self, request: Request, **place: Any) -> Response:
-        return self.list(request)
+        page = self.cut(self.filter_queryset(self.get_queryset()))
+        output = self.get_serializer_class()
+        return self.answer_page(page, output, **self.page_context(page))
+
+    def page_context(self, page: list[Any]) -> dict[str, Any]:
+        """Return what the serializer needs besides the rows of the page."""
+        return {}
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(**self.looked_up(self.lookups))
+        return queryset.filter(**self.filters)
 
 
 def operation(
@@ -260,7 +276,7 @@ class StudyQuery(Query):
     study = study_parameter(required=True)
 
 
-class NamedStudyView(ApiView):
+class NamedStudyView(ReadView):
     """A view that answers about the study which its query names."""
 
     query_class: type[Query] = StudyQuery

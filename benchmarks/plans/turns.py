@@ -38,7 +38,7 @@ Part, Step = PlanPart.Status, PlanStep.Status
 
 @dataclass(frozen=True)
 class Answer:
-    """What an agent is to do: see `api.plan_agents` for the states."""
+    """What an agent is to do: see `api.plans` for the states."""
 
     state: str
     sentence: str = ""

@@ -32,7 +32,7 @@ def test_it_reads_what_a_view_declares():
 def test_it_reads_a_hypervisor_in_any_spelling():
     query = read_query(ComparisonQuery, QueryDict("hypervisor=esxi"))
 
-    assert query == {"hypervisor": "VMware ESXi"}
+    assert query == {"system__hypervisor": "VMware ESXi"}
 
 
 @pytest.mark.parametrize(
