@@ -196,15 +196,13 @@ def pasted_runs(study: StudyFacts) -> Iterator[Doubt]:
 
 def _equal_rows(one: Sequence[float], other: Sequence[float]) -> int:
     """How many runs are equal one by one, at the best of all ways to lay them."""
-    offsets = range(1 - len(other), len(one))
-    return max(
-        sum(
-            value == other[place - offset]
-            for place, value in enumerate(one)
-            if 0 <= place - offset < len(other)
-        )
-        for offset in offsets
+    rows: dict[float, list[int]] = defaultdict(list)
+    for row, value in enumerate(other):
+        rows[value].append(row)
+    offsets = Counter(
+        place - row for place, value in enumerate(one) for row in rows.get(value, ())
     )
+    return max(offsets.values(), default=0)
 
 
 def _chance_of_run(cell: CellFact, study: StudyFacts) -> float:
