@@ -9,9 +9,11 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
 from string import Formatter
-from typing import Any, Final, Protocol
+from typing import Any, Final, NewType, Protocol
 
 Parameter = str | int | float
+Template = NewType("Template", str)
+"""A text marked by `template()`, so that translators find it."""
 
 # json.dumps keeps the order of keys, so every stored sentence begins like this.
 _MARK: Final = '{"template": '
@@ -47,9 +49,9 @@ def sentence_of(text: str, values: Mapping[str, Parameter]) -> Sentence:
     return _made(text, "", values)
 
 
-def template(text: str) -> str:
+def template(text: str) -> Template:
     """Mark a template that stands apart from the sentences made with it."""
-    return text
+    return Template(text)
 
 
 def counted(singular: str, plural: str, /, **parameters: Parameter) -> Sentence:

@@ -75,7 +75,7 @@ def loss_of_study(study: Study) -> Loss:
         loss.samples,
         study.cells.count(),
         study.flags.count(),
-        study.versions.filter(withdrawn_at=None).count()
+        Version.objects.filter(study=study, withdrawn_at=None).count()
         + Review.objects.filter(studies=study, withdrawn_at=None).count(),
     )
 
@@ -111,11 +111,11 @@ def delete_study(*, study: Study, who: str, reason: str) -> Loss:
         lab=study.lab, person=None, agent=who, kind=Kind.DELETED_STUDY, about=about
     )
     reviews = Review.objects.filter(studies=locked)
-    if not locked.versions.exists() and not reviews.exists():
+    if not Version.objects.filter(study=locked).exists() and not reviews.exists():
         locked.delete()
         renew_pools(asked)
         return loss
-    for version in locked.versions.filter(withdrawn_at=None):
+    for version in Version.objects.filter(study=locked, withdrawn_at=None):
         withdraw(version, who=who, reason=reason)
     for review in reviews.filter(withdrawn_at=None):
         withdraw(review, who=who, reason=f"{study.title} was deleted: {reason}")

@@ -61,6 +61,8 @@ class Job(models.Model):
     batch = models.UUIDField(null=True)
     """Those that a worker has in hand together; left behind, its worker died."""
     batch_size = models.PositiveIntegerField(default=0, db_default=0)
+    worker = models.CharField(max_length=100, blank=True, db_default="")
+    """The machine and process that last had it in hand."""
     server_started_at = models.DateTimeField(null=True)
     """When the PostgreSQL was started in which it is in hand; null: in nobody's."""
     failures = models.PositiveSmallIntegerField(default=0, db_default=0)

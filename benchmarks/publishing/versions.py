@@ -279,4 +279,5 @@ def latest_versions(viewer: Viewer, studies: Collection[int]) -> dict[int, Versi
 
 def unfinished_publishing_job(study: Study) -> PublishingJob | None:
     """Return the unfinished publishing job of a study."""
-    return study.publishing_jobs.filter(stage__in=PublishingJob.UNFINISHED).first()
+    unfinished = PublishingJob.objects.filter(stage__in=PublishingJob.UNFINISHED)
+    return unfinished.filter(study=study).first()

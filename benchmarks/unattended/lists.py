@@ -69,7 +69,7 @@ def state_text(job: Job) -> Sentence:
     """Say whether a job waits, is running or failed, and why."""
     if job.server_started_at and job.tried_at:
         at = f"{job.tried_at:%Y-%m-%d %H:%M:%S}"
-        return Sentence("running since {at} UTC", at=at)
+        return Sentence("running since {at} UTC in {worker}", at=at, worker=job.worker)
     n, error = f"{job.failures:,}", job.error
     if job.quarantined_at is not None:
         return Sentence(

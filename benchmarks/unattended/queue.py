@@ -16,6 +16,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from os import getpid
+from socket import gethostname
 from typing import Any, Final, cast
 from uuid import uuid4
 
@@ -266,6 +268,7 @@ def _take(rows: Jobs, for_at_least: timedelta = timedelta(0)) -> list[Job]:
     news = {
         "batch": batch,
         "batch_size": len(rows),
+        "worker": f"{gethostname()}:{getpid()}"[:100],
         "server_started_at": server_started_at(),
         "tried_at": now,
         "due_at": now + for_at_least,

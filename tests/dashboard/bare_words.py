@@ -5,7 +5,7 @@ The core knows no gettext: what people read is a `Sentence`, its template one te
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from babel.messages.extract import DEFAULT_KEYWORDS
@@ -43,14 +43,16 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 def bare_words(*folders: Path) -> Iterator[str]:
     """Say of every text that no translator would find where it stands."""
     for path in (path for folder in folders for path in folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        marked = set(_marked_names(nodes))
+        for node in nodes:
             if isinstance(node, ast.JoinedStr) and any(map(_is_marked, ast.walk(node))):
                 yield f"{path}, line {node.lineno}: a text within an f-string."
             if not isinstance(node, ast.Call):
                 continue
             name = _called(node)
             is_made = isinstance(node.func, ast.Name) and name in MAKERS
-            if is_made and _hides_words(node.args[: MAKERS[name]]):
+            if is_made and _hides_words(node.args[: MAKERS[name]], marked):
                 yield (
                     f"{path}, line {node.lineno}: the template of a sentence must "
                     "stand there as one text, or be marked with template() where it "
@@ -111,7 +113,22 @@ def _is_put_together(given: ast.expr) -> bool:
     return isinstance(given, ast.JoinedStr) and _is_hidden(given)
 
 
-def _hides_words(templates: list[ast.expr]) -> bool:
+def _marked_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the names that are set by `template()` or annotated as a `Template`."""
+    for node in nodes:
+        if isinstance(node, ast.arg) and isinstance(node.annotation, ast.Name):
+            if node.annotation.id == "Template":
+                yield node.arg
+        elif (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Call)
+            and _called(node.value) == "template"
+        ):
+            yield from (e.id for e in node.targets if isinstance(e, ast.Name))
+
+
+def _hides_words(templates: list[ast.expr], marked: set[str]) -> bool:
+    templates = [e for e in templates if getattr(e, "id", None) not in marked]
     are_texts = all(isinstance(each, ast.Constant) for each in templates)
     return not are_texts and any(map(_is_hidden, templates))
 

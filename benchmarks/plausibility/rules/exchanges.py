@@ -45,7 +45,7 @@ from benchmarks.plausibility.undoing import (
     crossed_cases,
     mended_by_exchange,
 )
-from benchmarks.sentences import Sentence, either, template
+from benchmarks.sentences import Sentence, Template, either, template
 
 CLEARLY: Final = 4
 """In standard deviations of how well the systems' other cases predict these."""
@@ -108,7 +108,7 @@ Pair = tuple[CellFact, CellFact]
 
 
 def _about_pairs(
-    text: str,
+    text: Template,
     pairs: Sequence[Pair],
     *,
     are_cases: bool = False,

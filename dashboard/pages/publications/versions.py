@@ -100,7 +100,7 @@ def _lead_to_version(request: HttpRequest, job: PublishingJob) -> HttpResponse:
 def _form(
     request: HttpRequest, study: Study, problem: str = "", status: int = 200
 ) -> HttpResponse:
-    jobs = study.publishing_jobs.filter(person=signed_in_person(request))
+    jobs = PublishingJob.objects.filter(study=study, person=signed_in_person(request))
     last = jobs.order_by("pk").last()
     # Fill in the answers of a failed request.
     failed = last if last and last.stage == PublishingJob.Stage.FAILED else None
