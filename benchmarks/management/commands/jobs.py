@@ -7,6 +7,7 @@ from django.db.models import Count, Min, Q
 
 from benchmarks.models import Job, Study
 from benchmarks.unattended.lists import (
+    STATES,
     by_subject,
     failed_work,
     state_text,
@@ -18,7 +19,7 @@ from benchmarks.uploads import processing  # noqa: F401  # registers uploads
 
 
 class Command(BaseCommand):
-    """Counts the jobs of each kind, and lists those that failed."""
+    """Counts the jobs of each kind; lists those that run, and where, or failed."""
 
     help = __doc__
 
@@ -45,7 +46,7 @@ class Command(BaseCommand):
                 "{kind}: {waiting:,} waiting since {oldest:%Y-%m-%d %H:%M:%S} UTC, "
                 "{in_hand:,} in hand, {quarantined:,} quarantined".format(**row)
             )
-        for job in by_subject(failed):
+        for job in by_subject(jobs.filter(STATES["running"])) + by_subject(failed):
             self.stdout.write(f"{job.kind} of {subject_text(job)}: {state_text(job)}")
         if options["retry"]:
             self.stdout.write(f"{retry(failed):,} will be tried again.")

@@ -7,6 +7,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from io import StringIO
+from socket import gethostname
 
 import pytest
 from django.core.management import call_command
@@ -70,6 +71,14 @@ def test_what_fails_is_noted_with_its_error_and_raises_nothing(attempt, caplog):
     assert row.server_started_at is None
     [record] = caplog.records
     assert record.exc_info
+
+
+def test_the_command_says_which_process_has_a_job_in_hand(attempt):
+    out = StringIO()
+    attempt(lambda: call_command("jobs", stdout=out))
+
+    assert "1 in hand" in out.getvalue()
+    assert f"{gethostname()}:{os.getpid()}" in out.getvalue()
 
 
 def test_it_waits_twice_as_long_each_time_up_to_an_hour():
