@@ -30,7 +30,7 @@ from running.processes import ROOT
 from running.product import Product, wait_until_processed
 
 # The oldest version that is upgraded in one step; see docs/operations.md.
-OLDEST: Final = "78b8a68e"
+OLDEST: Final = "4fd2ed8f"
 STUDY: Final = "lmu-2010-xen"
 PART: Final = 40
 """So many runs are uploaded before each step."""
