@@ -131,6 +131,10 @@ class SignInForm(LoginForm):
     def add_prefix(self, field_name: str) -> str:
         return "username" if field_name == "login" else super().add_prefix(field_name)
 
+    def clean_login(self) -> str:
+        # Names are stored in Unicode's form NFKC; keyboards send others, too.
+        return User.normalize_username(super().clean_login())
+
 
 class SignIn(LoginView):
     """Sign in by password; limit how often one is tried."""

@@ -19,6 +19,12 @@ def test_a_person_signs_in_and_out(client, person):
     assert "carol" not in client.get("/").content.decode()
 
 
+def test_a_name_typed_in_wide_letters_is_the_same_name(client, person):
+    form = {"username": "\uff43arol", "password": "sesame-open-now"}
+
+    assert client.post("/login/", form).status_code == 302
+
+
 def test_a_wrong_password_is_said_without_saying_which_part(client, person):
     answer = client.post("/login/", {"username": "carol", "password": "wrong"})
 
