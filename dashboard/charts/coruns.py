@@ -7,15 +7,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.analysis.coruns import CurvePoint
-from benchmarks.comparing.coruns import ComparedCoRun, Curve
+from benchmarks.comparing.coruns import ComparedCoRun, Curve, SlotValue
 from dashboard import wording
-from dashboard.charts.bars import (
-    Line,
-    RowValues,
-    bar_chart,
-    line_chart,
-)
-from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
+from dashboard.charts.bars import Line, RowValues, bar_chart, line_chart
+from dashboard.charts.drawings import NONE, Drawing, Row, in_unit, shown_ratio, table
 from dashboard.wording import short_names
 from dashboard.wording.coruns import vms_text
 
@@ -72,28 +67,25 @@ def _sums(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
         if lines
         else _("The VMs of each co-run end to end; what one alone does is not known."),
         figure=bar_chart(row_names(drawn), bars, lines, axis_title=unit, mode="stack"),
-        head=(
-            _("Co-run"),
-            _("Sum"),
-            _("Printed sum"),
-            _("One VM alone"),
-            _("Native"),
-            _("Sum / one VM"),
-            _("Sum / native"),
-        ),
-        rows=tuple(
-            (
-                name,
-                in_unit(corun.figures.sum, unit),
-                in_unit(corun.of.printed.get("sum"), unit),
-                in_unit(corun.of.single.value if corun.of.single else None, unit),
-                in_unit(corun.of.native.value if corun.of.native else None, unit),
-                shown_ratio(corun.figures.scaling),
-                shown_ratio(corun.figures.scaling_to_native),
-            )
-            for name, corun in zip(row_names(drawn), drawn, strict=True)
+        **table(
+            [
+                (
+                    (_("Co-run"), name),
+                    (_("Sum"), in_unit(it.figures.sum, unit)),
+                    (_("Printed sum"), in_unit(it.of.printed.get("sum"), unit)),
+                    (_("One VM alone"), _alone(it.of.single, unit)),
+                    (_("Native"), _alone(it.of.native, unit)),
+                    (_("Sum / one VM"), shown_ratio(it.figures.scaling)),
+                    (_("Sum / native"), shown_ratio(it.figures.scaling_to_native)),
+                )
+                for name, it in zip(row_names(drawn), drawn, strict=True)
+            ]
         ),
     )
+
+
+def _alone(one: SlotValue | None, unit: str) -> str:
+    return in_unit(one.value if one else None, unit)
 
 
 def _unreported(corun: ComparedCoRun) -> float | None:
@@ -134,22 +126,17 @@ def _slots(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
             axis_title=drawn[0].of.case.unit,
             mode="group",
         ),
-        head=(
-            _("Co-run"),
-            *(slot for slot, _values in bars),
-            _("Mean"),
-            _("Fairness"),
-            _("Interval"),
-        ),
-        rows=tuple(
-            (
-                name,
-                *(in_unit(values[row], "") for _slot, values in bars),
-                in_unit(corun.figures.mean, ""),
-                shown_ratio(corun.figures.jain),
-                _interval(corun),
-            )
-            for row, (name, corun) in enumerate(named)
+        **table(
+            [
+                (
+                    (_("Co-run"), name),
+                    *((slot, in_unit(values[row], "")) for slot, values in bars),
+                    (_("Mean"), in_unit(corun.figures.mean, "")),
+                    (_("Fairness"), shown_ratio(corun.figures.jain)),
+                    (_("Interval"), _interval(corun)),
+                )
+                for row, (name, corun) in enumerate(named)
+            ]
         ),
     )
 
@@ -169,28 +156,26 @@ def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
     if not drawn:
         return None
     unit, names = drawn[0].of.case.unit, row_names(drawn)
-    rows = []
-    targets = [corun.figures.target for corun in drawn]
-    for name, corun, target in zip(names, drawn, targets, strict=True):
+    rows, ideals, lmus = [], list[float | None](), list[float | None]()
+    for name, corun in zip(names, drawn, strict=True):
+        it = corun.figures.target
+        ideal_s, ideal_ratio = (it.ideal_s, it.ideal_ratio) if it else (None, None)
+        lmu_s, lmu_ratio = (it.lmu_s, it.lmu_ratio) if it else (None, None)
+        ideals.append(ideal_s)
+        lmus.append(lmu_s)
         rows.append(
             (
-                name,
-                in_unit(corun.figures.mean, unit),
-                in_unit(target.ideal_s if target else None, unit),
-                shown_ratio(target.ideal_ratio if target else None),
-                in_unit(target.lmu_s if target else None, unit),
-                shown_ratio(target.lmu_ratio if target else None),
+                (_("Co-run"), name),
+                (_("Measured"), in_unit(corun.figures.mean, unit)),
+                (_("Target from one VM"), in_unit(ideal_s, unit)),
+                (_("Measured / target"), shown_ratio(ideal_ratio)),
+                (_("Target from as many VMs as cores"), in_unit(lmu_s, unit)),
+                (_("Measured / target"), shown_ratio(lmu_ratio)),
             )
         )
     strokes = (
-        (
-            _("target from one VM alone"),
-            [target.ideal_s if target else None for target in targets],
-        ),
-        (
-            _("target from as many VMs as cores"),
-            [target.lmu_s if target else None for target in targets],
-        ),
+        (_("target from one VM alone"), ideals),
+        (_("target from as many VMs as cores"), lmus),
     )
     return Drawing(
         slug="times",
@@ -208,12 +193,7 @@ def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
             mode="group",
             targets=[stroke for stroke in strokes if any(stroke[1])],
         ),
-        head=(
-            *(_("Co-run"), _("Measured")),
-            *(_("Target from one VM"), _("Measured / target")),
-            *(_("Target from as many VMs as cores"), _("Measured / target")),
-        ),
-        rows=tuple(rows),
+        **table(rows),
     )
 
 
@@ -241,14 +221,14 @@ def curve_drawing(curves: Sequence[Curve]) -> Drawing | None:
             counts=True,
             marked=_knees(curves),
         ),
-        head=(
-            *(_("VMs"), _("Sum"), _("Mean"), _("Fairness")),
-            *(_("Sum / one VM"), _("Knee")),
-        ),
-        rows=tuple(
-            row
-            for curve in curves
-            for row in _rows(curve, names[curve.system.pk] if len(curves) > 1 else "")
+        **table(
+            [
+                row
+                for curve in curves
+                for row in _rows(
+                    curve, f"{names[curve.system.pk]}: " if len(curves) > 1 else ""
+                )
+            ]
         ),
     )
 
@@ -311,16 +291,16 @@ def _knees(curves: Sequence[Curve]) -> Line:
     )
 
 
-def _rows(curve: Curve, name: str) -> Iterator[tuple[str, ...]]:
-    end = _("the end is not reached")
+def _rows(curve: Curve, name: str) -> Iterator[Row]:
+    unit, end = curve.case.unit, _("the end is not reached")
     if curve.consolidation.is_end_reached:
         end = _("more VMs add nothing")
     for point in curve.consolidation.points:
         yield (
-            f"{name}: {point.k}" if name else str(point.k),
-            in_unit(point.sum, curve.case.unit),
-            in_unit(point.mean, curve.case.unit),
-            shown_ratio(point.fairness.jain),
-            shown_ratio(point.scaling),
-            end if point.k == curve.consolidation.knee else NONE,
+            (_("VMs"), f"{name}{point.k}"),
+            (_("Sum"), in_unit(point.sum, unit)),
+            (_("Mean"), in_unit(point.mean, unit)),
+            (_("Fairness"), shown_ratio(point.fairness.jain)),
+            (_("Sum / one VM"), shown_ratio(point.scaling)),
+            (_("Knee"), end if point.k == curve.consolidation.knee else NONE),
         )

@@ -1,13 +1,16 @@
 """A chart and its table twin: what is drawn can always be read."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypedDict
 
 from dashboard import wording
 from dashboard.charts.chart import Chart
 from dashboard.kit import figures
 
 NONE: Final = wording.NONE
+Row = Sequence[tuple[str, str]]
+"""The texts of a row of a table, each after the heading of its column."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,19 @@ class Drawing:
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     is_cut: bool = False
+
+
+class Table(TypedDict):
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """Return head and rows of a drawing."""
+    return {
+        "head": tuple(name for name, _text in rows[0]),
+        "rows": tuple(tuple(text for _name, text in row) for row in rows),
+    }
 
 
 def in_unit(value: float | None, unit: str) -> str:

@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis.power_trace import GAP_STEPS
 from benchmarks.models import System
 from benchmarks.own_tools.lookup import known_tool
-from benchmarks.power.energy_tables import EnergyTable, SystemEnergy
+from benchmarks.power.energy_tables import EnergyTable
 from benchmarks.power.logged_energy import LoggedWindow, MeteredRun
 from dashboard import wording
 from dashboard.charts.bars import Line, RowValues, bar_chart, line_chart
-from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
+from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio, table
 from dashboard.kit import figures
 from dashboard.wording.energy import conclusion
 
@@ -48,10 +48,10 @@ class PerformingTable(Protocol):
 
 
 def energy_drawing(
-    table: EnergyTable, names: Mapping[int, str], waiting_w: int | None
+    workload: EnergyTable, names: Mapping[int, str], waiting_w: int | None
 ) -> Drawing:
     """Draw the printed total beside the energy of the work, for each system."""
-    systems = table.systems
+    systems = workload.systems
     is_known = any(system.energy_j is not None for system in systems)
     bars: list[RowValues] = [
         (_("printed total"), [system.printed_j for system in systems]),
@@ -71,38 +71,27 @@ def energy_drawing(
         figure=bar_chart(
             [names[system.system.pk] for system in systems],
             [bar for bar in bars if any(bar[1])],
-            axis_title=table.unit,
+            axis_title=workload.unit,
             mode="group",
         ),
-        head=(
-            *(_("System"), _("Printed total"), _("Meter ran"), _("Work took")),
-            *(_("Mean power"), _("Energy of the work"), _("Without idle power")),
-            *(
-                _("Ratio printed"),
-                _("Ratio of the work"),
-                _("Ratio without idle power"),
-            ),
-            _("Conclusion"),
+        **table(
+            [
+                (
+                    (_("System"), names[it.system.pk]),
+                    (_("Printed total"), in_unit(it.printed_j, "J")),
+                    (_("Meter ran"), in_unit(it.meter_s, "s")),
+                    (_("Work took"), in_unit(it.work_s, "s")),
+                    (_("Mean power"), in_unit(it.mean_w, "W")),
+                    (_("Energy of the work"), in_unit(it.energy_j, "J")),
+                    (_("Without idle power"), in_unit(it.less_wait_j, "J")),
+                    (_("Ratio printed"), shown_ratio(it.printed_ratio)),
+                    (_("Ratio of the work"), shown_ratio(it.energy_ratio)),
+                    (_("Ratio without idle power"), shown_ratio(it.less_wait_ratio)),
+                    (_("Conclusion"), conclusion(it, workload)),
+                )
+                for it in systems
+            ]
         ),
-        rows=tuple(_energy_row(system, table, names) for system in systems),
-    )
-
-
-def _energy_row(
-    energy: SystemEnergy, table: EnergyTable, names: Mapping[int, str]
-) -> tuple[str, ...]:
-    return (
-        names[energy.system.pk],
-        in_unit(energy.printed_j, "J"),
-        in_unit(energy.meter_s, "s"),
-        in_unit(energy.work_s, "s"),
-        in_unit(energy.mean_w, "W"),
-        in_unit(energy.energy_j, "J"),
-        in_unit(energy.less_wait_j, "J"),
-        shown_ratio(energy.printed_ratio),
-        shown_ratio(energy.energy_ratio),
-        shown_ratio(energy.less_wait_ratio),
-        conclusion(energy, table),
     )
 
 
@@ -180,11 +169,11 @@ def _window_row(window: LoggedWindow, idle_w: float | None) -> tuple[str, ...]:
 
 
 def performance_drawing(
-    table: PerformingTable, names: Mapping[int, str]
+    workload: PerformingTable, names: Mapping[int, str]
 ) -> Drawing | None:
     """Draw power against performance, where the work counted what it did."""
     points, rows = [], []
-    for system in table.systems:
+    for system in workload.systems:
         if not (system.operations and system.work_s and system.mean_w):
             continue
         name, speed = names[system.system.pk], system.operations / system.work_s
@@ -192,12 +181,12 @@ def performance_drawing(
         points.append(Line(name, [speed], [system.mean_w], [text], is_joined=False))
         rows.append(
             (
-                name,
-                in_unit(system.operations, ""),
-                in_unit(speed, "1/s"),
-                in_unit(system.joules_per_operation, "J"),
-                in_unit(system.operations_per_joule, "1/J"),
-                in_unit(system.energy_delay_js, "Js"),
+                (_("System"), name),
+                (_("Operations"), in_unit(system.operations, "")),
+                (_("Operations a second"), in_unit(speed, "1/s")),
+                (_("J per operation"), in_unit(system.joules_per_operation, "J")),
+                (_("Operations per J"), in_unit(system.operations_per_joule, "1/J")),
+                (_("Energy-delay product"), in_unit(system.energy_delay_js, "Js")),
             )
         )
     if len(points) < 2:
@@ -212,10 +201,5 @@ def performance_drawing(
             y_title=_("Mean power, W"),
             from_zero=False,
         ),
-        head=(
-            *(_("System"), _("Operations"), _("Operations a second")),
-            *(_("J per operation"), _("Operations per J")),
-            _("Energy-delay product"),
-        ),
-        rows=tuple(rows),
+        **table(rows),
     )

@@ -55,9 +55,12 @@ def cleaned(form: forms.Form) -> dict[str, Any]:
 
 
 def add_error(form: forms.Form, error: BenchmarksError) -> None:
-    """Add an error to the field that it names, or to the whole form."""
-    field = error.field if error.field in form.fields else None
-    form.add_error(field, wording.said(error.sentence))
+    """Add an error to the field that it names, or to the whole form.
+
+    ``form.renamed`` has the form's names of fields that a service calls otherwise.
+    """
+    name = getattr(form, "renamed", {}).get(error.field, error.field)
+    form.add_error(name if name in form.fields else None, wording.said(error.sentence))
 
 
 def submit(

@@ -29,8 +29,9 @@ from django.utils.translation import get_language
 from benchmarks.database import one_moment
 from benchmarks.models import Lab, Membership, Study
 from benchmarks.studies.data_versions import Parts, reading, version_of
+from benchmarks.viewer import Viewer
 from dashboard.kit import figures
-from dashboard.kit.viewers import person_of
+from dashboard.kit.viewers import person_of, query_of, study_or_404, viewer_of
 
 # What one web process keeps at most: reports and profiles, and bytes of pages.
 KEPT: Final = 32
@@ -140,6 +141,20 @@ def kept_study_page(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
     `kept_page`; `tests/dashboard/test_kept_everywhere.py` proves it for each page.
     """
     return _kept(view, of_study=True)
+
+
+def study_view(
+    template: str, make: Callable[[Viewer, Study, Mapping[str, str]], object]
+) -> Callable[..., Content]:
+    """Return a view of a study that shows what ``make`` returns as ``page``."""
+
+    def show(request: HttpRequest, lab: str, slug: str) -> Content:
+        viewer = viewer_of(request)
+        study = study_or_404(viewer, lab, slug)
+        page = make(viewer, study, query_of(request))
+        return Content(template, {"study": study, "page": page})
+
+    return show
 
 
 def _kept(

@@ -4,25 +4,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
 from benchmarks.comparing.coruns import ComparedCoRun, study_coruns
 from benchmarks.models import Case, Study
 from benchmarks.own_tools.lookup import known_tool
+from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.coruns import drawings, row_names
 from dashboard.charts.drawings import NONE, Drawing, shown_ratio
 from dashboard.kit import figures
 from dashboard.kit.addresses import STUDY, id_in, unmet
-from dashboard.kit.kept import Content, kept_study_page
+from dashboard.kit.kept import kept_study_page, study_view
 from dashboard.kit.routes import Tab, page
 from dashboard.kit.table_cells import row_figure
-from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.wording.coruns import corun_answer, remarks
 
 
-def corun_page(study: Study, query: Mapping[str, str]) -> dict[str, Any]:
+def corun_page(
+    _viewer: Viewer, study: Study, query: Mapping[str, str]
+) -> dict[str, Any]:
     compared, withheld = study_coruns(study), study.flags.withheld_cells()
     cases = {corun.of.case.pk: corun.of.case for corun in compared.coruns}
     directed = (case for case in cases.values() if case.better != "neither")
@@ -99,17 +100,10 @@ def _case_rows(
         }
 
 
-@kept_study_page
-def show_coruns(request: HttpRequest, lab: str, slug: str) -> Content:
-    study = study_or_404(viewer_of(request), lab, slug)
-    page = corun_page(study, query_of(request))
-    return Content("coruns/coruns.html", {"study": study, "page": page})
-
-
 urlpatterns = [
     page(
         f"{STUDY}co-runs/",
-        show_coruns,
+        kept_study_page(study_view("coruns/coruns.html", corun_page)),
         "coruns",
         ids=("case={case}",),
         tab=Tab(gettext_lazy("Co-runs"), 30, needs="has_coruns"),

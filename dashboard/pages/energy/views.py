@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from itertools import starmap
 from typing import Any
 
-from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -20,15 +19,15 @@ from benchmarks.power.logged_energy import (
     run_energies,
     work_power,
 )
+from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.bars import bar_chart
-from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
+from dashboard.charts.drawings import NONE, Drawing, Row, in_unit, shown_ratio, table
 from dashboard.charts.energy import energy_drawing, performance_drawing, power_drawing
 from dashboard.kit import figures
 from dashboard.kit.addresses import STUDY, id_in, unmet
-from dashboard.kit.kept import Content, kept_study_page
+from dashboard.kit.kept import kept_study_page, study_view
 from dashboard.kit.routes import UOC, Tab, page
-from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.wording import short_names
 from dashboard.wording.energy import energy_answer, log_sentence, share_text
 from dashboard.wording.verdicts import joules_interval
@@ -148,8 +147,8 @@ def _answer(system: LoggedSystem, base: LoggedSystem, names: Mapping[int, str]) 
     return f"{text} {tie}".rstrip()
 
 
-def _work_drawing(table: LoggedTable, names: Mapping[int, str]) -> Drawing:
-    systems = table.systems
+def _work_drawing(workload: LoggedTable, names: Mapping[int, str]) -> Drawing:
+    systems = workload.systems
     is_counted = all(system.joules_per_operation is not None for system in systems)
     if is_counted:
         bars = [
@@ -174,36 +173,28 @@ def _work_drawing(table: LoggedTable, names: Mapping[int, str]) -> Drawing:
             axis_title="J",
             mode="group",
         ),
-        head=(
-            *(_("System"), _("Runs"), _("J per operation"), _("Ratio")),
-            *(
-                _("95\N{NO-BREAK SPACE}% interval"),
-                _("Energy of the work"),
-                _("Above idle"),
-            ),
-            *(_("Work took"), _("Mean power"), _("Idle power")),
-            *(_("Operations per J"), _("Energy-delay product"), _("Meter")),
-        ),
-        rows=tuple(
-            (
-                names[system.system.pk],
-                str(system.n)
-                if not system.unmeasured
-                else _("%(n)s of %(all)s") % {"n": system.n, "all": len(system.works)},
-                in_unit(system.joules_per_operation, "J"),
-                shown_ratio(system.ratio.ratio if system.ratio else None),
-                joules_interval(system.ratio),
-                in_unit(system.energy_j, "J"),
-                in_unit(system.above_idle_j, "J"),
-                in_unit(system.work_s, "s"),
-                in_unit(system.mean_w, "W"),
-                in_unit(system.idle_w, "W"),
-                in_unit(system.operations_per_joule, "1/J"),
-                in_unit(system.energy_delay_js, "Js"),
-                system.meter.name,
-            )
-            for system in systems
-        ),
+        **table([_work_row(system, names) for system in systems]),
+    )
+
+
+def _work_row(it: LoggedSystem, names: Mapping[int, str]) -> Row:
+    runs = str(it.n)
+    if it.unmeasured:
+        runs = _("%(n)s of %(all)s") % {"n": it.n, "all": len(it.works)}
+    return (
+        (_("System"), names[it.system.pk]),
+        (_("Runs"), runs),
+        (_("J per operation"), in_unit(it.joules_per_operation, "J")),
+        (_("Ratio"), shown_ratio(it.ratio.ratio if it.ratio else None)),
+        (_("95\N{NO-BREAK SPACE}% interval"), joules_interval(it.ratio)),
+        (_("Energy of the work"), in_unit(it.energy_j, "J")),
+        (_("Above idle"), in_unit(it.above_idle_j, "J")),
+        (_("Work took"), in_unit(it.work_s, "s")),
+        (_("Mean power"), in_unit(it.mean_w, "W")),
+        (_("Idle power"), in_unit(it.idle_w, "W")),
+        (_("Operations per J"), in_unit(it.operations_per_joule, "1/J")),
+        (_("Energy-delay product"), in_unit(it.energy_delay_js, "Js")),
+        (_("Meter"), it.meter.name),
     )
 
 
@@ -219,7 +210,9 @@ MOST_WATTS = 1_000_000
 READ_AGAIN = {"power-csv", "watts-up"}
 
 
-def energy_page(study: Study, query: Mapping[str, str]) -> dict[str, Any]:
+def energy_page(
+    _viewer: Viewer, study: Study, query: Mapping[str, str]
+) -> dict[str, Any]:
     """Return the page for a query: ``waiting`` watts, ``run`` and ``work`` to draw."""
     text, waiting_w = query.get("waiting", ""), None
     # Bounded, as int() raises for a text of thousands of digits.
@@ -279,18 +272,10 @@ def _workload(place: int, table: EnergyTable, waiting_w: int | None) -> dict[str
     }
 
 
-@kept_study_page
-def show_energy(request: HttpRequest, lab: str, slug: str) -> Content:
-    """Show printed totals of power meters beside the energy of the work."""
-    study = study_or_404(viewer_of(request), lab, slug)
-    page = energy_page(study, query_of(request))
-    return Content("energy/energy.html", {"study": study, "page": page})
-
-
 urlpatterns = [
     page(
         f"{STUDY}energy/",
-        show_energy,
+        kept_study_page(study_view("energy/energy.html", energy_page)),
         "energy",
         walked=(f"{UOC}energy/",),
         ids=("run={run}",),

@@ -1,13 +1,10 @@
 """What the network page shows for one metric: its matrices, and what they say."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from math import log
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -16,16 +13,15 @@ from benchmarks.analysis.paths import Asymmetry, Ends
 from benchmarks.comparing.network import Matrix, NetworkMetric, Path, study_network
 from benchmarks.comparing.row import NO_SINGLE_FIGURE
 from benchmarks.comparing.table import Fact
-from benchmarks.models import Flag, Study
+from benchmarks.models import Study
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.kit.addresses import MOST_CHIPS, STUDY, Chip, ChipRow, unmet
-from dashboard.kit.kept import Content, kept_study_page
+from dashboard.kit.kept import kept_study_page, study_view
 from dashboard.kit.routes import NETWORK, Tab, page
 from dashboard.kit.table_cells import row_figure
-from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.wording import states
 
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -37,162 +33,143 @@ View = dict[str, Any]
 Lines = tuple[tuple[str, str, tuple["View | None", ...]], ...]
 
 
-@dataclass(frozen=True)
-class NetworkPage:
-    metrics: Sequence[NetworkMetric]
-    metric: NetworkMetric
-    query: Mapping[str, str]
-    shades: tuple[str, ...] = LEVELS
-
-    @property
-    def title(self) -> str:
-        return metric_name(self.metric)
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        return tuple(metric_sentences(self.metric))
-
-    @property
-    def rows(self) -> tuple[ChipRow, ...]:
-        chips = []
-        for place, metric in enumerate(self.metrics):
-            name = metric_name(metric)
-            alike = [it.parameters for it in self.metrics if metric_name(it) == name]
-            facts = [
-                wording.fact_text(Fact(parameter, text))
-                for parameter, text in metric.parameters.items()
-                if any(other.get(parameter) != text for other in alike)
-            ]
-            label = ", ".join([name, *facts])
-            query = urlencode({"metric": place})
-            chips.append(Chip(label, query, metric is self.metric))
-        row = ChipRow(_("Metric"), tuple(chips), is_long=len(chips) > MOST_CHIPS)
-        return (row,) if len(chips) > 1 else ()
-
-    @cached_property
-    def ends(self) -> tuple[float, float]:
-        """Return the least and the most that shades stand for."""
-        values = [path.value or 0.0 for path in all_paths(self.metric)]
-        # Shades are on a log scale, which has no place for 0.
-        shaded = [value for value in values if value > 0]
-        # All matrices share the ends, so that a shade means the same before and after.
-        return (min(shaded), max(shaded)) if shaded else (1.0, 1.0)
-
-    @property
-    def ends_text(self) -> tuple[str, str]:
-        least, most = (float(f"{end:.3g}") for end in self.ends)
-        return figures.exact(least), wording.quantity(most, self.metric.unit)
-
-    @property
-    def is_judged(self) -> bool:
-        return self.metric.better in ("higher", "lower")
-
-    @property
-    def grids(self) -> Iterator[tuple[str, str, Lines]]:
-        matrices = self.metric.matrices
-        for matrix in matrices:
-            title = setting_name(matrix)
-            yield title, "value", self._lines(self._values(matrix))
-        if len(matrices) == 2:
-            yield _("Change"), "change", self._lines(self._changes(*matrices))
-
-    def _values(self, matrix: Matrix) -> dict[Ends, View]:
-        # An asymmetry is of a pair: both of its directions are marked.
-        marked = {frozenset(it.larger): it for it in matrix.asymmetries}
-        least, most = self.ends
-        views = {}
-        for pair, path in matrix.paths.items():
-            asymmetry = marked.get(frozenset(pair))
-            under, shade = "", ""
-            if path.value is None:
-                under = states.state_name(NO_SINGLE_FIGURE)
-            else:
-                # One of six shades, on a log scale from the least to the most.
-                step = 0
-                if path.value > 0 and least < most:
-                    share = log(path.value / least) / log(most / least)
-                    # The greatest value has a share of 1: one shade too many.
-                    step = min(int(share * len(LEVELS)), len(LEVELS) - 1)
-                shade = LEVELS[step]
-            if path.share is not None:
-                under = _("%(share)d\N{NO-BREAK SPACE}%% of link") % {
-                    "share": round(100 * path.share)
-                }
-            views[pair] = {
-                "main": _value(path),
-                "sub": under,
-                "shade": shade,
-                "medium": path.medium,
-                "sentence": path_sentence(path, asymmetry),
-                "heard": heard_path(path, asymmetry),
-                "is_asymmetric": asymmetry is not None,
-                "flags": len(path.flags),
-            }
-        return views
-
-    def _changes(self, before: Matrix, after: Matrix) -> dict[Ends, View]:
-        """Return the second matrix as multiples of the first; shaded where more is
-        better or less is, with the way that is better in one colour."""
-        is_rate, views = self.metric.better == "higher", {}
-        for pair, path in after.paths.items():
-            old = before.paths.get(pair)
-            factor = change_of(old, path)
-            if old is None or factor is None:
-                continue
-            shade = ""
-            if self.is_judged:
-                # Turned where less is better, so that one colour always means better.
-                gain = efficiency(factor, 1.0, "higher" if is_rate else "lower")
-                shade = figures.heat(gain)
-            views[pair] = {
-                "main": f"{TIMES}\N{NO-BREAK SPACE}{figures.ratio(factor)}",
-                "sub": f"{_value(old)} → {_value(path)}",
-                "shade": shade,
-                "medium": path.medium,
-                "sentence": path_sentence(path, None),
-            }
-        return views
-
-    def _lines(self, views: Mapping[Ends, View]) -> Lines:
-        names = [name for name, _host in self.metric.nodes]
-        return tuple(
-            (name, host, tuple(views.get((name, other)) for other in names))
-            for name, host in self.metric.nodes
-            if any((name, other) in views for other in names)
-        )
-
-    @cached_property
-    def flags(self) -> list[Flag]:
-        paths = all_paths(self.metric)
-        flags = {flag.pk: flag for path in paths for flag in path.flags}
-        return [flags[pk] for pk in sorted(flags)]
-
-    @property
-    def line_rate(self) -> str:
-        paths = all_paths(self.metric)
-        rates = {path.line_rate for path in paths if path.line_rate is not None}
-        unit = self.metric.unit
-        return ", ".join(wording.quantity(rate, unit) for rate in sorted(rates))
-
-    @cached_property
-    def media(self) -> set[str]:
-        return {path.medium for path in all_paths(self.metric)}
-
-    @property
-    def unmet(self) -> tuple[str, ...]:
-        return unmet(self.query, {"metric": self.metrics.index(self.metric)})
-
-
 def network_page(
     viewer: Viewer, study: Study, query: Mapping[str, str]
-) -> NetworkPage | None:
+) -> dict[str, Any] | None:
+    """Return the page for one metric; None for a study without paths."""
     metrics = study_network(viewer, study)
     if not metrics:
         return None
     text = query.get("metric", "")
     # Bounded, as int() raises for a text of thousands of digits.
     place = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
-    return NetworkPage(metrics, metrics[place if place < len(metrics) else 0], query)
+    place = place if place < len(metrics) else 0
+    metric = metrics[place]
+    paths = all_paths(metric)
+    # Shades are on a log scale, which has no place for 0. All matrices share the ends,
+    # so that a shade means the same before and after.
+    shaded = [path.value for path in paths if path.value and path.value > 0]
+    ends = (min(shaded), max(shaded)) if shaded else (1.0, 1.0)
+    least, most = (float(f"{end:.3g}") for end in ends)
+    flags = {flag.pk: flag for path in paths for flag in path.flags}
+    rates = {path.line_rate for path in paths if path.line_rate is not None}
+    return {
+        "metric": metric,
+        "title": metric_name(metric),
+        "sentences": list(metric_sentences(metric)),
+        "rows": _choices(metrics, metric),
+        "shades": LEVELS,
+        "ends_text": (figures.exact(least), wording.quantity(most, metric.unit)),
+        "is_judged": metric.better in ("higher", "lower"),
+        "grids": _grids(metric, ends),
+        "flags": [flags[pk] for pk in sorted(flags)],
+        "line_rate": ", ".join(
+            wording.quantity(rate, metric.unit) for rate in sorted(rates)
+        ),
+        "media": {path.medium for path in paths},
+        "unmet": unmet(query, {"metric": place}),
+    }
+
+
+def _choices(
+    metrics: Sequence[NetworkMetric], metric: NetworkMetric
+) -> tuple[ChipRow, ...]:
+    chips = []
+    for place, other in enumerate(metrics):
+        name = metric_name(other)
+        alike = [it.parameters for it in metrics if metric_name(it) == name]
+        facts = [
+            wording.fact_text(Fact(parameter, text))
+            for parameter, text in other.parameters.items()
+            if any(it.get(parameter) != text for it in alike)
+        ]
+        label = ", ".join([name, *facts])
+        query = urlencode({"metric": place})
+        chips.append(Chip(label, query, other is metric))
+    row = ChipRow(_("Metric"), tuple(chips), is_long=len(chips) > MOST_CHIPS)
+    return (row,) if len(chips) > 1 else ()
+
+
+def _grids(
+    metric: NetworkMetric, ends: tuple[float, float]
+) -> list[tuple[str, str, Lines]]:
+    """Return each matrix with its title and kind; ``ends`` are those of the shades."""
+    matrices = metric.matrices
+    grids = [(setting_name(it), "value", _values(it, *ends)) for it in matrices]
+    if len(matrices) == 2:
+        change = _changes(*matrices, better=metric.better)
+        grids.append((_("Change"), "change", change))
+    names = [name for name, _host in metric.nodes]
+    return [
+        (
+            title,
+            kind,
+            tuple(
+                (name, host, tuple(views.get((name, other)) for other in names))
+                for name, host in metric.nodes
+                if any((name, other) in views for other in names)
+            ),
+        )
+        for title, kind, views in grids
+    ]
+
+
+def _values(matrix: Matrix, least: float, most: float) -> dict[Ends, View]:
+    # An asymmetry is of a pair: both of its directions are marked.
+    marked = {frozenset(it.larger): it for it in matrix.asymmetries}
+    views = {}
+    for pair, path in matrix.paths.items():
+        asymmetry = marked.get(frozenset(pair))
+        under, shade = "", ""
+        if path.value is None:
+            under = states.state_name(NO_SINGLE_FIGURE)
+        else:
+            # One of six shades, on a log scale from the least to the most.
+            step = 0
+            if path.value > 0 and least < most:
+                share = log(path.value / least) / log(most / least)
+                # The greatest value has a share of 1: one shade too many.
+                step = min(int(share * len(LEVELS)), len(LEVELS) - 1)
+            shade = LEVELS[step]
+        if path.share is not None:
+            under = _("%(share)d\N{NO-BREAK SPACE}%% of link") % {
+                "share": round(100 * path.share)
+            }
+        views[pair] = {
+            "main": _value(path),
+            "sub": under,
+            "shade": shade,
+            "medium": path.medium,
+            "sentence": path_sentence(path, asymmetry),
+            "heard": heard_path(path, asymmetry),
+            "is_asymmetric": asymmetry is not None,
+            "flags": len(path.flags),
+        }
+    return views
+
+
+def _changes(before: Matrix, after: Matrix, *, better: str) -> dict[Ends, View]:
+    """Return the second matrix as multiples of the first; shaded where more is better
+    or less is, with the way that is better in one colour."""
+    views = {}
+    for pair, path in after.paths.items():
+        old = before.paths.get(pair)
+        factor = change_of(old, path)
+        if old is None or factor is None:
+            continue
+        shade = ""
+        if better in ("higher", "lower"):
+            # Turned where less is better, so that one colour always means better.
+            gain = efficiency(factor, 1.0, "higher" if better == "higher" else "lower")
+            shade = figures.heat(gain)
+        views[pair] = {
+            "main": f"{TIMES}\N{NO-BREAK SPACE}{figures.ratio(factor)}",
+            "sub": f"{_value(old)} → {_value(path)}",
+            "shade": shade,
+            "medium": path.medium,
+            "sentence": path_sentence(path, None),
+        }
+    return views
 
 
 def metric_name(metric: NetworkMetric) -> str:
@@ -386,18 +363,10 @@ def _times(factor: float) -> str:
     return figures.exact(float(f"{factor:.3g}"))
 
 
-@kept_study_page
-def show_network(request: HttpRequest, lab: str, slug: str) -> Content:
-    viewer = viewer_of(request)
-    study = study_or_404(viewer, lab, slug)
-    page = network_page(viewer, study, query_of(request))
-    return Content("network/network.html", {"study": study, "page": page})
-
-
 urlpatterns = [
     page(
         f"{STUDY}network/",
-        show_network,
+        kept_study_page(study_view("network/network.html", network_page)),
         "network",
         walked=(f"{NETWORK}network/",),
         tab=Tab(gettext_lazy("Network"), 60, needs="has_network"),

@@ -22,7 +22,7 @@ from benchmarks.studies.saving import save_study, update_study
 from benchmarks.text import clean_text, collapse
 from dashboard import wording
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.forms import UNPROCESSABLE, LineField, ShortNameField
+from dashboard.kit.forms import LineField, ShortNameField, submit
 from dashboard.kit.routes import UPLOAD, form_page
 from dashboard.kit.viewers import (
     kept_study_or_404,
@@ -64,24 +64,23 @@ def new_study(request: HttpRequest) -> HttpResponse:
         return render(request, "studies/no_lab.html", status=403)
     lab, person = (named or labs)[0], signed_in_person(request)
     sent = request.POST if request.method == "POST" else None
-    form = StudyForm(lab, _known_labs(request), sent, author=person.get_full_name())
-    status = 200
+    known, author = labs_with_counts(viewer_of(request)), person.get_full_name()
+    form, status = StudyForm(lab, known, sent, author=author), 200
+
+    def make(title: str, slug: str, **stated: Any) -> tuple[Study, bool]:
+        slug = slug or slugify(title)[:100].strip("-") or "study"
+        return save_study(lab=lab, slug=slug, title=title, **stated)
+
     if sent is not None:
-        status = UNPROCESSABLE
-        try:
-            if form.is_valid():
-                stated = form.values()
-                slug = stated.pop("slug") or slugify(stated["title"])[:100].strip("-")
-                study, is_new = save_study(lab=lab, slug=slug or "study", **stated)
-                if is_new:
-                    text = _("The study is created. Upload what was measured.")
-                    messages.success(request, text)
-                else:
-                    messages.info(request, _("This study was there already."))
-                return redirect("dashboard:study", lab.slug, study.slug)
-        except BenchmarksError as error:
-            form.add_service_error(error)
-            status = error.status
+        made, status = submit(form, make)
+        if made:
+            study, is_new = made
+            if is_new:
+                text = _("The study is created. Upload what was measured.")
+                messages.success(request, text)
+            else:
+                messages.info(request, _("This study was there already."))
+            return redirect("dashboard:study", lab.slug, study.slug)
     context = {"labs": labs, "lab": lab, "form": form, "licences": LICENCES}
     return render(request, "studies/new.html", context, status=status)
 
@@ -90,32 +89,27 @@ def change_settings(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Show the settings of a study; change them."""
     study = kept_study_or_404(request, lab, slug)
     sent = request.POST if request.method == "POST" else None
-    form = StudyForm(study.lab, _known_labs(request), sent, study)
-    status = 200
+    known = labs_with_counts(viewer_of(request))
+    form, status = StudyForm(study.lab, known, sent, study), 200
     if sent is not None:
-        status = UNPROCESSABLE
-        try:
-            if form.is_valid():
-                who = request.user.get_username()
-                update_study(study=study, who=who, **form.values())
-                messages.success(request, _("The settings are stored."))
-                return redirect("dashboard:study", lab, slug)
-        except BenchmarksError as error:
-            form.add_service_error(error)
-            status = error.status
+        who = request.user.get_username()
+        stored, status = submit(form, update_study, study=study, who=who)
+        if stored:
+            messages.success(request, _("The settings are stored."))
+            return redirect("dashboard:study", lab, slug)
         # The page shows what is stored, beside what was typed.
         study.refresh_from_db()
     context = {"study": study, "form": form, "licences": LICENCES}
     return render(request, "studies/settings.html", context, status=status)
 
 
-def _known_labs(request: HttpRequest) -> Any:
-    """Return the labs that a study can be shared with: those the user may know of."""
-    return labs_with_counts(viewer_of(request))
-
-
 class StudyForm(forms.Form):
-    """A study: what it is, who sees it, how it is assessed."""
+    """A study: what it is, who sees it, how it is assessed.
+
+    It can be shared with the labs that are ``known`` to the user.
+    """
+
+    renamed = {"shared_with": "other_labs"}
 
     title = LineField(label=gettext_lazy("Title"), max_length=300)
     slug = ShortNameField()
@@ -284,19 +278,13 @@ class StudyForm(forms.Form):
     def clean_factors(self) -> dict[str, list[Any]]:
         return factors_in(self.cleaned_data["factors"])
 
-    def values(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, Any]:
         """Return the values as a service takes them."""
         stated = dict(self.cleaned_data)
-        chosen, typed = stated.pop("labs", []), stated.pop("other_labs")
-        if stated["visibility"] == Study.Visibility.SHARED:
+        chosen, typed = stated.pop("labs", []), stated.pop("other_labs", "")
+        if stated.get("visibility") == Study.Visibility.SHARED:
             stated["shared_with"] = sorted({*chosen, *typed.replace(",", " ").split()})
         return stated
-
-    def add_service_error(self, error: BenchmarksError) -> None:
-        """Add an error to the field that it names, or to the whole form."""
-        name = {"shared_with": "other_labs"}.get(error.field, error.field)
-        known = name if name in self.fields else None
-        self.add_error(known, wording.said(error.sentence))
 
 
 def factors_in(text: str) -> dict[str, list[Any]]:

@@ -1,12 +1,10 @@
 """What the sweep page shows for one choice: families, systems, chart and its table."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -29,10 +27,9 @@ from dashboard.charts.bars import curve, sweep_plot
 from dashboard.charts.chart import Chart
 from dashboard.kit import figures
 from dashboard.kit.addresses import MOST_CHIPS, STUDY, Chip, ChipRow, unmet
-from dashboard.kit.kept import Content, kept_study_page
+from dashboard.kit.kept import kept_study_page, study_view
 from dashboard.kit.routes import UOC, Tab, page
 from dashboard.kit.table_cells import row_figure
-from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.wording import states, verdicts
 
 PARAMETERS = ("family", "response", "systems")
@@ -41,264 +38,10 @@ STEEP = 4
 """From this factor between the lowest and the highest on, the axis is logarithmic."""
 
 
-@dataclass(frozen=True)
-class SweepPage:
-    families: Sequence[Family]
-    family: Family
-    """The chosen one, which alone has its lines."""
-    lines: Sequence[SweepLine]
-    is_ratio: bool
-    query: Mapping[str, str]
-
-    @cached_property
-    def names(self) -> list[tuple[str, str]]:
-        """Return what tells each family from the others: its title, and what families
-        of one title do not state alike."""
-        titles = []
-        for family in self.families:
-            tool = known_tool(family.tool)
-            names = ("access", "operation")
-            work = " ".join(filter(None, (family.parameters.get(it) for it in names)))
-            title = f"{tool.title}: {tool.metric(family.metric).title}"
-            words = {
-                "family": f"{title}, {work}" if work else title,
-                "axis": _axis_name(family),
-            }
-            titles.append(_("%(family)s over %(axis)s") % words)
-        stated = [{**it.parameters, **it.circumstances} for it in self.families]
-        alike: dict[str, list[dict[str, str]]] = defaultdict(list)
-        for title, facts in zip(titles, stated, strict=True):
-            alike[title].append(facts)
-        varying = {
-            title: {
-                name
-                for name in set().union(*same)
-                if len({facts.get(name) for facts in same}) > 1
-            }
-            for title, same in alike.items()
-        }
-        return [
-            (
-                title,
-                ", ".join(
-                    wording.fact_text(Fact(*fact))
-                    for fact in facts.items()
-                    if fact[0] in varying[title]
-                ),
-            )
-            for title, facts in zip(titles, stated, strict=True)
-        ]
-
-    @property
-    def name(self) -> tuple[str, str]:
-        keys = [family.key for family in self.families]
-        return self.names[keys.index(self.family.key)]
-
-    @property
-    def title(self) -> str:
-        return ", ".join(filter(None, self.name))
-
-    @property
-    def rows(self) -> tuple[ChipRow, ...]:
-        kept = {it: self.query[it] for it in PARAMETERS if self.query.get(it)}
-        of_all = {name: text for name, text in kept.items() if name != "systems"}
-        own_title, own_facts = self.name
-        keys = dict(zip(self.names, (it.key for it in self.families), strict=True))
-        # Another benchmark with what is stated now, if it ran so; else the first of it.
-        titles = {title: keys[title, more] for title, more in reversed(self.names)}
-        titles |= {
-            title: keys[title, more] for title, more in keys if more == own_facts
-        }
-        others = {
-            more: key for (title, more), key in keys.items() if title == own_title
-        }
-        choices = [(_("Benchmark"), titles, own_title)]
-        if len(others) > 1:
-            choices.append((_("With"), others, own_facts))
-        in_order = dict.fromkeys(part for pair in self.names for part in pair)
-        rows = []
-        for name, found, now in choices:
-            chips = [
-                Chip(it, urlencode({**of_all, "family": found[it]}), it == now)
-                for it in in_order
-                if it in found
-            ]
-            rows.append(ChipRow(name, tuple(chips), len(chips) > MOST_CHIPS))
-        kept["family"] = self.family.key
-
-        responses = {"value": _("Measured value")}
-        shown = [it.row.shown for line in self.family.lines for it in line.points]
-        # Once chosen it stays a choice, or no chip would lead back to the values.
-        if self.is_ratio or any(it.ratio is not None for it in shown):
-            is_relative = any(it.kind == "relative" for it in shown)
-            responses["efficiency"] = (
-                _("Relative to the reference")
-                if is_relative
-                else _("Relative performance")
-            )
-        chips = [
-            Chip(
-                label,
-                urlencode({**kept, "response": name}),
-                (name == "efficiency") == self.is_ratio,
-            )
-            for name, label in responses.items()
-        ]
-        if len(chips) > 1:
-            rows.append(ChipRow(_("Shown"), tuple(chips)))
-
-        chosen = {line.column.system_id for line in self.lines}
-        chips = []
-        for line in self.family.lines:
-            own = line.column.system_id
-            # A chip takes its system in, or out again, in the order of the family.
-            ids = (other.column.system_id for other in self.family.lines)
-            wanted = ",".join(str(pk) for pk in ids if (pk in chosen) != (pk == own))
-            query = urlencode({**kept, "systems": wanted})
-            chips.append(Chip(line_name(line, self.family), query, own in chosen))
-        if len(chips) > 1:
-            rows.append(ChipRow(_("Systems"), tuple(chips), len(chips) > MOST_CHIPS))
-        return tuple(rows)
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Say where systems part from what they are compared with; most loss first.
-
-        Nothing is said where the verdicts do not carry it.
-        """
-        parted = [
-            (min(_ratios(line)), parting_sentence(self.family, line, parting))
-            for line in self.lines
-            if (parting := line.parting) is not None
-        ]
-        if parted:
-            return tuple(text for _least, text in sorted(parted, key=lambda it: it[0]))
-        shown = [point.row.shown for line in self.lines for point in line.points]
-        if all(figure.n == 1 for figure in shown):
-            why = _(
-                "Single runs: differences between the lines may be noise. Five runs "
-                "per level allow a verdict."
-            )
-        elif all(figure.ratio is None for figure in shown):
-            why = _("Nothing was measured that these systems could be compared with.")
-        else:
-            why = _(
-                "Not every level has a verdict, so where the systems diverge cannot "
-                "be said."
-            )
-        return (why,)
-
-    @cached_property
-    def figure(self) -> Chart | None:
-        curves = []
-        for line in self.lines:
-            name, marks = line_name(line, self.family), []
-            for point in line.points:
-                shown = point.row.shown
-                height = shown.ratio if self.is_ratio else shown.value
-                if height is None:
-                    continue
-                written = (
-                    figures.ratio(height)
-                    if self.is_ratio
-                    else wording.quantity(height, shown.unit)
-                )
-                text = f"{name}, {level_text(point.level)}: {written}"
-                low, high = self._interval(point)
-                marks.append((point.level.amount, height, low, high, text))
-            if marks:
-                # A system keeps its colour, whichever others are drawn.
-                colour = self.family.lines.index(line)
-                is_native = line.column.is_native
-                curves.append(curve(name, colour, marks, is_native=is_native))
-        if not curves:
-            return None
-        family, heights = (
-            self.family,
-            [y for it in curves for y in it.y if y is not None],
-        )
-        # A log axis has no place for 0 and below.
-        is_steep = min(heights) > 0 and max(heights) / min(heights) >= STEEP
-        title = f"{family.unit} ({wording.BETTER.get(family.better, '')})"
-        if self.is_ratio:
-            is_relative = any(map(_is_relative, self.lines))
-            title = _("times the reference") if is_relative else _("times native")
-        scale = scale_of([level.amount for level in family.levels])
-        return sweep_plot(
-            curves,
-            [(level.amount, level_text(level)) for level in family.levels],
-            titles=(_axis_name(family), title),
-            is_log=(scale != "linear", is_steep),
-            line_at=1.0 if self.is_ratio else None,
-        )
-
-    @property
-    def axis(self) -> str:
-        return _axis_name(self.family)
-
-    @property
-    def heads(self) -> list[str]:
-        return [level_text(level) for level in self.family.levels]
-
-    @property
-    def table(self) -> Iterator[tuple[str, list[dict[str, str] | None]]]:
-        for line in self.lines:
-            points = {point.level: point for point in line.points}
-            cells = [
-                self._table_cell(points[level]) if level in points else None
-                for level in self.family.levels
-            ]
-            yield line_name(line, self.family), cells
-
-    def _table_cell(self, point: SweepPoint) -> dict[str, str] | None:
-        shown = point.row.shown
-        if shown.value is None:
-            name, reason = states.state_name(shown.full_state), shown.reason
-            number = row_figure(shown, shown.unit)
-            return {"main": number, "sub": name, "sentence": wording.said(reason)}
-        value, ratio = shown.value, shown.ratio
-        if self.is_ratio and ratio is None:
-            return None
-        low, high = self._interval(point)
-        within = None
-        under = wording.runs_text(shown.n)
-        if low is not None and high is not None:
-            within = low, high
-            write = figures.ratio if self.is_ratio else figures.brief
-            words = {"low": write(low, within), "high": write(high, within)}
-            under = _("%(low)s to %(high)s") % words
-        return {
-            "main": figures.ratio(ratio, within)
-            if self.is_ratio and ratio is not None
-            else wording.quantity(value, shown.unit, within=within),
-            "sub": under,
-            "shade": figures.heat(ratio) if ratio is not None else "",
-            "sentence": verdicts.judgement_sentence(shown.judgement),
-        }
-
-    def _interval(self, point: SweepPoint) -> tuple[float | None, float | None]:
-        if not self.is_ratio:
-            return point.low, point.high
-        judged = point.row.shown.judgement
-        return (judged.low, judged.high) if judged else (None, None)
-
-    @property
-    def has_intervals(self) -> bool:
-        points = (point for line in self.lines for point in line.points)
-        return any(self._interval(point)[0] is not None for point in points)
-
-    @property
-    def hidden(self) -> int:
-        return len(self.family.lines) - len(self.lines)
-
-    @property
-    def unmet(self) -> tuple[str, ...]:
-        return unmet(self.query, {"family": self.family.key})
-
-
 def sweep_page(
     viewer: Viewer, study: Study, query: Mapping[str, str]
-) -> SweepPage | None:
+) -> dict[str, Any] | None:
+    """Return the page for one choice; None for a study without sweeps."""
     families = study_families(viewer, study)
     # Without a choice, the family that shows most: many systems, then many levels.
     richest = max(
@@ -311,14 +54,249 @@ def sweep_page(
     # Only the chosen one is read: a study has dozens of families, with verdicts each.
     (family,) = with_lines(viewer, study, [chosen])
     ids = query.get("systems", "").split(",")
-    lines = [line for line in family.lines if str(line.column.system_id) in ids]
-    return SweepPage(
-        families=families,
-        family=family,
-        lines=lines or family.lines[:MOST_LINES],
-        is_ratio=query.get("response") == "efficiency",
-        query=query,
+    wanted = [line for line in family.lines if str(line.column.system_id) in ids]
+    lines = wanted or family.lines[:MOST_LINES]
+    is_ratio = query.get("response") == "efficiency"
+    names = _family_names(families)
+    name = names[[it.key for it in families].index(family.key)]
+    keys = dict(zip(names, (it.key for it in families), strict=True))
+    points = [point for line in lines for point in line.points]
+    return {
+        "title": ", ".join(filter(None, name)),
+        "family": family,
+        "rows": _choices(keys, name, family, lines, query),
+        "sentences": _sentences(family, lines),
+        "figure": _figure(family, lines, is_ratio=is_ratio),
+        "axis": _axis_name(family),
+        "heads": [level_text(level) for level in family.levels],
+        "table": [
+            (line_name(line, family), _cells(line, family, is_ratio=is_ratio))
+            for line in lines
+        ],
+        "has_intervals": any(
+            _interval(point, is_ratio=is_ratio)[0] is not None for point in points
+        ),
+        "hidden": len(family.lines) - len(lines),
+        "unmet": unmet(query, {"family": family.key}),
+    }
+
+
+def _family_names(families: Sequence[Family]) -> list[tuple[str, str]]:
+    """Return the title of each family, and what tells it from others of that title."""
+    titles = []
+    for family in families:
+        tool = known_tool(family.tool)
+        names = ("access", "operation")
+        work = " ".join(filter(None, (family.parameters.get(it) for it in names)))
+        title = f"{tool.title}: {tool.metric(family.metric).title}"
+        words = {
+            "family": f"{title}, {work}" if work else title,
+            "axis": _axis_name(family),
+        }
+        titles.append(_("%(family)s over %(axis)s") % words)
+    stated = [{**it.parameters, **it.circumstances} for it in families]
+    alike: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for title, facts in zip(titles, stated, strict=True):
+        alike[title].append(facts)
+    varying = {
+        title: {
+            name
+            for name in set().union(*same)
+            if len({facts.get(name) for facts in same}) > 1
+        }
+        for title, same in alike.items()
+    }
+    return [
+        (
+            title,
+            ", ".join(
+                wording.fact_text(Fact(*fact))
+                for fact in facts.items()
+                if fact[0] in varying[title]
+            ),
+        )
+        for title, facts in zip(titles, stated, strict=True)
+    ]
+
+
+def _choices(
+    keys: dict[tuple[str, str], str],
+    name: tuple[str, str],
+    family: Family,
+    lines: Sequence[SweepLine],
+    query: Mapping[str, str],
+) -> list[ChipRow]:
+    """Return the choices of the page; ``keys`` are those of all families by name."""
+    is_ratio = query.get("response") == "efficiency"
+    kept = {it: query[it] for it in PARAMETERS if query.get(it)}
+    of_all = {it: text for it, text in kept.items() if it != "systems"}
+    own_title, own_facts = name
+    # Another benchmark with what is stated now, if it ran so; else the first of it.
+    titles = {title: keys[title, more] for title, more in reversed(keys)}
+    titles |= {title: keys[title, more] for title, more in keys if more == own_facts}
+    others = {more: key for (title, more), key in keys.items() if title == own_title}
+    choices = [(_("Benchmark"), titles, own_title)]
+    if len(others) > 1:
+        choices.append((_("With"), others, own_facts))
+    in_order = dict.fromkeys(part for pair in keys for part in pair)
+    rows = []
+    for label, found, now in choices:
+        chips = [
+            Chip(it, urlencode({**of_all, "family": found[it]}), it == now)
+            for it in in_order
+            if it in found
+        ]
+        rows.append(ChipRow(label, tuple(chips), len(chips) > MOST_CHIPS))
+    kept["family"] = family.key
+
+    responses = {"value": _("Measured value")}
+    shown = [it.row.shown for line in family.lines for it in line.points]
+    # Once chosen it stays a choice, or no chip would lead back to the values.
+    if is_ratio or any(it.ratio is not None for it in shown):
+        is_relative = any(it.kind == "relative" for it in shown)
+        responses["efficiency"] = (
+            _("Relative to the reference") if is_relative else _("Relative performance")
+        )
+    chips = [
+        Chip(
+            label,
+            urlencode({**kept, "response": response}),
+            (response == "efficiency") == is_ratio,
+        )
+        for response, label in responses.items()
+    ]
+    if len(chips) > 1:
+        rows.append(ChipRow(_("Shown"), tuple(chips)))
+
+    chosen = {line.column.system_id for line in lines}
+    chips = []
+    for line in family.lines:
+        own = line.column.system_id
+        # A chip takes its system in, or out again, in the order of the family.
+        ids = (other.column.system_id for other in family.lines)
+        wanted = ",".join(str(pk) for pk in ids if (pk in chosen) != (pk == own))
+        address = urlencode({**kept, "systems": wanted})
+        chips.append(Chip(line_name(line, family), address, own in chosen))
+    if len(chips) > 1:
+        rows.append(ChipRow(_("Systems"), tuple(chips), len(chips) > MOST_CHIPS))
+    return rows
+
+
+def _sentences(family: Family, lines: Sequence[SweepLine]) -> tuple[str, ...]:
+    """Say where systems part from what they are compared with; most loss first.
+
+    Nothing is said where the verdicts do not carry it.
+    """
+    parted = [
+        (min(_ratios(line)), parting_sentence(family, line, parting))
+        for line in lines
+        if (parting := line.parting) is not None
+    ]
+    if parted:
+        return tuple(text for _least, text in sorted(parted, key=lambda it: it[0]))
+    shown = [point.row.shown for line in lines for point in line.points]
+    if all(figure.n == 1 for figure in shown):
+        why = _(
+            "Single runs: differences between the lines may be noise. Five runs "
+            "per level allow a verdict."
+        )
+    elif all(figure.ratio is None for figure in shown):
+        why = _("Nothing was measured that these systems could be compared with.")
+    else:
+        why = _(
+            "Not every level has a verdict, so where the systems diverge cannot "
+            "be said."
+        )
+    return (why,)
+
+
+def _figure(
+    family: Family, lines: Sequence[SweepLine], *, is_ratio: bool
+) -> Chart | None:
+    curves = []
+    for line in lines:
+        name, marks = line_name(line, family), []
+        for point in line.points:
+            shown = point.row.shown
+            height = shown.ratio if is_ratio else shown.value
+            if height is None:
+                continue
+            written = (
+                figures.ratio(height)
+                if is_ratio
+                else wording.quantity(height, shown.unit)
+            )
+            text = f"{name}, {level_text(point.level)}: {written}"
+            low, high = _interval(point, is_ratio=is_ratio)
+            marks.append((point.level.amount, height, low, high, text))
+        if marks:
+            # A system keeps its colour, whichever others are drawn.
+            colour = family.lines.index(line)
+            is_native = line.column.is_native
+            curves.append(curve(name, colour, marks, is_native=is_native))
+    if not curves:
+        return None
+    heights = [y for it in curves for y in it.y if y is not None]
+    # A log axis has no place for 0 and below.
+    is_steep = min(heights) > 0 and max(heights) / min(heights) >= STEEP
+    title = f"{family.unit} ({wording.BETTER.get(family.better, '')})"
+    if is_ratio:
+        is_relative = any(map(_is_relative, lines))
+        title = _("times the reference") if is_relative else _("times native")
+    scale = scale_of([level.amount for level in family.levels])
+    return sweep_plot(
+        curves,
+        [(level.amount, level_text(level)) for level in family.levels],
+        titles=(_axis_name(family), title),
+        is_log=(scale != "linear", is_steep),
+        line_at=1.0 if is_ratio else None,
     )
+
+
+def _cells(
+    line: SweepLine, family: Family, *, is_ratio: bool
+) -> list[dict[str, str] | None]:
+    points = {point.level: point for point in line.points}
+    return [
+        _cell(points[level], is_ratio=is_ratio) if level in points else None
+        for level in family.levels
+    ]
+
+
+def _cell(point: SweepPoint, *, is_ratio: bool) -> dict[str, str] | None:
+    shown = point.row.shown
+    if shown.value is None:
+        name, reason = states.state_name(shown.full_state), shown.reason
+        number = row_figure(shown, shown.unit)
+        return {"main": number, "sub": name, "sentence": wording.said(reason)}
+    value, ratio = shown.value, shown.ratio
+    if is_ratio and ratio is None:
+        return None
+    low, high = _interval(point, is_ratio=is_ratio)
+    within = None
+    under = wording.runs_text(shown.n)
+    if low is not None and high is not None:
+        within = low, high
+        write = figures.ratio if is_ratio else figures.brief
+        words = {"low": write(low, within), "high": write(high, within)}
+        under = _("%(low)s to %(high)s") % words
+    return {
+        "main": figures.ratio(ratio, within)
+        if is_ratio and ratio is not None
+        else wording.quantity(value, shown.unit, within=within),
+        "sub": under,
+        "shade": figures.heat(ratio) if ratio is not None else "",
+        "sentence": verdicts.judgement_sentence(shown.judgement),
+    }
+
+
+def _interval(
+    point: SweepPoint, *, is_ratio: bool
+) -> tuple[float | None, float | None]:
+    if not is_ratio:
+        return point.low, point.high
+    judged = point.row.shown.judgement
+    return (judged.low, judged.high) if judged else (None, None)
 
 
 def level_text(level: Quantity) -> str:
@@ -387,18 +365,10 @@ def _axis_name(family: Family) -> str:
     return family.axis.replace("_", " ")
 
 
-@kept_study_page
-def show_sweep(request: HttpRequest, lab: str, slug: str) -> Content:
-    viewer = viewer_of(request)
-    study = study_or_404(viewer, lab, slug)
-    page = sweep_page(viewer, study, query_of(request))
-    return Content("sweep/sweep.html", {"study": study, "page": page})
-
-
 urlpatterns = [
     page(
         f"{STUDY}sweep/",
-        show_sweep,
+        kept_study_page(study_view("sweep/sweep.html", sweep_page)),
         "sweep",
         walked=(f"{UOC}sweep/",),
         ids=("systems={system}",),

@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from itertools import pairwise
 from math import isfinite
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -34,166 +31,18 @@ from dashboard.charts.bars import curve, sweep_plot, trend_plot
 from dashboard.charts.chart import Chart
 from dashboard.kit import figures
 from dashboard.kit.addresses import MOST_CHIPS, STUDY, Chip, ChipRow, unmet
-from dashboard.kit.kept import Content, kept_page
+from dashboard.kit.kept import kept_page, study_view
 from dashboard.kit.routes import DISKS, Tab, page
 from dashboard.kit.table_cells import row_figure
-from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 
 MOST_SUBJECTS = 60
 MOST_ROWS = 40
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
-@dataclass(frozen=True)
-class TrendPage:
-    subjects: Sequence[TrendSubject]
-    subject: TrendSubject
-    trend: Trend
-    is_over_time: bool
-    query: Mapping[str, str]
-
-    @property
-    def title(self) -> str:
-        tool = known_tool(self.trend.case.tool).title
-        case = f"{tool}: {self.trend.case.label}"
-        return _("%(case)s on %(host)s") % {"case": case, "host": self.subject.host}
-
-    @property
-    def rows(self) -> tuple[ChipRow, ...]:
-        # The chosen one stays in the choice, however far down the list it is.
-        shown = list(dict.fromkeys([*self.subjects[:MOST_SUBJECTS], self.subject]))
-        axis = "time" if self.is_over_time else "version"
-        has_several_hosts = len({it.host_id for it in self.subjects}) > 1
-        chips = []
-        for subject in shown:
-            label = [f"{known_tool(subject.tool).title}: {subject.label}"]
-            if has_several_hosts:
-                label.append(subject.host)
-            # A case that ran alone needs no circumstances to be told from others.
-            if subject.circumstances[0] != "single":
-                label += [
-                    wording.fact_text(Fact(name, str(value)))
-                    for name, value in zip(
-                        CIRCUMSTANCES, subject.circumstances, strict=True
-                    )
-                    if value not in (None, "", "single")
-                ]
-            query = urlencode({"subject": subject_key(subject), "axis": axis})
-            chips.append(Chip(", ".join(label), query, subject is self.subject))
-        rows = []
-        if len(chips) > 1:
-            is_long = len(chips) > MOST_CHIPS
-            rows.append(ChipRow(_("Benchmarks"), tuple(chips), is_long=is_long))
-        if self.subject.is_dated and self.subject.versions > 1:
-            key = subject_key(self.subject)
-            axes = tuple(
-                Chip(text, urlencode({"subject": key, "axis": name}), name == axis)
-                for name, text in (("time", _("Dates")), ("version", _("Versions")))
-            )
-            rows.append(ChipRow(_("Over"), axes))
-        return tuple(rows)
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        return tuple((over_time if self.is_over_time else over_versions)(self.trend))
-
-    @cached_property
-    def figure(self) -> Chart | None:
-        trend, places = self.trend, self._places
-        curves = []
-        for colour, series in enumerate(trend.series):
-            marks = []
-            # The table has what stands for the points without a mean.
-            for point in self._points(series):
-                if point.value is None:
-                    continue
-                x = float(places.get((series.system.hypervisor, point.version), 0))
-                if self.is_over_time and point.at:
-                    x = _in_chart(point.at)
-                value = row_figure(point.figure, trend.case.unit)
-                runs = wording.runs_text(point.n)
-                facts = (point.version, _day_text(point.at), value, runs)
-                text = ", ".join(filter(None, facts))
-                marks.append((x, point.value, point.low, point.high, text))
-            if marks:
-                name = line_name(series, trend)
-                is_native = series.system.is_native
-                curves.append(curve(name, colour, marks, is_native=is_native))
-        if not curves:
-            return None
-        unit = f"{trend.case.unit} ({wording.BETTER.get(trend.case.better, '')})"
-        if self.is_over_time:
-            return trend_plot(curves, list(_changes(trend)), unit)
-        ticks = [
-            (float(place), " ".join(filter(None, version)))
-            for version, place in places.items()
-        ]
-        titles = (_("version"), unit)
-        return sweep_plot(curves, ticks, titles=titles, is_log=(False, False))
-
-    @property
-    def _places(self) -> dict[tuple[str, str], int]:
-        versions = {
-            (series.system.hypervisor, point.version)
-            for series in self.trend.series
-            for point in series.versions
-        }
-        native = [version for version in versions if version[0] == NATIVE]
-        others = versions.difference(native)
-        # By number, so that 3.10 comes after 3.9; native machines stand first.
-        ordered = sorted(others, key=lambda version: natural(" ".join(version)))
-        return {
-            version: place for place, version in enumerate([*sorted(native), *ordered])
-        }
-
-    def _points(self, series: TrendSeries) -> tuple[TrendPoint, ...]:
-        return series.days if self.is_over_time else series.versions
-
-    @cached_property
-    def table(self) -> tuple[dict[str, Any], ...]:
-        rows = []
-        for series in self.trend.series:
-            for point in self._points(series):
-                interval = ""
-                if point.low is not None and point.high is not None:
-                    ends = {"low": point.low, "high": point.high}
-                    interval = _("%(low)s to %(high)s") % {
-                        name: figures.exact(float(f"{end:.4g}"))
-                        for name, end in ends.items()
-                    }
-                row = {
-                    "line": line_name(series, self.trend),
-                    "version": point.version,
-                    "day": _day_text(point.at),
-                    "value": row_figure(point.figure, self.trend.case.unit),
-                    "reason": wording.said(point.figure.reason),
-                    "interval": interval,
-                    "n": point.n,
-                }
-                rows.append(row)
-        return tuple(rows)
-
-    @property
-    def is_long(self) -> bool:
-        return len(self.table) > MOST_ROWS
-
-    @property
-    def undated(self) -> int:
-        return sum(len(it.runs) - len(it.dated) for it in self.trend.series)
-
-    @property
-    def undrawn(self) -> int:
-        # Only a point without a mean has a reason.
-        return sum(bool(row["reason"]) for row in self.table)
-
-    @property
-    def unmet(self) -> tuple[str, ...]:
-        return unmet(self.query, {"subject": subject_key(self.subject)})
-
-
 def trend_page(
     viewer: Viewer, study: Study, query: Mapping[str, str]
-) -> TrendPage | None:
+) -> dict[str, Any] | None:
     """Return the page for the choice that a URL's query names.
 
     None where nothing has dates or two versions: there is no trend to show.
@@ -205,13 +54,134 @@ def trend_page(
     named = (subject for subject in shown if subject_key(subject) == key)
     subject = next(named, shown[0])
     by_version = query.get("axis") == "version" and subject.versions > 1
-    return TrendPage(
-        subjects=shown,
-        subject=subject,
-        trend=trend_of(viewer, subject),
-        is_over_time=subject.is_dated and not by_version,
-        query=query,
-    )
+    is_over_time = subject.is_dated and not by_version
+    trend = trend_of(viewer, subject)
+    case = f"{known_tool(trend.case.tool).title}: {trend.case.label}"
+    table = _table(trend, is_over_time=is_over_time)
+    return {
+        "title": _("%(case)s on %(host)s") % {"case": case, "host": subject.host},
+        "trend": trend,
+        "is_over_time": is_over_time,
+        "rows": _choices(shown, subject, is_over_time=is_over_time),
+        "sentences": list((over_time if is_over_time else over_versions)(trend)),
+        "figure": _figure(trend, is_over_time=is_over_time),
+        "table": table,
+        "is_long": len(table) > MOST_ROWS,
+        "undated": sum(len(it.runs) - len(it.dated) for it in trend.series),
+        # Only a point without a mean has a reason.
+        "undrawn": sum(bool(row["reason"]) for row in table),
+        "unmet": unmet(query, {"subject": subject_key(subject)}),
+    }
+
+
+def _choices(
+    subjects: Sequence[TrendSubject], subject: TrendSubject, *, is_over_time: bool
+) -> list[ChipRow]:
+    # The chosen one stays in the choice, however far down the list it is.
+    shown = list(dict.fromkeys([*subjects[:MOST_SUBJECTS], subject]))
+    axis = "time" if is_over_time else "version"
+    has_several_hosts = len({it.host_id for it in subjects}) > 1
+    chips = []
+    for other in shown:
+        label = [f"{known_tool(other.tool).title}: {other.label}"]
+        if has_several_hosts:
+            label.append(other.host)
+        # A case that ran alone needs no circumstances to be told from others.
+        if other.circumstances[0] != "single":
+            label += [
+                wording.fact_text(Fact(name, str(value)))
+                for name, value in zip(CIRCUMSTANCES, other.circumstances, strict=True)
+                if value not in (None, "", "single")
+            ]
+        query = urlencode({"subject": subject_key(other), "axis": axis})
+        chips.append(Chip(", ".join(label), query, other is subject))
+    rows = []
+    if len(chips) > 1:
+        rows.append(ChipRow(_("Benchmarks"), tuple(chips), len(chips) > MOST_CHIPS))
+    if subject.is_dated and subject.versions > 1:
+        key = subject_key(subject)
+        axes = tuple(
+            Chip(text, urlencode({"subject": key, "axis": name}), name == axis)
+            for name, text in (("time", _("Dates")), ("version", _("Versions")))
+        )
+        rows.append(ChipRow(_("Over"), axes))
+    return rows
+
+
+def _figure(trend: Trend, *, is_over_time: bool) -> Chart | None:
+    places = _places(trend)
+    curves = []
+    for colour, series in enumerate(trend.series):
+        marks = []
+        # The table has what stands for the points without a mean.
+        for point in _points(series, is_over_time=is_over_time):
+            if point.value is None:
+                continue
+            x = float(places.get((series.system.hypervisor, point.version), 0))
+            if is_over_time and point.at:
+                x = _in_chart(point.at)
+            value = row_figure(point.figure, trend.case.unit)
+            runs = wording.runs_text(point.n)
+            facts = (point.version, _day_text(point.at), value, runs)
+            text = ", ".join(filter(None, facts))
+            marks.append((x, point.value, point.low, point.high, text))
+        if marks:
+            name = line_name(series, trend)
+            is_native = series.system.is_native
+            curves.append(curve(name, colour, marks, is_native=is_native))
+    if not curves:
+        return None
+    unit = f"{trend.case.unit} ({wording.BETTER.get(trend.case.better, '')})"
+    if is_over_time:
+        return trend_plot(curves, list(_changes(trend)), unit)
+    ticks = [
+        (float(place), " ".join(filter(None, version)))
+        for version, place in places.items()
+    ]
+    titles = (_("version"), unit)
+    return sweep_plot(curves, ticks, titles=titles, is_log=(False, False))
+
+
+def _places(trend: Trend) -> dict[tuple[str, str], int]:
+    """Return the place of each version on the axis."""
+    versions = {
+        (series.system.hypervisor, point.version)
+        for series in trend.series
+        for point in series.versions
+    }
+    native = [version for version in versions if version[0] == NATIVE]
+    others = versions.difference(native)
+    # By number, so that 3.10 comes after 3.9; native machines stand first.
+    ordered = sorted(others, key=lambda version: natural(" ".join(version)))
+    return {version: place for place, version in enumerate([*sorted(native), *ordered])}
+
+
+def _points(series: TrendSeries, *, is_over_time: bool) -> tuple[TrendPoint, ...]:
+    return series.days if is_over_time else series.versions
+
+
+def _table(trend: Trend, *, is_over_time: bool) -> list[dict[str, Any]]:
+    rows = []
+    for series in trend.series:
+        for point in _points(series, is_over_time=is_over_time):
+            interval = ""
+            if point.low is not None and point.high is not None:
+                ends = {"low": point.low, "high": point.high}
+                interval = _("%(low)s to %(high)s") % {
+                    name: figures.exact(float(f"{end:.4g}"))
+                    for name, end in ends.items()
+                }
+            row = {
+                "line": line_name(series, trend),
+                "version": point.version,
+                "day": _day_text(point.at),
+                "value": row_figure(point.figure, trend.case.unit),
+                "reason": wording.said(point.figure.reason),
+                "interval": interval,
+                "n": point.n,
+            }
+            rows.append(row)
+    return rows
 
 
 def subject_key(subject: TrendSubject) -> str:
@@ -378,18 +348,10 @@ def _in_chart(moment: datetime) -> float:
     return moment.timestamp() * 1000
 
 
-@kept_page
-def show_trend(request: HttpRequest, lab: str, slug: str) -> Content:
-    viewer = viewer_of(request)
-    study = study_or_404(viewer, lab, slug)
-    page = trend_page(viewer, study, query_of(request))
-    return Content("trend/trend.html", {"study": study, "page": page})
-
-
 urlpatterns = [
     page(
         f"{STUDY}trend/",
-        show_trend,
+        kept_page(study_view("trend/trend.html", trend_page)),
         "trend",
         walked=(f"{DISKS}trend/",),
         tab=Tab(gettext_lazy("Trend"), 70, needs="has_trend"),

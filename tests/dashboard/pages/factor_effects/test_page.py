@@ -129,7 +129,7 @@ def test_contrasts_that_share_native_runs_say_where_they_are_drawn(client, load_
         "/studies/alpha-lab/lmu-2010-esxi/factor-effects/", {"component": "network"}
     )
 
-    plot = page.context["page"].detail["half_normal"]
+    plot = page.context["page"]["detail"]["half_normal"]
     told = {
         text.split(":")[0]: text
         for trace in figure(plot["figure"])["data"]

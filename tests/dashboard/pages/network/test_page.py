@@ -99,7 +99,7 @@ def test_sentences_name_the_change_the_asymmetry_and_the_wire(text, heidelberg):
 def test_the_legend_names_what_its_shades_stand_for(client, heidelberg):
     page = client.get(PAGE)
 
-    assert page.context["page"].ends_text == ("1.64", "338\xa0MB/s")
+    assert page.context["page"]["ends_text"] == ("1.64", "338\xa0MB/s")
     assert page.content.decode().count('class="shade heat-') == 6
 
 
