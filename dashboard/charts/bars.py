@@ -1,7 +1,7 @@
 """Bars in rows, lines over a number, and the curves of sweeps and trends. PURE."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final, Literal
 
 from dashboard.charts.chart import (
@@ -36,21 +36,6 @@ RowValues = tuple[str, Sequence[float | None]]
 """A name, and a value for each row."""
 Mark = tuple[float, float, float | None, float | None, str]
 """x, y, the ends of the interval (None: there is none) and the hover text."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """Points of one thing, joined where ``is_joined``; ``texts`` show on hovering.
-
-    A line stops where ``y`` is None. What was not measured but follows is dashed.
-    """
-
-    name: str
-    x: Sequence[float]
-    y: Sequence[float | None]
-    texts: Sequence[str]
-    is_joined: bool = True
-    is_dashed: bool = False
 
 
 def bar_chart(
@@ -114,33 +99,26 @@ def bar_chart(
 
 
 def line_chart(
-    lines: Sequence[Line],
+    lines: Sequence[Points],
     *,
     x_title: str,
     y_title: str,
     window: tuple[float, float] | None = None,
     counts: bool = False,
     from_zero: bool = True,
-    marked: Line | None = None,
+    marked: Points | None = None,
 ) -> Chart:
-    """Return lines or points over a number; ``window`` tints a part of the axis.
+    """Return lines or points over a number, each with a look of its own.
+
+    ``window`` tints a part of the axis. What was not measured but follows is dashed.
 
     ``counts``: between two whole numbers there is nothing. Rings are drawn around what
     is ``marked``.
     """
     series = [_line(line, at) for at, line in enumerate(lines)]
     if marked:
-        series.append(
-            Points(
-                name=marked.name,
-                x=marked.x,
-                y=marked.y,
-                colour=LAST,
-                symbol="circle-open",
-                size=20,
-                texts=marked.texts,
-            )
-        )
+        ring = replace(marked, colour=LAST, symbol="circle-open", size=20, line=None)
+        series.append(ring)
     panel = Panel(
         x=Axis(
             title=x_title,
@@ -154,18 +132,14 @@ def line_chart(
     return Chart(panels=(panel,), height=FLAT_PX, legend="above")
 
 
-def _line(line: Line, at: int) -> Points:
+def _line(points: Points, at: int) -> Points:
+    is_dashed = points.line is not None and points.line.dash == "dash"
     # A thousand marks would be a smear: long series are drawn as a line alone.
-    is_marked = not line.is_joined or not (line.is_dashed or len(line.x) >= MOST_MARKED)
-    dash = Stroke(dash="dash" if line.is_dashed else "")
-    return Points(
-        name=line.name,
-        x=line.x,
-        y=line.y,
-        colour=LAST if line.is_dashed else series_colour(at),
-        symbol=symbol_at(at) if is_marked else "",
-        line=dash if line.is_joined else None,
-        texts=line.texts,
+    is_bare = points.line and (is_dashed or len(points.x) >= MOST_MARKED)
+    return replace(
+        points,
+        colour=LAST if is_dashed else series_colour(at),
+        symbol="" if is_bare else symbol_at(at),
     )
 
 

@@ -9,7 +9,8 @@ from django.utils.translation import ngettext
 from benchmarks.analysis.coruns import CurvePoint
 from benchmarks.comparing.coruns import ComparedCoRun, Curve, SlotValue
 from dashboard import wording
-from dashboard.charts.bars import Line, RowValues, bar_chart, line_chart
+from dashboard.charts.bars import RowValues, bar_chart, line_chart
+from dashboard.charts.chart import Points, Stroke
 from dashboard.charts.drawings import NONE, Drawing, Row, in_unit, shown_ratio, table
 from dashboard.wording import short_names
 from dashboard.wording.coruns import vms_text
@@ -202,11 +203,12 @@ def curve_drawing(curves: Sequence[Curve]) -> Drawing | None:
         return None
     names = wording.system_names(curve.system for curve in curves)
     lines = [
-        Line(
-            names[curve.system.pk],
-            [point.k for point in curve.consolidation.points],
-            [point.sum for point in curve.consolidation.points],
-            [_text(curve, point) for point in curve.consolidation.points],
+        Points(
+            name=names[curve.system.pk],
+            x=[point.k for point in curve.consolidation.points],
+            y=[point.sum for point in curve.consolidation.points],
+            texts=[_text(curve, point) for point in curve.consolidation.points],
+            line=Stroke(),
         )
         for curve in curves
     ]
@@ -251,7 +253,7 @@ def _note(curves: Sequence[Curve]) -> str:
     return f"{end % words} {how}"
 
 
-def _undisturbed(curves: Sequence[Curve]) -> Iterator[Line]:
+def _undisturbed(curves: Sequence[Curve]) -> Iterator[Points]:
     """Yield what VMs would do that take nothing from each other, as far as it helps.
 
     Of several curves each would have its own; and a line far above what was measured
@@ -267,8 +269,12 @@ def _undisturbed(curves: Sequence[Curve]) -> Iterator[Line]:
     if end <= first:
         return
     name = _("as many times one VM alone")
-    yield Line(
-        name, [first, end], [first * alone, end * alone], ["", name], is_dashed=True
+    yield Points(
+        name=name,
+        x=[first, end],
+        y=[first * alone, end * alone],
+        texts=["", name],
+        line=Stroke(dash="dash"),
     )
 
 
@@ -276,18 +282,18 @@ def _text(curve: Curve, point: CurvePoint) -> str:
     return f"{point.k}: {in_unit(point.sum, curve.case.unit)}"
 
 
-def _knees(curves: Sequence[Curve]) -> Line:
+def _knees(curves: Sequence[Curve]) -> Points:
     knees = [
         (curve, point)
         for curve in curves
         for point in curve.consolidation.points
         if point.k == curve.consolidation.knee
     ]
-    return Line(
-        _("last VM that raised the sum"),
-        [point.k for _curve, point in knees],
-        [point.sum for _curve, point in knees],
-        [_text(curve, point) for curve, point in knees],
+    return Points(
+        name=_("last VM that raised the sum"),
+        x=[point.k for _curve, point in knees],
+        y=[point.sum for _curve, point in knees],
+        texts=[_text(curve, point) for curve, point in knees],
     )
 
 

@@ -1,50 +1,23 @@
 """The charts of energy, each with its table twin."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from statistics import median
-from typing import Protocol
 
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.power_trace import GAP_STEPS
-from benchmarks.models import System
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.power.energy_tables import EnergyTable
-from benchmarks.power.logged_energy import LoggedWindow, MeteredRun
+from benchmarks.power.logged_energy import LoggedTable, LoggedWindow, MeteredRun
 from dashboard import wording
-from dashboard.charts.bars import Line, RowValues, bar_chart, line_chart
+from dashboard.charts.bars import RowValues, bar_chart, line_chart
+from dashboard.charts.chart import Points, Stroke
 from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio, table
 from dashboard.kit import figures
 from dashboard.wording.energy import conclusion
 
 POINTS = 2000
-
-
-class Performing(Protocol):
-    """What is drawn of a system's power and performance."""
-
-    @property
-    def system(self) -> System: ...
-    @property
-    def operations(self) -> float | None: ...
-    @property
-    def work_s(self) -> float | None: ...
-    @property
-    def mean_w(self) -> float | None: ...
-    @property
-    def joules_per_operation(self) -> float | None: ...
-    @property
-    def operations_per_joule(self) -> float | None: ...
-    @property
-    def energy_delay_js(self) -> float | None: ...
-
-
-class PerformingTable(Protocol):
-    """A workload on several systems."""
-
-    @property
-    def systems(self) -> Sequence[Performing]: ...
 
 
 def energy_drawing(
@@ -119,7 +92,7 @@ def power_drawing(metered: MeteredRun) -> Drawing | None:
         else f"{figures.number(power_w, '.4g')} W, {figures.number(time_s, '.4g')} s"
         for time_s, power_w in zip(x, y, strict=True)
     ]
-    line = Line(_("power"), x, y, texts)
+    line = Points(name=_("power"), x=x, y=y, texts=texts, line=Stroke())
     windows = metered.windows
     ends = [end for window in windows for end in (window.start_s, window.end_s)]
     return Drawing(
@@ -169,7 +142,7 @@ def _window_row(window: LoggedWindow, idle_w: float | None) -> tuple[str, ...]:
 
 
 def performance_drawing(
-    workload: PerformingTable, names: Mapping[int, str]
+    workload: EnergyTable | LoggedTable, names: Mapping[int, str]
 ) -> Drawing | None:
     """Draw power against performance, where the work counted what it did."""
     points, rows = [], []
@@ -178,7 +151,7 @@ def performance_drawing(
             continue
         name, speed = names[system.system.pk], system.operations / system.work_s
         text = f"{name}: {in_unit(speed, '1/s')}, {in_unit(system.mean_w, 'W')}"
-        points.append(Line(name, [speed], [system.mean_w], [text], is_joined=False))
+        points.append(Points(name=name, x=[speed], y=[system.mean_w], texts=[text]))
         rows.append(
             (
                 (_("System"), name),

@@ -1,6 +1,6 @@
 """What addresses have in common: beginnings, ids, queries, and choices as links."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.urls import reverse
@@ -66,6 +66,9 @@ class ChipRow:
     """The choices of one kind."""
 
     label: str
-    chips: tuple[Chip, ...]
-    is_long: bool = False
-    """Too many to stand open."""
+    chips: Sequence[Chip]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether there are too many to stand open."""
+        return len(self.chips) > MOST_CHIPS

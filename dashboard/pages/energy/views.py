@@ -263,12 +263,11 @@ def _workload(place: int, table: EnergyTable, waiting_w: int | None) -> dict[str
         energy_drawing(table, names, waiting_w),
         performance_drawing(table, names),
     )
-    drawings = tuple(filter(None, charts))
     return {
         "name": table.workload,
         "slug": place,
         "answer": energy_answer(table, names),
-        "drawings": drawings,
+        "drawings": tuple(filter(None, charts)),
     }
 
 

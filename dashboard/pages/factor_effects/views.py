@@ -21,7 +21,7 @@ from benchmarks.models import Study
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.effects import detail
-from dashboard.kit.addresses import MOST_CHIPS, STUDY, Chip, ChipRow, unmet
+from dashboard.kit.addresses import STUDY, Chip, ChipRow, unmet
 from dashboard.kit.kept import kept_study_page, study_view
 from dashboard.kit.routes import ESXI, Tab, page
 from dashboard.wording.factor_effects import statements, subject_name
@@ -117,7 +117,7 @@ def _cases(
     if whole:
         address = _query(query, component=name, case="")
         chips.insert(0, Chip(_("Together"), address, whole is chosen))
-    return ChipRow(_("Benchmarks"), tuple(chips), len(chips) > MOST_CHIPS)
+    return ChipRow(_("Benchmarks"), chips)
 
 
 def _title(component: ComponentEffects, analysis: Analysis) -> str:

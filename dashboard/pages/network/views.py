@@ -18,7 +18,7 @@ from benchmarks.own_tools.lookup import known_tool
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit import figures
-from dashboard.kit.addresses import MOST_CHIPS, STUDY, Chip, ChipRow, unmet
+from dashboard.kit.addresses import STUDY, Chip, ChipRow, unmet
 from dashboard.kit.kept import kept_study_page, study_view
 from dashboard.kit.routes import NETWORK, Tab, page
 from dashboard.kit.table_cells import row_figure
@@ -71,9 +71,7 @@ def network_page(
     }
 
 
-def _choices(
-    metrics: Sequence[NetworkMetric], metric: NetworkMetric
-) -> tuple[ChipRow, ...]:
+def _choices(metrics: Sequence[NetworkMetric], metric: NetworkMetric) -> list[ChipRow]:
     chips = []
     for place, other in enumerate(metrics):
         name = metric_name(other)
@@ -86,8 +84,7 @@ def _choices(
         label = ", ".join([name, *facts])
         query = urlencode({"metric": place})
         chips.append(Chip(label, query, other is metric))
-    row = ChipRow(_("Metric"), tuple(chips), is_long=len(chips) > MOST_CHIPS)
-    return (row,) if len(chips) > 1 else ()
+    return [ChipRow(_("Metric"), chips)] if len(chips) > 1 else []
 
 
 def _grids(

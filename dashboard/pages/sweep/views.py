@@ -26,7 +26,7 @@ from dashboard import wording
 from dashboard.charts.bars import curve, sweep_plot
 from dashboard.charts.chart import Chart
 from dashboard.kit import figures
-from dashboard.kit.addresses import MOST_CHIPS, STUDY, Chip, ChipRow, unmet
+from dashboard.kit.addresses import STUDY, Chip, ChipRow, unmet
 from dashboard.kit.kept import kept_study_page, study_view
 from dashboard.kit.routes import UOC, Tab, page
 from dashboard.kit.table_cells import row_figure
@@ -146,7 +146,7 @@ def _choices(
             for it in in_order
             if it in found
         ]
-        rows.append(ChipRow(label, tuple(chips), len(chips) > MOST_CHIPS))
+        rows.append(ChipRow(label, chips))
     kept["family"] = family.key
 
     responses = {"value": _("Measured value")}
@@ -166,7 +166,7 @@ def _choices(
         for response, label in responses.items()
     ]
     if len(chips) > 1:
-        rows.append(ChipRow(_("Shown"), tuple(chips)))
+        rows.append(ChipRow(_("Shown"), chips))
 
     chosen = {line.column.system_id for line in lines}
     chips = []
@@ -178,7 +178,7 @@ def _choices(
         address = urlencode({**kept, "systems": wanted})
         chips.append(Chip(line_name(line, family), address, own in chosen))
     if len(chips) > 1:
-        rows.append(ChipRow(_("Systems"), tuple(chips), len(chips) > MOST_CHIPS))
+        rows.append(ChipRow(_("Systems"), chips))
     return rows
 
 

@@ -30,7 +30,7 @@ from dashboard import wording
 from dashboard.charts.bars import curve, sweep_plot, trend_plot
 from dashboard.charts.chart import Chart
 from dashboard.kit import figures
-from dashboard.kit.addresses import MOST_CHIPS, STUDY, Chip, ChipRow, unmet
+from dashboard.kit.addresses import STUDY, Chip, ChipRow, unmet
 from dashboard.kit.kept import kept_page, study_view
 from dashboard.kit.routes import DISKS, Tab, page
 from dashboard.kit.table_cells import row_figure
@@ -97,7 +97,7 @@ def _choices(
         chips.append(Chip(", ".join(label), query, other is subject))
     rows = []
     if len(chips) > 1:
-        rows.append(ChipRow(_("Benchmarks"), tuple(chips), len(chips) > MOST_CHIPS))
+        rows.append(ChipRow(_("Benchmarks"), chips))
     if subject.is_dated and subject.versions > 1:
         key = subject_key(subject)
         axes = tuple(

@@ -1,7 +1,7 @@
 """Bars and lines as Plotly figures."""
 
 from dashboard.charts import bars as charts
-from dashboard.charts.bars import Line
+from dashboard.charts.chart import Points, Stroke
 from dashboard.charts.plotly import figure
 
 
@@ -59,7 +59,7 @@ def test_a_target_is_a_stroke_across_the_bar_of_its_row():
 
 
 def test_what_follows_from_a_measurement_is_dashed_and_has_no_marks():
-    line = Line("as many times one", [1, 3], [10, 30], ["", ""], is_dashed=True)
+    line = Points(x=[1, 3], y=[10, 30], line=Stroke(dash="dash"))
     drawn = line_chart([line], x_title="VMs", y_title="MB/s")
 
     (trace,) = drawn["data"]
@@ -69,13 +69,14 @@ def test_what_follows_from_a_measurement_is_dashed_and_has_no_marks():
 def test_names_are_never_markup():
     name = "<b>bold</b>"
     drawn = bar_chart([name], [(name, [1])], axis_title=name, mode="group")
-    curve = line_chart([Line(name, [1], [2], [name])], x_title=name, y_title=name)
+    line = Points(name=name, x=[1], y=[2], texts=[name], line=Stroke())
+    curve = line_chart([line], x_title=name, y_title=name)
 
     assert "<b>" not in str(drawn) + str(curve)
 
 
 def test_a_window_is_tinted_and_a_point_ringed():
-    line = Line("power", [0, 1], [90, 100], ["a", "b"])
+    line = Points(x=[0, 1], y=[90, 100], texts=["a", "b"], line=Stroke())
     drawn = line_chart([line], x_title="s", y_title="W", window=(0.2, 0.8), marked=line)
 
     (shape,) = drawn["layout"]["shapes"]
@@ -85,6 +86,7 @@ def test_a_window_is_tinted_and_a_point_ringed():
 
 def test_long_series_have_no_marks():
     times = list(range(1000))
-    drawn = line_chart([Line("power", times, times, [])], x_title="s", y_title="W")
+    line = Points(x=times, y=times, line=Stroke())
+    drawn = line_chart([line], x_title="s", y_title="W")
 
     assert drawn["data"][0]["mode"] == "lines"

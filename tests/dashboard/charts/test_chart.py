@@ -4,8 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.charts.bars import Line, bar_chart, line_chart
-from dashboard.charts.chart import ROW_LETTERS, Axis, Bars, Chart, Panel, row_axis
+from dashboard.charts.bars import bar_chart, line_chart
+from dashboard.charts.chart import (
+    ROW_LETTERS,
+    Axis,
+    Bars,
+    Chart,
+    Panel,
+    Points,
+    Stroke,
+    row_axis,
+)
 from dashboard.charts.dots import Dot, Series, dot_plot
 from dashboard.charts.forest import ForestMark, forest_chart, forest_marks
 
@@ -89,7 +98,7 @@ def test_a_series_that_no_legend_names_has_no_button():
 
 
 def test_ratios_and_curves_can_be_looked_at_closer_but_not_bars_or_rows():
-    line = Line("one", [1, 2], [3, 4], ["", ""])
+    line = Points(name="one", x=[1, 2], y=[3, 4], line=Stroke())
     curve = line_chart([line], x_title="x", y_title="y")
     bars = [("one", [1.0, 2.0])]
     stacked = bar_chart(["a", "b"], bars, axis_title="x", mode="stack")

@@ -8,7 +8,6 @@ import pytest
 from matplotlib.backends import backend_pgf
 
 from dashboard.charts.bars import (
-    Line,
     bar_chart,
     curve,
     line_chart,
@@ -25,6 +24,7 @@ from dashboard.charts.chart import (
     Panel,
     Points,
     Rule,
+    Stroke,
     row_axis,
 )
 from dashboard.charts.dots import Dot, Series, dot_plot
@@ -37,7 +37,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 BARS = [("VM 1", [10.0, 4.0]), ("VM 2", [20.0, None])]
 REFERENCES = [("one VM", 9.0)]
 TARGETS = [("ideal", [8.0, 3.0])]
-LINES = [Line(name, [1, 2], [3, 4], ["", ""]) for name in ("one", "other")]
+LINES = [
+    Points(name=name, x=[1, 2], y=[3, 4], line=Stroke()) for name in ("one", "other")
+]
 MARKS = [(at, at, at / 2, at * 2, "") for at in (1.0, 2.0)]
 CURVES = [curve("one", 0, MARKS, is_native=True)]
 DOTS = [Dot(0, 0, 0.5, "", ""), Dot(1, 1, 1000.0, "", "")]
