@@ -5,7 +5,6 @@ import os
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -28,28 +27,42 @@ hypothesis.settings.register_profile("virtlab", deadline=None)
 hypothesis.settings.load_profile("virtlab")
 
 
+ROOT = Path(__file__).parents[1]
 ROLE = ("USER", "PASSWORD")
+
+
+# Folders whose files share a product or a site: each is one process's.
+TOGETHER = ("tests/product", "tests/dashboard/access", "tests/dashboard/browser")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give whole files to each process, and whole folders that share what they start.
+
+    Proofs are given by file: their folders take too long for one process.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            folder = file.rpartition("/")[0]
+            return folder if folder in TOGETHER and not is_proof else file
+
+    is_proof = config.getoption("markexpr") == "proof"
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(trylast=True)  # when what is not wanted is left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest: for each file with the product two with a browser.
+    """Begin with what takes longest: the product, shared sites, other browser tests."""
+    browsers = {it.path for it in items if it.get_closest_marker("browser")}
 
-    `make test` gives whole files, in this order, to each of its processes
-    (pytest-xdist). The product is mostly waited for, a browser is not: so both cores
-    have work, and none is left with a long file when the others have nothing more.
-    """
-    files = {"product": dict[Path, int](), "browser": dict[Path, int]()}
-    for item in items:
-        mark = next(filter(item.get_closest_marker, files), None)
-        if mark:
-            files[mark].setdefault(item.path, len(files[mark]))
-    products, browsers = files.values()
-
-    def turn(item: pytest.Item) -> float:
-        if item.path in products:
-            return products[item.path]
-        return browsers[item.path] // 2 + 0.5 if item.path in browsers else inf
+    def turn(item: pytest.Item) -> int:
+        folder = item.path.parent.relative_to(ROOT).as_posix()
+        if folder in TOGETHER:
+            return TOGETHER.index(folder)
+        return len(TOGETHER) + (item.path not in browsers)
 
     items.sort(key=turn)
 

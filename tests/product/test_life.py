@@ -109,17 +109,6 @@ def flush(product):
     redis.Redis(unix_socket_path=socket_path).flushall()
 
 
-def test_a_second_start_uploads_nothing(start_product):
-    second = start_product()
-    output = second.wait_until_ready()
-
-    for study in reference_studies():
-        slug = study.document["slug"]
-        counts = second.client().get(f"studies/{slug}/")["counts"]
-        assert counts["runs"] == len(study.runs)
-    assert "uploading" not in output
-
-
 @pytest.mark.proof
 def test_two_products_run_side_by_side(product, start_product):
     other = start_product("other-var")
@@ -139,11 +128,18 @@ def test_two_products_run_side_by_side(product, start_product):
         pytest.param(signal.SIGTERM, marks=pytest.mark.proof),
     ],
 )
-def test_it_leaves_no_process_behind(start_product, number):
-    running = start_product()
-    running.wait_until_ready()
-    assert len(running.descendants()) > 5
+def test_a_second_start_uploads_nothing_and_leaves_no_process_behind(
+    start_product, number
+):
+    second = start_product()
+    output = second.wait_until_ready()
+    for study in reference_studies():
+        slug = study.document["slug"]
+        counts = second.client().get(f"studies/{slug}/")["counts"]
+        assert counts["runs"] == len(study.runs)
+    assert "uploading" not in output
+    assert len(second.descendants()) > 5
 
-    left = running.stop(number)
+    left = second.stop(number)
 
     assert [process for process in left if psutil.pid_exists(process.pid)] == []

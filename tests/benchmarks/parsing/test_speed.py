@@ -1,4 +1,3 @@
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -7,6 +6,9 @@ import pytest
 from benchmarks.errors import ParseError
 from benchmarks.parsing import reading
 from benchmarks.tools import TOOLS
+
+# Linear work takes a tenth of a second here, quadratic work minutes: it does not end.
+pytestmark = pytest.mark.timeout(60)
 
 SAVED = Path(__file__).parents[2] / "data"
 READERS = [tool.slug for tool in TOOLS.values() if tool.parse]
@@ -38,12 +40,8 @@ def long_output(slug, lines):
 def test_a_long_output_is_read_in_linear_time(slug):
     output = long_output(slug, lines=60_000)
 
-    started = time.process_time()
     runs = reading.read(output)
-    seconds = time.process_time() - started
 
-    # A million lines in 2 s would be 0.12 s; slow machines and debuggers have more.
-    assert seconds < 1.5
     assert {run.tool for run in runs} == {slug}
 
 
@@ -80,8 +78,5 @@ REPEATED = {
 def test_a_group_that_repeats_takes_linear_time(name):
     tool = name.partition(":")[0]
 
-    started = time.process_time()
     with suppress(ParseError):
         reading.read(REPEATED[name], tool=tool if ":" in name else None, locale="de_DE")
-
-    assert time.process_time() - started < 1.5

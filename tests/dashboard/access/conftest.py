@@ -36,6 +36,7 @@ from benchmarks.uploads.intake import submit_runs
 from running import browser
 from tests import publishing
 from tests.dashboard import browsing, serving
+from tests.dashboard.access.questions import NOTE
 from tests.own_tools import boot_sample, declaration, declare, metric
 from tests.reference import load_study
 
@@ -263,6 +264,7 @@ def windows(chromium: Any, site: Site) -> Iterator[Any]:
             visit = stack.enter_context(
                 browsing.window(chromium, site.url, reduced_motion="reduce")
             )
+            visit.context.add_init_script(NOTE)
             if who != "nobody":
                 site.sign_in(visit, who)
             return visit

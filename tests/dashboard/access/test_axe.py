@@ -1,20 +1,16 @@
-"""Every page by axe-core, and what only a person's action brings up.
-
-Each is asked on a desk and on a phone, in the light and in the dark, with everything
-unfolded and drawn. The policy stays on: axe comes in through the debugger.
-"""
+"""What only an error or a person's action brings up, by axe-core."""
 
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.dashboard import browsing, routes
+from tests.dashboard import routes
 from tests.dashboard.access import axe
+from tests.dashboard.access.questions import accessible, small_targets, unfold
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
 
-SMALL = (Path(__file__).parent / "targets.js").read_text()
 SHRINK = """
 () => document.querySelectorAll(".site-nav a").forEach((each) => {
   each.textContent = "·";
@@ -33,65 +29,13 @@ SPOIL = """
   document.querySelector("h1").after(text);
 }
 """
-UNFOLD = """
-async () => {
-  for (const details of document.querySelectorAll("details")) details.open = true;
-  for (const chart of document.querySelectorAll("[data-chart]:not([hidden])")) {
-    chart.scrollIntoView();
-    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-  }
-}
-"""
-SETTLED = """
-() => !document.querySelector(".htmx-request, [data-chart] [aria-busy]")
-  && [...document.querySelectorAll("details.reading")]
-    .every((each) => each.querySelector(".reading-pair"))
-"""
-# A maintainer sees every state of a page; for a passer-by only its frame differs.
-WALKS = [
-    pytest.param(who, name, address, id=f"{who} {address}")
-    for who, most in (("nobody", 1), ("maintainer", None))
-    for name, addresses in routes.PAGES.items()
-    for address in addresses[:most]
-]
-
-
-def unfold(page: Page) -> None:
-    """Open what is folded and wait until all of it is there."""
-    page.evaluate(UNFOLD)
-    page.wait_for_function(SETTLED)
 
 
 def check(page: Page) -> None:
     """Complain about the page as it is shown now, then close it."""
-    found = [*axe.complaints(page), *browsing.violations(page)]
-    found += [f"{page.url} is too wide: {each}" for each in browsing.too_wide(page)]
+    found = accessible(page)
     page.close()
     assert found == []
-
-
-@pytest.mark.parametrize(("who", "name", "address"), WALKS)
-def test_every_page_is_accessible(windows, site, who, name, address):
-    visit = windows[who]
-    page = visit.open(site.address(address))
-    assert ("/login/" in page.url) is is_refused(who, name)
-    unfold(page)
-
-    assert who == "nobody" or small_targets(page) == []
-    check(page)
-    assert visit.errors == []
-
-
-def small_targets(page: Page) -> list[str]:
-    """Return links and buttons that are too small for a finger or too close."""
-    found = []
-    for size in axe.SIZES:
-        page.set_viewport_size(size)
-        page.evaluate(
-            "document.querySelectorAll('details').forEach(d => d.open = true)"
-        )
-        found += [f"{size['width']} px: {each}" for each in page.evaluate(SMALL)]
-    return found
 
 
 def test_links_that_are_small_and_close_would_be_found(windows):
@@ -102,11 +46,6 @@ def test_links_that_are_small_and_close_would_be_found(windows):
     page.evaluate(SHRINK)
     assert small_targets(page) != []
     page.close()
-
-
-def is_refused(who, name):
-    """Tell who is asked to sign in: at the sign-in page, who is in is led away."""
-    return who == "nobody" and name in {*routes.PERSONAL, "login"}
 
 
 @pytest.mark.parametrize("code", [400, 403, 404, 500])

@@ -1,28 +1,13 @@
-"""Every page as readers bend it: zoom, large text, wide letters, less motion."""
+"""Pages in large letters, in motion and without colours."""
 
 import pytest
 
 from running.browser import started
 from tests.dashboard import browsing, routes
+from tests.dashboard.access.questions import CUT, MOVING
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
 
-ADDRESSES = [
-    pytest.param(address, id=address)
-    for addresses in routes.PAGES.values()
-    for address in addresses[:2]
-]
-# 1280 x 1024 at 400 %.
-ZOOMED = {"width": 320, "height": 256}
-# WCAG 1.4.12, in a sheet that the policy lets in: the page's own script makes it.
-WIDE = """
-() => {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(`* { line-height: 1.5 !important; letter-spacing: 0.12em !important;
-    word-spacing: 0.16em !important; } p { margin-block-end: 2em !important; }`);
-  document.adoptedStyleSheets.push(sheet);
-}
-"""
 # A browser set to letters of twice the size (1.4.4): no page fixes its own.
 LARGE = "--blink-settings=defaultFontSize=32"
 PUBLIC = [
@@ -30,37 +15,6 @@ PUBLIC = [
     for name, addresses in routes.PAGES.items()
     if name not in routes.PERSONAL
 ]
-# Boxes that hide a part of their own text and cannot be scrolled.
-CUT = """
-() => [...document.body.querySelectorAll("*")].filter((each) => {
-  const { overflowX, overflowY, clipPath } = getComputedStyle(each);
-  if (clipPath !== "none" || each.closest("svg, select, .js-plotly-plot")) return false;
-  if (!each.checkVisibility() || !each.textContent.trim()) return false;
-  return (overflowX === "hidden" && each.scrollWidth > each.clientWidth + 1)
-    || (overflowY === "hidden" && each.scrollHeight > each.clientHeight + 1);
-}).map((each) => each.outerHTML.slice(0, 120))
-"""
-MOVING = """
-() => [...document.body.querySelectorAll("*")].filter((each) => {
-  const { transitionDuration, animationName } = getComputedStyle(each);
-  return animationName !== "none" || parseFloat(transitionDuration) > 0;
-}).map((each) => each.outerHTML.slice(0, 120))
-"""
-
-
-@pytest.mark.parametrize("address", ADDRESSES)
-def test_a_page_can_be_zoomed_spaced_and_stilled(windows, site, address):
-    who = "nobody" if address == "/login/" else "maintainer"
-    page = windows[who].open(site.address(address))
-    page.set_viewport_size(ZOOMED)
-
-    assert browsing.too_wide(page) == []
-    assert page.evaluate(MOVING) == []
-    page.evaluate(WIDE)
-    assert page.evaluate(CUT) == []
-    assert browsing.too_wide(page) == []
-    assert browsing.violations(page) == []
-    page.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,7 @@
-"""Every page on a phone, in the widest letters that readers have and in narrow ones."""
+"""Every page on a phone, in the widest letters that readers have and in narrow ones.
+
+It fits, keeps the policy, stays in its place and writes no error.
+"""
 
 from contextlib import ExitStack
 
@@ -6,6 +9,7 @@ import pytest
 
 from running.browser import FAMILIES, started
 from tests.dashboard import browsing, routes
+from tests.dashboard.access.questions import NOTE, moved
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
@@ -32,6 +36,8 @@ def phones(request, chromium, site):
             who: stack.enter_context(browsing.window(phone, site.url, **small))
             for who in ("nobody", "maintainer")
         }
+        for visit in windows.values():
+            visit.context.add_init_script(NOTE)
         site.sign_in(windows["maintainer"], "maintainer")
         yield family, windows
 
@@ -42,12 +48,15 @@ def test_a_page_fits_a_phone(phones, site, name):
     for address in routes.PAGES[name]:
         who = "nobody" if name == "login" else "maintainer"
         page = windows[who].open(site.address(address))
+        assert moved(page) == [], address
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 740})
             where = f"{address} at {width} px"
             assert browsing.too_wide(page) == [], where
             assert browsing.spilled(page) == [], where
+        assert browsing.violations(page) == [], address
         page.close()
+        assert windows[who].errors == [], address
 
 
 def test_the_letters_are_those_that_were_asked_for(phones):
