@@ -70,8 +70,11 @@ def site(django_db_setup: None, django_db_blocker: Any) -> Iterator[Site]:
     """Serve the studies, and pages that fail on purpose beside them."""
     with ExitStack() as stack:
         stack.enter_context(serving.committed(django_db_blocker))
-        broken = override_settings(ROOT_URLCONF="tests.dashboard.access.broken_urls")
-        stack.enter_context(broken)
+        # Whoever is signed in may see the page that makes a lab.
+        broken = "tests.dashboard.access.broken_urls"
+        stack.enter_context(
+            override_settings(ROOT_URLCONF=broken, LABS_MADE_BY="everybody")
+        )
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         ids = load(lab)
         sessions = {role: session(lab, role) for role in ("maintainer", "viewer")}
@@ -257,8 +260,7 @@ def chromium(site: Site) -> Iterator[Any]:
 @pytest.fixture(scope="package")
 def windows(chromium: Any, site: Site) -> Iterator[Any]:
     """Return the one window of each person; nobody is signed in as ``nobody``."""
-    # Whoever is signed in may see the page that makes a lab.
-    with ExitStack() as stack, override_settings(LABS_MADE_BY="everybody"):
+    with ExitStack() as stack:
 
         def opened(who: str) -> browsing.Visit:
             visit = stack.enter_context(
