@@ -30,6 +30,15 @@ SETTLED = """
 """
 # Two widths: a table's head may stay in sight on one of them and roll on the other.
 SIZES = [(1280, 800), (360, 740)]
+# A page that tells a problem has moved the focus to it.
+FROM_THE_TOP = """
+() => {
+  scrollTo(0, 0);
+  document.body.tabIndex = -1;
+  document.body.focus();
+  document.body.removeAttribute("tabindex");
+}
+"""
 MOST_STOPS = 400
 # 1280 x 1024 at 400 %.
 ZOOMED = {"width": 320, "height": 256}
@@ -128,7 +137,7 @@ def moved(page: Page) -> list[str]:
 def lost_on_the_way(page: Page, width: int, height: int) -> list[str]:
     """Tab through a page of this size; return what is wrong on the way."""
     page.set_viewport_size({"width": width, "height": height})
-    page.evaluate("scrollTo(0, 0); document.activeElement.blur()")
+    page.evaluate(FROM_THE_TOP)
     found = stops(page)
     first = found[0]["name"]
     return [
