@@ -47,16 +47,14 @@ from benchmarks.models import (
 from benchmarks.studies.cell_sessions import (
     SessionColumns,
     cell_sessions,
+    columns_sql,
+    read_columns,
     study_sessions,
 )
 
 STATISTICS = ("n", "mean", "m2", "decimals")
 ENDS = ("minimum", "maximum")
 MOVES = "shape_moves"
-# What `array_send` gives: five integers (dimensions, nulls, type, length, first index),
-# then each number behind its own length in bytes. All big-endian.
-NUMBER = np.dtype([("length", ">i4"), ("value", ">f8")])
-ARRAY_HEAD_BYTES = 20
 SIDES = ("cell", "baseline")
 DAY_S = 86_400
 BETWEEN = ";"
@@ -217,19 +215,13 @@ def _select(baseline: str, state: str) -> str:
         "(benchmark_case.better = 'higher')::int",
         f"COALESCE(({meters})::int, 0)",
     ]
-    # All as float8, so that one format reads every column; ids are exact up to 2^53.
     numbers = ["cell.id", "cell.case_id", "baseline.id", *flags, *sides]
     texts = [state, _doubts("cell"), _doubts("baseline")]
-    # NaN for null: the format has another width where an array holds nulls.
-    arrays = (
-        f"array_send(array_agg(COALESCE({number}::float8, 'NaN')))"
-        for number in numbers
-    )
     # `string_agg` passes over nulls, and all later rows would move up by one: every
     # text is one in every row (`concat_ws` gives an empty one).
     joined = (f"string_agg({text}, '{BETWEEN}')" for text in texts)
     return f"""
-        SELECT {", ".join([*arrays, *joined])}
+        SELECT {", ".join([columns_sql(*numbers), *joined])}
         FROM {Cell._meta.db_table} AS cell
         JOIN {Case._meta.db_table} AS benchmark_case
           ON benchmark_case.id = cell.case_id
@@ -408,11 +400,7 @@ def _columns(
     # An aggregate over no cells is one row of nulls.
     if row[0] is None:
         return None
-    # One-dimensional arrays of float8 without nulls, in PostgreSQL's binary format.
-    ids, case_ids, baseline_ids, higher, meters, *sides = (
-        np.frombuffer(array, NUMBER, offset=ARRAY_HEAD_BYTES)["value"].astype(float)
-        for array in row[:-3]
-    )
+    ids, case_ids, baseline_ids, higher, meters, *sides = read_columns(row[:-3])
     half = len(sides) // 2
     own, other = sides[:half], sides[half:]
     states, doubts, baseline_doubts = (text.split(BETWEEN) for text in row[-3:])

@@ -1,6 +1,6 @@
-"""What each session of a cell says: `shaping` writes it, verdicts read it."""
+"""Statistics of the sessions of cells: `shaping` writes them, verdicts read them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -80,12 +80,36 @@ class SessionColumns:
         )
 
 
+# `array_send` writes five integers (dimensions, nulls, type, length, first index), then
+# each number after its own length in bytes. All big-endian.
+NUMBER = np.dtype([("length", ">i4"), ("value", ">f8")])
+ARRAY_HEAD_BYTES = 20
+
+
+def columns_sql(*numbers: str) -> str:
+    """Return SQL that aggregates each expression to one binary array of float8.
+
+    NULL becomes NaN, because arrays with nulls have another format. Ids are exact up
+    to 2^53.
+    """
+    return ", ".join(
+        f"array_send(array_agg(COALESCE({number}::float8, 'NaN')))"
+        for number in numbers
+    )
+
+
+def read_columns(arrays: Iterable[bytes | None]) -> Iterator[Floats]:
+    """Yield the arrays of `columns_sql`; an aggregate of no rows is empty."""
+    for array in arrays:
+        if array is None:
+            yield np.empty(0)
+        else:
+            numbers = np.frombuffer(array, NUMBER, offset=ARRAY_HEAD_BYTES)
+            yield numbers["value"].astype(float)
+
+
 FIRST_AT = "EXTRACT(EPOCH FROM first_at)"
-# One row: each column is one array as PostgreSQL sends them (`comparing.verdicts`).
-COLUMNS = ", ".join(
-    f"array_send(array_agg(COALESCE({number}::float8, 'NaN')))"
-    for number in ("cell_id", "session_id", *STATISTICS, FIRST_AT)
-)
+COLUMNS = columns_sql("cell_id", "session_id", *STATISTICS, FIRST_AT)
 OF_STUDY = f"""
     SELECT {COLUMNS} FROM {CellSession._meta.db_table}
     WHERE cell_id IN (
@@ -100,10 +124,6 @@ OF_CELLS = f"""
     SELECT {COLUMNS} FROM {CellSession._meta.db_table}
     WHERE cell_id = ANY(%(cells)s)
 """
-# What `array_send` gives: five integers (dimensions, nulls, type, length, first index),
-# then each number behind its own length in bytes. All big-endian.
-NUMBER = np.dtype([("length", ">i4"), ("value", ">f8")])
-ARRAY_HEAD_BYTES = 20
 
 
 def study_sessions(study: Study) -> SessionColumns:
@@ -118,18 +138,11 @@ def cell_sessions(cell_ids: Collection[int]) -> SessionColumns:
 def _columns(query: str, named: dict[str, Any]) -> SessionColumns:
     with connection.cursor() as cursor:
         cursor.execute(query, named)
-        row = cursor.fetchone()
-    # An aggregate over nothing is one row of nulls.
-    cell, session, n, *statistics = (
-        np.empty(0)
-        if array is None
-        else np.frombuffer(array, NUMBER, offset=ARRAY_HEAD_BYTES)["value"]
-        for array in row
-    )
+        cell, session, n, *statistics = read_columns(cursor.fetchone())
     order = np.lexsort((session, cell))
     return SessionColumns(
         cell[order].astype(np.int64),
         np.nan_to_num(session[order], nan=UNKNOWN_TIME).astype(np.int64),
         n[order].astype(np.int64),
-        *(column[order].astype(float) for column in statistics),
+        *(column[order] for column in statistics),
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import starmap
 from math import log
 from typing import Any, Final
 
@@ -15,10 +17,19 @@ from django.utils.translation import gettext as _
 from benchmarks.evidence.reading import Question
 from benchmarks.evidence.records import Record
 from dashboard.exports.escaping import OTHER_CHARACTER, tex
-from dashboard.exports.latex import FONTS, GAP_PT, NUMBER, TABULARRAY, broken
-from dashboard.exports.latex import number_format as format_of
+from dashboard.exports.latex import (
+    FONTS,
+    GAP_PT,
+    NUMBER,
+    TABULARRAY,
+    broken,
+    floating_tblr,
+    number_format,
+    tblr_spec,
+)
 from dashboard.exports.records import csv_text
 from dashboard.kit import figures
+from dashboard.kit.document import Entry, Line, Table, heading
 from dashboard.kit.figures import for_files
 from dashboard.wording import evidence
 
@@ -50,23 +61,6 @@ class EvidenceSource:
     with_flagged: bool
     authors: str = ""
     stated: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column: its head, its share of the line, whether its numbers are aligned."""
-
-    head: str
-    share: float
-    is_number: bool = False
-
-
-@dataclass(frozen=True)
-class PlainTable:
-    name: str
-    caption: str
-    columns: tuple[Column, ...]
-    groups: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]
 
 
 def evidence_json(
@@ -186,11 +180,11 @@ def evidence_latex(
         FONTS,
     ]
     count = 0
-    for table in _tables(questions, studies, source):
+    for name, table in _tables(questions, studies, source):
         parts = list(_parts(table))
-        for number, groups in enumerate(parts, start=1):
+        for number, rows in enumerate(parts, start=1):
             place = (number, len(parts)) if len(parts) > 1 else None
-            lines.append(_latex_table(table, groups, source, place))
+            lines += _latex_table(table, rows, f"{source.name}-{name}", place)
             count += 1
             if count % FLOATS == 0:
                 lines.append(r"\clearpage")
@@ -206,16 +200,19 @@ def evidence_markdown(
     if source.authors:
         lines += [_plain(source.authors), ""]
     lines += [_plain(_basis(source)), "", f"<{source.address}>", ""]
-    for table in _tables(questions, studies, source):
+    for _name, table in _tables(questions, studies, source):
         lines += [f"## {_plain(table.caption)}", ""]
-        for title, rows in table.groups:
-            if title:
-                lines += [f"### {_plain(title)}", ""]
-            lines.append(_row(column.head for column in table.columns))
-            marks = ("--:" if column.is_number else "---" for column in table.columns)
-            lines.append(f"| {' | '.join(marks)} |")
-            lines += [_row(row) for row in rows]
-            lines.append("")
+        marks = ("--:" if it.is_number else "---" for it in table.head[0].entries)
+        head = [_row(table.head[0]), f"| {' | '.join(marks)} |"]
+        if not any(line.is_heading for line in table.lines):
+            lines += head
+        for at, line in enumerate(table.lines):
+            if line.is_heading:
+                title = f"### {_plain(line.entries[0].text)}"
+                lines += [*([""] if at else []), title, "", *head]
+            else:
+                lines.append(_row(line))
+        lines.append("")
     return "\n".join(lines)
 
 
@@ -231,8 +228,8 @@ def _plain(text: str) -> str:
     return MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(_plain(cell) for cell in cells)} |"
+def _row(line: Line) -> str:
+    return f"| {' | '.join(_plain(entry.text) for entry in line.entries)} |"
 
 
 def _basis(source: EvidenceSource) -> str:
@@ -272,81 +269,66 @@ def _number(value: float | None, spec: str = ".3f") -> str:
     return "" if value is None else figures.number(value, spec)
 
 
+def _table(
+    caption: str,
+    heads: Sequence[str],
+    weights: tuple[int, ...],
+    numbers: Container[int],
+    groups: Iterable[tuple[str, Iterable[Sequence[str]]]],
+) -> Table:
+    """Return a table; ``weights`` are percent, ``numbers`` the columns of numbers."""
+
+    def line(texts: Sequence[str]) -> Line:
+        cells = enumerate(texts)
+        return Line(tuple(Entry(text, is_number=at in numbers) for at, text in cells))
+
+    lines: list[Line] = []
+    for title, rows in groups:
+        lines += [heading(title, len(heads))] if title else []
+        lines += map(line, rows)
+    return Table(caption, (line(heads),), tuple(lines), len(heads), weights=weights)
+
+
 def _tables(
     questions: Sequence[Record], studies: Sequence[Record], source: EvidenceSource
-) -> Iterator[PlainTable]:
-    yield _answers(questions, source)
-    machines = [
-        (question_name(record), tuple(map(_machine, record["units"])))
-        for record in questions
-        if record["units"]
-    ]
-    if machines:
-        yield PlainTable(
+) -> Iterator[tuple[str, Table]]:
+    yield "answers", _answers(questions, source)
+    rows_of: dict[str, Callable[[Sequence[Record]], Iterable[Sequence[str]]]] = {
+        "units": partial(map, _machine),
+        "subgroups": _groups,
+        "left_out": partial(map, _left_out),
+    }
+    groups = {
+        name: [(question_name(it), write(it[name])) for it in questions if it.get(name)]
+        for name, write in rows_of.items()
+    }
+    heads: tuple[str, ...]
+    interval = _("95\N{NO-BREAK SPACE}% interval")
+    if rows := groups["units"]:
+        caption = _("Machines, their weights, and the pooled mean without each")
+        weight = _("Weight (%)"), _("Without it")
+        heads = _("Lab, machine"), _("Studies"), _("Ratio"), interval, *weight
+        yield (
             "machines",
-            _("Machines, their weights, and the pooled mean without each"),
-            (
-                Column(_("Lab, machine"), 0.26),
-                Column(_("Studies"), 0.25),
-                Column(_("Ratio"), 0.1, is_number=True),
-                Column(_("95\N{NO-BREAK SPACE}% interval"), 0.16),
-                Column(_("Weight (%)"), 0.11, is_number=True),
-                Column(_("Without it"), 0.12, is_number=True),
-            ),
-            tuple(machines),
+            _table(caption, heads, (26, 25, 10, 16, 11, 12), {2, 4, 5}, rows),
         )
-    groups = [
-        (question_name(record), tuple(_groups(record["subgroups"])))
-        for record in questions
-        if record.get("subgroups")
-    ]
-    if groups:
-        yield PlainTable(
-            "subgroups",
-            _("Parts of the results alone"),
-            (
-                Column(_("By"), 0.17),
-                Column(_("Which"), 0.28),
-                Column(_("Mean (REML)"), 0.11, is_number=True),
-                Column(_("95\N{NO-BREAK SPACE}% interval"), 0.16),
-                Column(_("Expected in another lab"), 0.16),
-                Column(_("Machines"), 0.12),
-            ),
-            tuple(groups),
-        )
-    left_out = [
-        (question_name(record), tuple(map(_left_out, record["left_out"])))
-        for record in questions
-        if record["left_out"]
-    ]
-    if left_out:
-        yield PlainTable(
+    if rows := groups["subgroups"]:
+        pool = _("Mean (REML)"), interval, _("Expected in another lab"), _("Machines")
+        caption, heads = _("Parts of the results alone"), (_("By"), _("Which"), *pool)
+        yield "subgroups", _table(caption, heads, (17, 28, 11, 16, 16, 12), {2}, rows)
+    if rows := groups["left_out"]:
+        heads = _("Study"), _("Benchmark"), _("Why"), _("Results")
+        yield (
             "left-out",
-            _("Left out, and why"),
-            (
-                Column(_("Study"), 0.3),
-                Column(_("Benchmark"), 0.25),
-                Column(_("Why"), 0.33),
-                Column(_("Results"), 0.12, is_number=True),
-            ),
-            tuple(left_out),
+            _table(_("Left out, and why"), heads, (30, 25, 33, 12), {3}, rows),
         )
     if studies:
-        yield PlainTable(
-            "studies",
-            _("Studies"),
-            (
-                Column(_("Study"), 0.22),
-                Column(_("Title"), 0.32),
-                Column(_("By"), 0.24),
-                Column(_("Published"), 0.11),
-                Column(_("Version"), 0.11),
-            ),
-            (("", tuple(map(_study, studies))),),
-        )
+        heads = _("Study"), _("Title"), _("By"), _("Published"), _("Version")
+        rows = [("", map(_study, studies))]
+        yield "studies", _table(_("Studies"), heads, (22, 32, 24, 11, 11), (), rows)
 
 
-def _answers(questions: Sequence[Record], source: EvidenceSource) -> PlainTable:
+def _answers(questions: Sequence[Record], source: EvidenceSource) -> Table:
     rows: list[tuple[str, ...]] = []
     for record in questions:
         shown = [
@@ -372,22 +354,17 @@ def _answers(questions: Sequence[Record], source: EvidenceSource) -> PlainTable:
                     record["strength"] if name == shown[0] else "",
                 )
             )
-    return PlainTable(
-        "answers",
+    return _table(
         f"{source.title}. {_basis(source)}",
         (
-            Column(_("Hypervisor, work"), 0.15),
-            Column(_("Mean (REML)"), 0.11, is_number=True),
-            Column(_("95\N{NO-BREAK SPACE}% interval"), 0.12),
-            Column(_("Expected in another lab"), 0.12),
-            Column(_("Mean (DL)"), 0.09, is_number=True),
-            Column(_("τ of ln"), 0.08, is_number=True),
-            Column(_("I² (%)"), 0.07, is_number=True),
-            Column(_("Machines"), 0.09),
-            Column(_("Labs"), 0.07),
-            Column(_("Evidence"), 0.1),
+            *(_("Hypervisor, work"), _("Mean (REML)")),
+            *(_("95\N{NO-BREAK SPACE}% interval"), _("Expected in another lab")),
+            *(_("Mean (DL)"), _("τ of ln"), _("I² (%)")),
+            *(_("Machines"), _("Labs"), _("Evidence")),
         ),
-        (("", tuple(rows)),),
+        (15, 11, 12, 12, 9, 8, 7, 9, 7, 10),
+        {1, 4, 5, 6},
+        [("", rows)],
     )
 
 
@@ -435,86 +412,64 @@ def _study(study: Record) -> tuple[str, ...]:
     return study["study"], study["title"], by, study["published"], version
 
 
-def _parts(table: PlainTable) -> Iterator[list[tuple[str, list[tuple[str, ...]]]]]:
-    part: list[tuple[str, list[tuple[str, ...]]]] = []
-    used = 0
-    for title, rows in table.groups:
-        for at, row in enumerate(rows):
-            # What is wrapped takes more than one line.
-            lines = max(
-                -(-len(text) // max(int(column.share * 100), 4))
-                for text, column in zip(row, table.columns, strict=True)
-            )
-            if part and used + lines > LINES:
-                yield part
-                part, used = [], 0
-            if not part or at == 0:
-                part.append((title, []))
-                used += 1 if title else 0
-            part[-1][1].append(row)
-            used += lines
+def _parts(table: Table) -> Iterator[list[Line]]:
+    """Yield the rows of each page; a heading is repeated on the next page."""
+    part: list[Line] = []
+    used, title, is_new = 0, None, False
+    for line in table.lines:
+        if line.is_heading:
+            title, is_new = line, True
+            continue
+        # Long texts wrap to several lines.
+        height = max(
+            -(-len(entry.text) // max(weight, 4))
+            for entry, weight in zip(line.entries, table.weights, strict=True)
+        )
+        if part and used + height > LINES:
+            yield part
+            part, used = [], 0
+        if title and (is_new or not part):
+            part.append(title)
+            used += 1
+        is_new = False
+        part.append(line)
+        used += height
     if part:
         yield part
 
 
 def _latex_table(
-    table: PlainTable,
-    groups: Sequence[tuple[str, Sequence[tuple[str, ...]]]],
-    source: EvidenceSource,
-    place: tuple[int, int] | None,
-) -> str:
+    table: Table, rows: Sequence[Line], name: str, place: tuple[int, int] | None
+) -> Iterator[str]:
     caption = table.caption
     if place:
         words = {"part": place[0], "all": place[1]}
         caption += " " + _("Part %(part)s of %(all)s.") % words
-    label = "-".join(
-        filter(None, (source.name, table.name, str(place[0]) if place else ""))
-    )
-    rows = [row for _title, rows in groups for row in rows]
-    body = []
-    for title, members in groups:
-        if title:
-            rest = " &" * (len(table.columns) - 1)
-            span = rf"\SetCell[c={len(table.columns)}]{{l}}"
-            body.append(rf"{span} {{\bfseries {broken(title)}}}{rest} \\*")
-        body += [
-            " & ".join(
-                _aligned(text) if column.is_number else f"{{{broken(text)}}}"
-                for text, column in zip(row, table.columns, strict=True)
-            )
-            + r" \\"
-            for row in members
-        ]
-    head = " & ".join(f"{{{{{{{broken(it.head)}}}}}}}" for it in table.columns)
-    return "\n".join(
-        [
-            r"\begin{table*}[htbp]\virtlabfonts",
-            rf"\caption{{{broken(caption)}}}\label{{tab:{label}}}",
-            r"\begin{tblr}{",
-            f" colspec={{{_colspec(table.columns, rows)}}},",
-            " row{1}={guard,c}, cell{1}{1}={l},",
-            f" colsep={GAP_PT / 2:g}pt, rowsep=0pt, hspan=minimal}}",
-            r"\toprule",
-            head + r" \\",
-            r"\midrule",
-            *body,
-            r"\bottomrule",
-            r"\end{tblr}",
-            r"\end{table*}",
-        ]
-    )
+        name += f"-{place[0]}"
+    head = " & ".join(f"{{{{{{{broken(it.text)}}}}}}}" for it in table.head[0].entries)
+    body = [
+        TABULARRAY.title(broken(row.entries[0].text), table.width)
+        if row.is_heading
+        else " & ".join(map(_cell, row.entries)) + r" \\"
+        for row in rows
+    ]
+    lines = [row.entries for row in rows if not row.is_heading]
+    columns = zip(table.weights, *lines, strict=True)
+    colspec = "".join(starmap(_column_spec, columns))
+    spec = tblr_spec(colspec, "1", (rf"{head} \\", r"\midrule", *body))
+    yield from floating_tblr("table*", broken(caption), f"tab:{name}", spec)
 
 
-def _colspec(columns: Sequence[Column], rows: Sequence[tuple[str, ...]]) -> str:
-    specs = []
-    for at, column in enumerate(columns):
-        width = rf"wd={column.share:.4f}\linewidth-{GAP_PT}pt"
-        if column.is_number:
-            cells = [(_aligned(row[at]), "") for row in rows]
-            specs.append(f"Q[c,{width},si={{{format_of(cells)}}}]")
-        else:
-            specs.append(f"Q[l,{width}]")
-    return "".join(specs)
+def _column_spec(weight: int, *cells: Entry) -> str:
+    width = rf"wd={weight / 100:.4f}\linewidth-{GAP_PT}pt"
+    if not cells[0].is_number:
+        return f"Q[l,{width}]"
+    numbers = number_format([(_aligned(cell.text), "") for cell in cells])
+    return f"Q[c,{width},si={{{numbers}}}]"
+
+
+def _cell(entry: Entry) -> str:
+    return _aligned(entry.text) if entry.is_number else f"{{{broken(entry.text)}}}"
 
 
 def _aligned(text: str) -> str:

@@ -192,21 +192,15 @@ class Tabularray:
             for cells in zip(*written.texts, strict=True)
         )
         heads = len(written.heads)
-        spec = (
-            f" colspec={{Q[l,{label}]{''.join(numbers)}}},",
-            f" row{{1-{heads}}}={{guard,c}}, cell{{1-{heads}}}{{1}}={{l}},",
-            f" colsep={GAP_PT / 2:g}pt, rowsep=0pt, hspan=minimal}}",
-            r"\toprule",
-            *written.heads,
-            r"\midrule",
-            *written.body,
-            r"\bottomrule",
+        spec = tblr_spec(
+            f"Q[l,{label}]{''.join(numbers)}",
+            f"1-{heads}",
+            (*written.heads, r"\midrule", *written.body),
         )
         if len(written.body) <= self.FLOATING_LINES:
-            yield r"\begin{table}[htbp]\virtlabfonts"
-            yield rf"\caption{{{written.caption}}}\label{{{written.label}}}"
-            yield from (r"\begin{tblr}{", *spec, r"\end{tblr}")
-            yield from (written.notes, r"\end{table}")
+            yield from floating_tblr(
+                "table", written.caption, written.label, spec, written.notes
+            )
             return
         # Notes follow the table: inside, tabularray would reserve their room on
         # every page.
@@ -216,6 +210,26 @@ class Tabularray:
         yield rf" label={{{written.label}}},postsep=\smallskipamount]{{rowhead={heads},"
         yield from (*spec, r"\end{longtblr}")
         yield from (rf"\nopagebreak{written.notes}", r"\endgroup")
+
+
+def tblr_spec(colspec: str, head_rows: str, rows: Iterable[str]) -> tuple[str, ...]:
+    return (
+        f" colspec={{{colspec}}},",
+        f" row{{{head_rows}}}={{guard,c}}, cell{{{head_rows}}}{{1}}={{l}},",
+        f" colsep={GAP_PT / 2:g}pt, rowsep=0pt, hspan=minimal}}",
+        r"\toprule",
+        *rows,
+        r"\bottomrule",
+    )
+
+
+def floating_tblr(
+    kind: str, caption: str, label: str, spec: Iterable[str], *notes: str
+) -> Iterator[str]:
+    yield rf"\begin{{{kind}}}[htbp]\virtlabfonts"
+    yield rf"\caption{{{caption}}}\label{{{label}}}"
+    yield from (r"\begin{tblr}{", *spec, r"\end{tblr}", *notes)
+    yield rf"\end{{{kind}}}"
 
 
 TABULARRAY: Final = Tabularray()
