@@ -6,6 +6,7 @@ from math import exp, log, log1p
 from typing import cast
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.row import ENERGY_PER_WORK, ComparisonRow, Shown
@@ -13,7 +14,7 @@ from benchmarks.comparing.table import CaseGroup, CaseRow
 from benchmarks.comparing.verdicts import VerdictMark
 from dashboard import wording
 from dashboard.kit import figures
-from dashboard.wording import states, verdicts
+from dashboard.wording import Text, states, verdicts
 from dashboard.wording.verdicts import (
     VALUE,
     energy_sentence,
@@ -27,6 +28,24 @@ VALUES = {"native", "reference"}
 # Of the axis of an interval's bar: room beside the widest interval, and no end of it.
 BAR_ROOM = 1.15
 BAR_WIDEST = log(64)
+OF_REFERENCE: Text = gettext_lazy(
+    "%(ratio)s of the reference: %(value)s against %(baseline)s, "
+    "%(runs)s against %(baseline_runs)s."
+)
+AGAINST: dict[str, Text] = {
+    "scaling": gettext_lazy(
+        "%(ratio)s times one machine alone: %(value)s in sum against "
+        "%(baseline)s, %(runs)s against %(baseline_runs)s."
+    ),
+    "slowdown": gettext_lazy(
+        "%(slot)s: slowdown %(ratio)s of this system alone: %(value)s against "
+        "%(baseline)s, %(runs)s against %(baseline_runs)s."
+    ),
+    "efficiency": gettext_lazy(
+        "%(ratio)s of native: %(value)s against %(baseline)s, "
+        "%(runs)s against %(baseline_runs)s."
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,26 +233,7 @@ def sentence(row: ComparisonRow) -> str:
         ratios = _("Ratios of the extremes: %(range)s.") % {"range": extremes}
         judged = verdicts.judgement_sentence(seen.judgement)
         return " ".join(filter(None, (text.rstrip(": "), ratios, judged)))
-    if seen.kind == "scaling":
-        against = _(
-            "%(ratio)s times one machine alone: %(value)s in sum against "
-            "%(baseline)s, %(runs)s against %(baseline_runs)s."
-        )
-    elif seen.kind == "slowdown":
-        against = _(
-            "%(slot)s: slowdown %(ratio)s of this system alone: %(value)s against "
-            "%(baseline)s, %(runs)s against %(baseline_runs)s."
-        )
-    elif seen.kind != "efficiency":
-        against = _(
-            "%(ratio)s of the reference: %(value)s against %(baseline)s, "
-            "%(runs)s against %(baseline_runs)s."
-        )
-    else:
-        against = _(
-            "%(ratio)s of native: %(value)s against %(baseline)s, "
-            "%(runs)s against %(baseline_runs)s."
-        )
+    against = str(AGAINST.get(seen.kind, OF_REFERENCE))
     against %= {
         "slot": wording.slot_of_vms(row.slot, row.vms),
         "ratio": figures.ratio(seen.ratio, seen.interval),

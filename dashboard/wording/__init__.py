@@ -1,6 +1,6 @@
 """Stored values as text: names, circumstances, amounts, sentences."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, cast
 
@@ -61,6 +61,13 @@ SCENARIOS: dict[str, Text] = {
     "same-host": gettext_lazy("Within a host"),
     "inter-host": gettext_lazy("Between hosts"),
     "combined": gettext_lazy("Different work at once"),
+}
+
+AGGREGATES: dict[str, Text] = {
+    "sum": gettext_lazy("sum of the VMs"),
+    "mean": gettext_lazy("mean of the VMs"),
+    "all": gettext_lazy("all VMs together"),
+    "host": gettext_lazy("the host"),
 }
 
 BETTER: dict[str, Text] = {
@@ -169,24 +176,17 @@ def _fact_text(fact: Fact, _language: str | None, _locale: figures.Locale) -> st
     if fact.name == "vms":
         count = int(fact.value)
         return ngettext("%(n)s VM", "%(n)s VMs", count) % {"n": count}
-    if fact.name == "slot":
-        return slot_text(fact.value)
-    if fact.name == "scenario":
-        return scenario_name(fact.value)
-    if fact.name == "component":
-        return component_name(fact.value)
+    if write := FACT_TEXTS.get(fact.name):
+        return write(fact.value)
     if fact.name == "vcpus":
         count = int(fact.value)
         return ngettext("%(n)s vCPU", "%(n)s vCPUs", count) % {"n": count}
     if fact.name == "load":
         return _("load: %(load)s") % {"load": fact.value}
-    if fact.name in PROPERTIES:
-        value = property_value(fact.name, fact.value)
-        if fact.name == "guest_bits":
-            return value
-        return f"{property_name(fact.name)} {value}"
     value = property_value(fact.name, fact.value)
-    return f"{fact.name.replace('_', ' ')} {value}"
+    if fact.name == "guest_bits":
+        return value
+    return f"{PROPERTIES.get(fact.name, fact.name.replace('_', ' '))} {value}"
 
 
 def fact_in_brief(fact: Fact) -> str:
@@ -242,13 +242,7 @@ def slot_of_vms(slot: str, vms: int | None) -> str:
 
 def slot_text(slot: str) -> str:
     """Return which of the VMs, or which figure of them all."""
-    aggregates = {
-        "sum": _("sum of the VMs"),
-        "mean": _("mean of the VMs"),
-        "all": _("all VMs together"),
-        "host": _("the host"),
-    }
-    return aggregates.get(slot) or _("VM %(slot)s") % {"slot": slot}
+    return str(AGGREGATES.get(slot) or _("VM %(slot)s") % {"slot": slot})
 
 
 def scenario_name(scenario: str) -> str:
@@ -258,6 +252,13 @@ def scenario_name(scenario: str) -> str:
 def component_name(component: str) -> str:
     """Return a component's name; of none: all of them."""
     return str(COMPONENTS.get(component, component)) or _("All benchmarks")
+
+
+FACT_TEXTS: Final[Mapping[str, Callable[[str], str]]] = {
+    "slot": slot_text,
+    "scenario": scenario_name,
+    "component": component_name,
+}
 
 
 def runs_text(n: int) -> str:

@@ -29,18 +29,16 @@ def vms_text(of: CoRunSlots) -> str:
 def sum_text(check: SumCheck) -> str:
     if check.is_within_rounding:
         return _("The printed sum is that of the slots.")
-    if check.difference > 0:
-        text = _(
-            "Printed as %(printed)s, but the slots give %(recomputed)s: "
-            "%(percent)s %% more than they make."
-        )
-    else:
-        text = _(
-            "Printed as %(printed)s, but the slots give %(recomputed)s: "
-            "%(percent)s %% less than they make."
-        )
+    more = _(
+        "Printed as %(printed)s, but the slots give %(recomputed)s: "
+        "%(percent)s %% more than they make."
+    )
+    less = _(
+        "Printed as %(printed)s, but the slots give %(recomputed)s: "
+        "%(percent)s %% less than they make."
+    )
     share = abs(check.difference) / check.recomputed
-    return text % {
+    return (more if check.difference > 0 else less) % {
         "printed": figures.brief(check.printed, digits=figures.CHECK_DIGITS),
         "recomputed": figures.brief(check.recomputed, digits=figures.CHECK_DIGITS),
         "percent": figures.number(100 * share, ".2g"),

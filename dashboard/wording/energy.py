@@ -25,8 +25,13 @@ def energy_answer(table: EnergyTable, names: Mapping[int, str]) -> str:
         if system.work_s
     )
     if overruns[-1] - overruns[0] < 0.1:
-        longer = _longer(overruns[-1])
-        text = _("The meter ran %(share)s than the workload.") % {"share": longer}
+        over = overruns[-1]
+        share = (
+            _("%(percent)s\N{NO-BREAK SPACE}%% shorter")
+            if over < 0
+            else _("%(percent)s\N{NO-BREAK SPACE}%% longer")
+        ) % {"percent": _percent(over)}
+        text = _("The meter ran %(share)s than the workload.") % {"share": share}
     else:
         text = _span(overruns[0], overruns[-1])
     sentences = [text]
@@ -58,41 +63,26 @@ def energy_answer(table: EnergyTable, names: Mapping[int, str]) -> str:
 
 def _span(least: float, most: float) -> str:
     """Say how far meters ran beyond the work: 2.1-40 % longer."""
-    words = {"least": _percent(least), "most": _percent(most)}
     if least >= 0:
-        return (
-            _(
-                "The meters ran %(least)s\N{EN DASH}%(most)s\N{NO-BREAK SPACE}%% "
-                "longer than the workload."
-            )
-            % words
+        text = _(
+            "The meters ran %(least)s\N{EN DASH}%(most)s\N{NO-BREAK SPACE}%% "
+            "longer than the workload."
         )
-    if most <= 0:
-        return (
-            _(
-                "The meters ran %(most)s\N{EN DASH}%(least)s\N{NO-BREAK SPACE}%% "
-                "shorter than the workload."
-            )
-            % words
+    elif most <= 0:
+        text = _(
+            "The meters ran %(most)s\N{EN DASH}%(least)s\N{NO-BREAK SPACE}%% "
+            "shorter than the workload."
         )
-    return (
-        _(
+    else:
+        text = _(
             "The meters ran from %(least)s\N{NO-BREAK SPACE}%% shorter to "
             "%(most)s\N{NO-BREAK SPACE}%% longer than the workload."
         )
-        % words
-    )
+    return text % {"least": _percent(least), "most": _percent(most)}
 
 
 def _percent(percent: float) -> str:
     return figures.number(abs(percent), ".1f" if abs(percent) < 10 else ",.0f")
-
-
-def _longer(percent: float) -> str:
-    words = {"percent": _percent(percent)}
-    if percent < 0:
-        return _("%(percent)s\N{NO-BREAK SPACE}%% shorter") % words
-    return _("%(percent)s\N{NO-BREAK SPACE}%% longer") % words
 
 
 def _reversal(

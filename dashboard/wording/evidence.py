@@ -141,20 +141,15 @@ def answer(found: Synthesis) -> str:
     if found.single.k:
         pool = found.single
         weak = _("Weak evidence: single runs have no uncertainty estimate.")
+        words = {"labs": labs_text(pool.labs)}
         if pool.mean is not None and pool.k > 1:
-            words = _(
-                "%(labs)s, single runs: %(mean)s of native on average (%(ends)s)."
-            ) % {
-                "labs": labs_text(pool.labs),
-                "mean": ratio_text(pool.mean, pool.interval),
-                "ends": ends_text(pool.interval),
-            }
-            return f"{words} {weak}"
-        words = _("%(labs)s, single runs: %(ratio)s of native.") % {
-            "labs": labs_text(pool.labs),
-            "ratio": _between(found.hollow),
-        }
-        return f"{words} {weak}"
+            text = _("%(labs)s, single runs: %(mean)s of native on average (%(ends)s).")
+            words["mean"] = ratio_text(pool.mean, pool.interval)
+            words["ends"] = ends_text(pool.interval)
+        else:
+            text = _("%(labs)s, single runs: %(ratio)s of native.")
+            words["ratio"] = _between(found.hollow)
+        return f"{text % words} {weak}"
     if found.screened:
         return _("Measured, but nothing that can be pooled: see why below.")
     return _("This was not measured here.")
@@ -171,16 +166,11 @@ def _of_replicated(found: Synthesis) -> str:
             "ends": ends_text(found.units[0].interval),
         }
     if pool.mean is None:
+        one, other = (ratio_text(it.log_ratio, it.interval) for it in found.units)
         return _(
             "Two machines: %(one)s and %(other)s of native. Two are too few to say how "
             "much machines differ."
-        ) % dict(
-            zip(
-                ("one", "other"),
-                (ratio_text(unit.log_ratio, unit.interval) for unit in found.units),
-                strict=True,
-            )
-        )
+        ) % {"one": one, "other": other}
     words = _(
         "%(labs)s: %(mean)s of native on average (%(ends)s); in another lab expect "
         "%(predicted)s."

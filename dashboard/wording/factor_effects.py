@@ -2,9 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 from math import exp, log
+from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
+from django.utils.translation import (
+    gettext_lazy,
+    ngettext,
+    ngettext_lazy,
+    pgettext_lazy,
+)
 
 from benchmarks.analysis.factor_effects.design import JOINT, Factor, Term
 from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects, Means
@@ -23,6 +29,30 @@ STRENGTHS: dict[str, Text] = {
     "possible": gettext_lazy("possible"),
     "none": gettext_lazy("within chance"),
     "unjudged": gettext_lazy("not judged"),
+}
+LEFT_OUT: dict[str, Any] = {
+    "no_ratio": ngettext_lazy(
+        "%(n)s result has no relative performance and is left out.",
+        "%(n)s results have no relative performance and are left out.",
+        "n",
+    ),
+    "no_speed": ngettext_lazy(
+        "%(n)s result is left out: what it measures is not a speed.",
+        "%(n)s results are left out: what they measure is not a speed.",
+        "n",
+    ),
+    "not_positive": ngettext_lazy(
+        "%(n)s result reads 0 or nothing and is left out.",
+        "%(n)s results read 0 or nothing and are left out.",
+        "n",
+    ),
+    "implausible": ngettext_lazy(
+        "%(n)s result is left out: more than a hundred times off native speed, it "
+        "looks like a slip of a unit or a misprint.",
+        "%(n)s results are left out: more than a hundred times off native speed, they "
+        "look like a slip of a unit or a misprint.",
+        "n",
+    ),
 }
 
 
@@ -250,38 +280,9 @@ def notes(analysis: Analysis) -> list[str]:
 
 
 def left_out(analysis: Analysis) -> Iterator[str]:
-    counts = analysis.left_out
-    if n := counts.get("no_ratio", 0):
-        text = ngettext(
-            "%(n)s result has no relative performance and is left out.",
-            "%(n)s results have no relative performance and are left out.",
-            n,
-        )
-        yield text % {"n": n}
-    if n := counts.get("no_speed", 0):
-        text = ngettext(
-            "%(n)s result is left out: what it measures is not a speed.",
-            "%(n)s results are left out: what they measure is not a speed.",
-            n,
-        )
-        yield text % {"n": n}
-    if n := counts.get("not_positive", 0):
-        text = ngettext(
-            "%(n)s result reads 0 or nothing and is left out.",
-            "%(n)s results read 0 or nothing and are left out.",
-            n,
-        )
-        yield text % {"n": n}
-    if n := counts.get("implausible", 0):
-        text = ngettext(
-            "%(n)s result is left out: more than a hundred times off native speed, it"
-            " looks like a slip of a unit or a misprint.",
-            "%(n)s results are left out: more than a hundred times off native speed, "
-            "they"
-            " look like a slip of a unit or a misprint.",
-            n,
-        )
-        yield text % {"n": n}
+    for reason, text in LEFT_OUT.items():
+        if n := analysis.left_out.get(reason, 0):
+            yield text % {"n": n}
 
 
 def _listed(terms: Iterable[Term]) -> str:

@@ -37,6 +37,10 @@ LABELS: dict[str, Text] = {
     "indicative: less": gettext_lazy("indicative: less energy"),
     "indicative: more": gettext_lazy("indicative: more energy"),
 }
+RATIOS: dict[str, Text] = {
+    ENERGY: gettext_lazy("times the energy for the same work"),
+    OVERHEAD: gettext_lazy("overhead"),
+}
 SIGNS = {"slower": "▼", "faster": "▲", "equivalent": "=", "undetermined": "?"}
 FLAGGED = "⚑"
 WEAK = "*"
@@ -299,11 +303,7 @@ def drawn_judgement(row: ComparisonRow) -> Judgement | None:
 
 def ratio_meaning(show: str) -> str:
     """Return what the ratio is called; nothing for the usual one."""
-    names = {
-        ENERGY: _("times the energy for the same work"),
-        OVERHEAD: _("overhead"),
-    }
-    return names.get(show, "")
+    return str(RATIOS.get(show, ""))
 
 
 def legend(show: str) -> list[tuple[str, str]]:

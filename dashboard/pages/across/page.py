@@ -43,42 +43,6 @@ from dashboard.wording.comparability import LIGHTS
 
 
 @dataclass(frozen=True)
-class LightText:
-    """A pair's light: its colour, its word, and what differs or why it is refused."""
-
-    color: str
-    word: str
-    sentence: str
-    address: str
-    """Where both are compared with each other; empty where there is no pair."""
-
-
-@dataclass(frozen=True)
-class ColumnHead:
-    """A system: what it is, who measured it on what, and its light."""
-
-    side: Side
-    light: LightText | None
-    against: str
-    """The address at which all others are compared with it."""
-    is_chosen: bool
-    is_edge: bool
-
-
-@dataclass(frozen=True)
-class Span:
-    host: str
-    guest: str
-    width: int
-
-
-@dataclass(frozen=True)
-class PairText:
-    light: LightText
-    count: int
-
-
-@dataclass(frozen=True)
 class AcrossPage:
     found: SideBySide
     person: User | None
@@ -155,13 +119,7 @@ class AcrossPage:
     def hypervisors(self) -> list[dict[str, Any]]:
         chosen = self.found.choice.hypervisors
         known = self.found.facets.hypervisors
-        return [
-            {
-                "name": name,
-                "is_chosen": name in chosen,
-            }
-            for name in known
-        ]
+        return [{"name": name, "is_chosen": name in chosen} for name in known]
 
     @cached_property
     def platforms(self) -> list[str]:
@@ -195,54 +153,62 @@ class AcrossPage:
         ]
 
     @property
-    def spans(self) -> list[Span]:
+    def spans(self) -> list[dict[str, Any]]:
         def place(side: Side) -> tuple[str, str]:
             return side.system.host.slug, side.guest
 
         return [
-            Span(*key, len(list(members)))
-            for key, members in groupby(self.found.sides, key=place)
+            {"host": host, "guest": guest, "width": len(list(members))}
+            for (host, guest), members in groupby(self.found.sides, key=place)
         ]
 
     @cached_property
-    def heads(self) -> list[ColumnHead]:
+    def heads(self) -> list[dict[str, Any]]:
+        """The systems, each with how far it may be compared with its neighbour."""
         chosen = self.found.choice.against
-        heads = []
-        before = None
-        for side, pair in zip(self.found.sides, self.found.pairs, strict=True):
-            place = (side.system.host_id, side.guest)
-            heads.append(
-                ColumnHead(
-                    side,
-                    _light(side, pair),
-                    self.address(against="" if side.key == chosen else str(side.key)),
-                    side.key == chosen,
-                    is_edge=before is not None and place != before,
-                )
+        places = [(side.system.host_id, side.guest) for side in self.found.sides]
+        return [
+            {
+                "side": side,
+                "light": _light(side, pair),
+                "against": self.address(
+                    against="" if side.key == chosen else str(side.key)
+                ),
+                "is_chosen": side.key == chosen,
+                "is_edge": place != before,
+            }
+            for side, pair, place, before in zip(
+                self.found.sides,
+                self.found.pairs,
+                places,
+                [*places[:1], *places],
+                strict=False,
             )
-            before = place
-        return heads
+        ]
+
+    @property
+    def refused(self) -> list[dict[str, Any]]:
+        return [light for light in self.lights if light["color"] == "red"]
 
     @cached_property
-    def refused(self) -> list[PairText]:
-        return [it for it in self.lights if it.light.color == "red"]
-
-    @cached_property
-    def lights(self) -> list[PairText]:
-        counts: Counter[LightText] = Counter()
-        for light in (head.light for head in self.heads):
-            if light:
-                counts[LightText(light.color, light.word, light.sentence, "")] += 1
+    def lights(self) -> list[dict[str, Any]]:
+        counts = Counter(
+            (pair.compared.light, wording.said(pair.compared.sentence))
+            for pair in self.found.pairs
+            if pair
+        )
         order = ["red", "amber", "green"]
         ranked = sorted(
-            counts.items(),
-            key=lambda it: (order.index(it[0].color), -it[1], it[0].sentence),
+            counts.items(), key=lambda it: (order.index(it[0][0]), -it[1], it[0][1])
         )
-        return [PairText(light, count) for light, count in ranked]
+        return [
+            {"color": color, "word": LIGHTS[color][0], "sentence": text, "count": n}
+            for (color, text), n in ranked
+        ]
 
     @property
     def groups(self) -> Iterator[dict[str, Any]]:
-        edges = [" edge" if head.is_edge else "" for head in self.heads]
+        edges = [" edge" if head["is_edge"] else "" for head in self.heads]
         cells = _Cells(self.found.sides, self.filling)
         for (component, tool), members in groupby(
             self.found.rows,
@@ -250,11 +216,7 @@ class AcrossPage:
         ):
             with figures.asked_once():
                 html = "".join(cells.row(row, edges) for row in members)
-            yield {
-                "component": component,
-                "tool": tool,
-                "html": mark_safe(html),
-            }
+            yield {"component": component, "tool": tool, "html": mark_safe(html)}
 
     @property
     def shown_text(self) -> str:
@@ -318,11 +280,6 @@ class AcrossPage:
         }
 
 
-def across_page(found: SideBySide, person: User | None) -> AcrossPage:
-    """Return the page for what was found."""
-    return AcrossPage(found, person)
-
-
 def _is_thin(cell: SideCell | None) -> bool:
     return cell is None or cell.row.shown.n < ENOUGH_RUNS
 
@@ -347,44 +304,37 @@ def _menu(
 
 
 def _work_cell(answer: Answer, platform: str, hypervisor: str) -> dict[str, Any]:
-    label = f"{platform}, {evidence.work_name(answer.work)}"
-    fill = question_address(Question(hypervisor, answer.work)) + "#fill"
     left_out = answer.left_out.get(platform, 0)
     without = _("%(n)s impossible left out") % {"n": left_out} if left_out else ""
+    cell = {
+        "label": f"{platform}, {evidence.work_name(answer.work)}",
+        "fill": question_address(Question(hypervisor, answer.work)) + "#fill",
+        "beside": without,
+    }
     for each in answer.standings:
         if each.name == platform:
             n = ngettext("%(n)s configuration", "%(n)s configurations", each.systems)
             flagged = _("%(n)s flagged") % {"n": each.flagged} if each.flagged else ""
-            return {
-                "label": label,
-                "fill": fill,
+            beside = filter(None, (n % {"n": each.systems}, flagged, without))
+            return cell | {
                 "kept": kept_text(each),
-                "beside": ", ".join(
-                    filter(None, (n % {"n": each.systems}, flagged, without))
-                ),
+                "beside": ", ".join(beside),
                 "shade": figures.heat(exp(each.mean)),
                 "is_hollow": each.is_single_run,
             }
-    return {
-        "label": label,
-        "fill": fill,
-        "kept": "",
-        "beside": without,
-        "shade": "",
-        "is_hollow": False,
-    }
+    return cell
 
 
-def _light(side: Side, pair: Pair | None) -> LightText | None:
+def _light(side: Side, pair: Pair | None) -> dict[str, Any] | None:
     if pair is None:
         return None
     compared = pair.compared
-    return LightText(
-        compared.light,
-        str(LIGHTS[compared.light][0]),
-        wording.said(compared.sentence),
-        pair_address(side, pair.other),
-    )
+    return {
+        "color": compared.light,
+        "word": LIGHTS[compared.light][0],
+        "sentence": wording.said(compared.sentence),
+        "address": pair_address(side, pair.other),
+    }
 
 
 def pair_address(one: Side, other: Side) -> str:

@@ -30,7 +30,7 @@ from dashboard.kit.kept import Content, kept_page
 from dashboard.kit.routes import page
 from dashboard.kit.table_cells import full_figure, interval_bar, reach
 from dashboard.kit.viewers import person_of, query_of, viewer_of
-from dashboard.pages.across.page import across_page
+from dashboard.pages.across.page import AcrossPage
 from dashboard.wording.comparability import ComparabilityWords, comparability_words
 from dashboard.wording.verdicts import (
     drawn_judgement,
@@ -182,7 +182,7 @@ def show_across(request: HttpRequest) -> Content:
         raise Http404(_("There is no such system."))
     viewer = viewer_of(request)
     found = side_by_side(viewer, choice)
-    page = across_page(found, person_of(request))
+    page = AcrossPage(found, person_of(request))
     return Content("across/across.html", {"page": page})
 
 
