@@ -6,7 +6,7 @@ Its link carries the numbers, so that the page can compare them with the current
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -54,8 +54,7 @@ class NoClaim:
     advice: str
 
 
-@dataclass(frozen=True)
-class Quoted:
+class Quoted(NamedTuple):
     """The numbers of a claim, as its sentence writes them."""
 
     ratio: str
@@ -66,8 +65,7 @@ class Quoted:
     verdict: str
 
     def __str__(self) -> str:
-        parts = (self.ratio, self.low, self.high, self.n, self.baseline_n, self.verdict)
-        return "_".join(map(str, parts))
+        return "_".join(map(str, self))
 
 
 def cell_claim(evidence: CellEvidence, *, page: str, baseline: str) -> Claim | NoClaim:

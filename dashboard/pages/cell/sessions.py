@@ -52,19 +52,11 @@ def session_ratio_chart(
         y=rows,
         series=tuple(_points(row, mark) for row, mark in enumerate(marks)),
         bands=(Band(axis="x", low=1 - margin, high=1 + margin),),
-        rules=(
-            Rule(
-                at=1,
-                axis="x",
-                ends=(-0.5, len(marks) - 0.5),
-                is_above=True,
-            ),
-        ),
+        rules=(Rule(at=1, axis="x", ends=(-0.5, len(marks) - 0.5), is_above=True),),
     )
-    height = FRAME_PX + row_px(rows, ROW_PX) * len(marks)
     return Chart(
         panels=(panel,),
-        height=height,
+        height=FRAME_PX + row_px(rows, ROW_PX) * len(marks),
         has_legend=False,
         has_outlines=False,
         names_above=False,
@@ -192,10 +184,7 @@ def _drawing(
         if ratio is None:
             continue
         has_interval = sitting.has_interval
-        n = _("%(own)s against %(other)s runs") % {
-            "own": ratio.n,
-            "other": ratio.baseline_n,
-        }
+        n = _against(ratio.n, ratio.baseline_n)
         text = f"{_name(sitting)}: {shown_ratio(ratio.ratio)}"
         interval = _interval(sitting, ratio)
         marks.append(
@@ -209,11 +198,7 @@ def _drawing(
             )
         )
         rows.append((_name(sitting), shown_ratio(ratio.ratio), interval, n))
-    shown = evidence.row.shown
-    n = _("%(own)s against %(other)s runs") % {
-        "own": shown.n,
-        "other": shown.baseline_n,
-    }
+    n = _against(evidence.row.shown.n, evidence.row.shown.baseline_n)
     whole, has_interval = _("all of them"), judged.low is not None
     interval = verdicts.interval_text(judged) or NONE
     scope = wording.said(judged.scope)

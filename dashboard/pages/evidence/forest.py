@@ -24,7 +24,6 @@ from benchmarks.evidence.synthesis import (
     synthesis,
     weighed,
 )
-from benchmarks.own_tools.lookup import known_tool
 from dashboard.charts.drawings import NONE, Drawing
 from dashboard.charts.forest import MOST_MACHINES, Kind, forest_chart, forest_marks
 from dashboard.kit import figures
@@ -110,7 +109,11 @@ def _lines(
             "name": members[0].host.title or members[0].host.slug,
             "lab": unit.lab,
             "studies": tuple(dict.fromkeys(map(_study_link, members))),
-            "benchmarks": ", ".join(dict.fromkeys(map(_benchmark, members))),
+            "benchmarks": ", ".join(
+                dict.fromkeys(
+                    evidence.metric_name(*it.part.benchmark) for it in members
+                )
+            ),
             "ratio": evidence.ratio_text(unit.log_ratio, unit.interval),
             "interval": evidence.ends_text(unit.interval) or NONE,
             "ratios": _range_text(members),
@@ -154,23 +157,16 @@ def _study_link(found: Found) -> Link:
 
 
 def _cell_links(members: Iterable[Found]) -> tuple[Link, ...]:
-    links = []
-    for each in members:
-        place = [each.study.lab, each.study.slug]
-        links += [
-            (
-                # A bare number says nothing in a list of links.
-                _("Result %(number)s") % {"number": pk},
-                reverse("dashboard:cell", args=[*place, pk]),
-            )
-            for pk in each.cell_ids
-        ]
+    links = [
+        (
+            # A bare number is meaningless in a list of links.
+            _("Result %(number)s") % {"number": pk},
+            reverse("dashboard:cell", args=[each.study.lab, each.study.slug, pk]),
+        )
+        for each in members
+        for pk in each.cell_ids
+    ]
     return tuple(links[:MOST_LINKS])
-
-
-def _benchmark(found: Found) -> str:
-    tool, metric = found.part.benchmark
-    return f"{known_tool(tool).title}: {metric}"
 
 
 def _figures(pool: Pool, spread: Heterogeneity | None) -> Iterable[tuple[str, str]]:
@@ -214,7 +210,7 @@ def _subgroups(
         pool = whole.counted
         own = whole.units[0].interval if len(whole.units) == 1 else None
         yield {
-            "name": _benchmark(groups[name][0])
+            "name": evidence.metric_name(*groups[name][0].part.benchmark)
             if by == "benchmark"
             else name or _("not stated"),
             "ratio": figure,
@@ -228,7 +224,11 @@ def _left_out(whole: Synthesis, found: Iterable[Found]) -> Iterable[dict[str, An
     lines: dict[tuple[int, str, str], list[Found]] = defaultdict(list)
     for each in found:
         if each.part.obstacle in whole.screened:
-            place = (each.study.pk, _benchmark(each), each.part.obstacle)
+            place = (
+                each.study.pk,
+                evidence.metric_name(*each.part.benchmark),
+                each.part.obstacle,
+            )
             lines[place].append(each)
     for (_study, benchmark, obstacle), members in lines.items():
         yield {
@@ -252,17 +252,12 @@ def _tools(work: str) -> tuple[str, ...]:
 
 
 def _note(kinds: Collection[Kind]) -> str:
-    words = []
-    if "single" in kinds:
-        words.append(_("Hollow: single runs, of which no interval is known."))
-    if "pooled" in kinds:
-        words += [
-            _("Size is weight."),
-            _("The diamond is the pooled mean, the bar below it what others will see."),
-        ]
-    else:
-        words.append(_("Nothing is pooled: that takes three machines."))
-    return " ".join(words)
+    single = _("Hollow: single runs, of which no interval is known.")
+    words = [single] if "single" in kinds else []
+    if "pooled" not in kinds:
+        return " ".join([*words, _("Nothing is pooled: that takes three machines.")])
+    mean = _("The diamond is the pooled mean, the bar below it what others will see.")
+    return " ".join([*words, _("Size is weight."), mean])
 
 
 def _drawing(record: Record) -> Drawing | None:
