@@ -14,7 +14,7 @@ from django.utils.translation import (
 
 from benchmarks.analysis.factor_effects.design import JOINT, Factor, Term
 from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects, Means
-from benchmarks.comparing.factor_effects import Analysis, CaseSubject
+from benchmarks.comparing.factor_effects import Analysis, CaseSubject, LeftOut
 from benchmarks.comparing.table import Fact
 from dashboard import wording
 from dashboard.kit import figures
@@ -30,7 +30,7 @@ STRENGTHS: dict[str, Text] = {
     "none": gettext_lazy("within chance"),
     "unjudged": gettext_lazy("not judged"),
 }
-LEFT_OUT: dict[str, Any] = {
+LEFT_OUT: dict[LeftOut, Any] = {
     "no_ratio": ngettext_lazy(
         "%(n)s result has no relative performance and is left out.",
         "%(n)s results have no relative performance and are left out.",
