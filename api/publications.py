@@ -9,6 +9,7 @@ from drf_spectacular.utils import (
     OpenApiParameter,
     extend_schema,
     extend_schema_field,
+    extend_schema_view,
 )
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -17,6 +18,7 @@ from rest_framework.reverse import reverse
 
 from api.evidence import EvidenceItemSerializer
 from api.kit.fields import Choice, Text
+from api.kit.outputs import OutputSerializer
 from api.kit.queries import HypervisorParameter, ListQuery, study_parameter
 from api.kit.shapes import ListOf, StrictSerializer
 from api.kit.views import (
@@ -25,12 +27,27 @@ from api.kit.views import (
     Fields,
     ListView,
     NamedStudyView,
+    ReadView,
     operation,
 )
-from benchmarks.analysis.publishing import DISCLOSURE, DISPERSION, ENOUGH_RUNS, Level
+from benchmarks.analysis.publishing import (
+    DISCLOSURE,
+    DISPERSION,
+    ENOUGH_RUNS,
+    Assessment,
+    Level,
+    MeasuredCell,
+)
 from benchmarks.evidence.reading import Question
 from benchmarks.evidence.replication import reproduced_by
-from benchmarks.models import Publication, Review, ReviewFile, Version, VersionFile
+from benchmarks.models import (
+    Publication,
+    Review,
+    ReviewFile,
+    Signature,
+    Version,
+    VersionFile,
+)
 from benchmarks.publishing.publications import (
     find_file,
     find_publication,
@@ -42,71 +59,72 @@ from benchmarks.publishing.reviews import MOST_QUESTIONS, publish_review
 from benchmarks.publishing.versions import set_doi
 from benchmarks.tasks import send
 from benchmarks.unattended.queue import Kind
-from benchmarks.viewer import Viewer
 from benchmarks.work_classes import WORK_CLASSES
 
 LEVELS = get_args(Level)
+UNDISCLOSED = serializers.DictField(
+    child=serializers.ListField(child=serializers.CharField())
+)
 
 
-class ShortCellSerializer(serializers.Serializer[Any]):
+class ShortCellSerializer(OutputSerializer):
     """A cell that keeps the study from the next level."""
 
-    id = serializers.IntegerField()
-    case = serializers.CharField(source="label")
-    component = serializers.CharField()
-    n = serializers.IntegerField()
-    dispersion = serializers.FloatField(allow_null=True)
+    row_type = MeasuredCell
+    columns = "id case=label component n dispersion"
 
 
-class AssessmentSerializer(serializers.Serializer[Any]):
+class AssessmentSerializer(OutputSerializer):
     """``few_runs`` have less than five; ``dispersed`` vary more than their component
     may; ``undisclosed`` is what nobody states, by host, hypervisor, guest, benchmark.
     ``reproduced_by`` are other labs that found the same, in public studies of theirs.
     """
 
-    rule_set = serializers.IntegerField()
+    row_type = Assessment
+    columns = "rule_set level cells few_runs dispersed undisclosed reproduced_by"
+
     level = serializers.ChoiceField(choices=LEVELS)
-    cells = serializers.IntegerField()
     few_runs = ShortCellSerializer(many=True)
     dispersed = ShortCellSerializer(many=True)
-    undisclosed = serializers.DictField(
-        child=serializers.ListField(child=serializers.CharField())
-    )
-    reproduced_by = serializers.ListField(child=serializers.CharField())
+    undisclosed = UNDISCLOSED
 
 
 class PublishingView(NamedStudyView):
     """A study judged by the rules of publishing."""
+
+    serializer_class = AssessmentSerializer
 
     @extend_schema(
         summary="Judge a study by the rules of publishing",
         description=f"Rule set 1: {ENOUGH_RUNS} runs a cell; a dispersion of at most "
         + ", ".join(f"{name} {limit:.0%}" for name, limit in DISPERSION.items())
         + f"; a disclosure of {', '.join(DISCLOSURE)}.",
-        responses=AssessmentSerializer,
     )
     def get(self, request: Request, **place: Any) -> Response:
-        assessment = study_assessment(self.study).reproduced(reproduced_by(self.study))
-        return Response(self.shown(AssessmentSerializer, assessment))
+        return super().get(request)
+
+    def get_object(self) -> Assessment:
+        return study_assessment(self.study).reproduced(reproduced_by(self.study))
 
 
 FORMS = ["csv", "json", "tex", "pdf", "bib"]
 EXAMPLE_DOI = ("Registered at Zenodo", {"doi": "10.5281/zenodo.1234567"})
+BYTES = {(200, "application/octet-stream"): OpenApiTypes.BINARY}
 FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=FORMS)
 
 
-class PublishedFileSerializer(serializers.Serializer[Any]):
+class PublishedFileSerializer(OutputSerializer):
     """A file; ``sha256`` is of exactly the bytes that ``url`` hands out."""
 
-    address = ""
-
-    def place(self, file: Any) -> dict[str, Any]:
-        raise NotImplementedError
-
     @extend_schema_field(OpenApiTypes.URI)
-    def get_url(self, file: Any) -> str:
+    def get_url(self, file: VersionFile | ReviewFile) -> str:
+        of, pk = (
+            ("version", file.version_id)
+            if isinstance(file, VersionFile)
+            else ("review", file.review_id)
+        )
         request = self.context.get("request")
-        return reverse(self.address, kwargs=self.place(file), request=request)
+        return reverse(f"api:{of}-file", args=(pk, file.name), request=request)
 
 
 class PublicationSerializer(AddressedRow):
@@ -121,14 +139,13 @@ class PublicationSerializer(AddressedRow):
         return str(self.context["request"].build_absolute_uri(place))
 
 
-class PublicationView(ApiView):
+class PublicationView(ReadView):
     """One version or review."""
 
     model: type[Publication]
 
-    def found(self, viewer: Viewer, pk: int) -> Response:
-        publication = find_publication(self.model, viewer, pk)
-        return Response(self.shown(self.get_serializer_class(), publication))
+    def get_object(self) -> Publication:
+        return find_publication(self.model, self.viewer, self.kwargs["pk"])
 
     def own(self, pk: int) -> Any:
         """Return a publication of the token's lab; raise NotFoundError."""
@@ -136,38 +153,46 @@ class PublicationView(ApiView):
         self.require_own(publication, self.model.KIND, pk)
         return publication
 
-    def file_answer(self, pk: int, name: str) -> HttpResponse:
+    def changed(self, pk: int) -> Response:
+        """Answer with a publication of the token's lab after a change."""
+        publication = find_publication(self.model, self.lab_viewer, pk)
+        return Response(self.shown(self.get_serializer_class(), publication))
+
+
+class PublishedFileView(ApiView):
+    """One file of a version or review, the same bytes forever."""
+
+    model: type[Publication]
+
+    def get(self, request: Request, pk: int, **place: str) -> HttpResponse:
+        [name] = place.values()
         publication, file = find_file(self.model, self.viewer, pk, name)
         saved_as = publication.file_name(file.name)
-        headers = {
-            "Content-Disposition": f'attachment; filename="{saved_as}"',
-            "ETag": f'"{file.digest}"',
-        }
-        kind = "application/octet-stream"
-        return HttpResponse(bytes(file.content), content_type=kind, headers=headers)
+        return HttpResponse(
+            bytes(file.content),
+            content_type="application/octet-stream",
+            headers={
+                "Content-Disposition": f'attachment; filename="{saved_as}"',
+                "ETag": f'"{file.digest}"',
+            },
+        )
 
 
-class SignatureSerializer(serializers.Serializer[Any]):
+class SignatureSerializer(OutputSerializer):
     """A reviewer of another lab, and what was looked at or repeated."""
 
-    lab = serializers.CharField(source="lab.slug")
-    who = serializers.CharField()
-    note = serializers.CharField()
-    at = serializers.DateTimeField()
+    row_type = Signature
+    columns = "lab=lab.slug who note at"
 
 
 class VersionFileSerializer(PublishedFileSerializer):
     """One form; ``sha256`` is of exactly the bytes that ``url`` hands out."""
 
-    address = "api:version-file"
+    row_type = VersionFile
+    columns = "form size sha256=digest url"
 
     form = serializers.ChoiceField(choices=FORMS, source="name")
-    size = serializers.IntegerField()
-    sha256 = serializers.CharField(source="digest")
     url = serializers.SerializerMethodField()
-
-    def place(self, file: VersionFile) -> dict[str, Any]:
-        return {"pk": file.version_id, "form": file.name}
 
 
 class VersionSerializer(PublicationSerializer):
@@ -177,32 +202,25 @@ class VersionSerializer(PublicationSerializer):
 
     address = "api:version"
 
-    study = serializers.CharField(source="study.slug")
-    lab = serializers.CharField(source="lab.slug")
-    number = serializers.IntegerField()
-    title = serializers.CharField()
-    published_at = serializers.DateTimeField()
-    published_by = serializers.CharField()
-    product_version = serializers.CharField()
-    rule_set = serializers.IntegerField()
+    row_type = Version
+    columns = """
+        study=study.slug lab=lab.slug number title published_at published_by
+        product_version rule_set level undisclosed declarations licence licence_note
+        sha256=digest doi files signatures withdrawn_at withdrawn_reason
+    """
+
     level = serializers.ChoiceField(choices=LEVELS)
-    undisclosed = serializers.DictField(
-        child=serializers.ListField(child=serializers.CharField())
-    )
+    undisclosed = UNDISCLOSED
     declarations = serializers.ListField(
         child=serializers.DictField(),
         help_text="What labs declared of their own tools when it was judged.",
     )
     licence = serializers.ChoiceField(choices=Version.Licence.values)
-    licence_note = serializers.CharField()
-    sha256 = serializers.CharField(source="digest")
     doi = serializers.CharField(
         allow_blank=True, help_text="Where it was registered elsewhere, if it was."
     )
     files = VersionFileSerializer(many=True)
     signatures = SignatureSerializer(many=True)
-    withdrawn_at = serializers.DateTimeField(allow_null=True)
-    withdrawn_reason = serializers.CharField()
 
 
 class VersionsQuery(ListQuery):
@@ -236,31 +254,27 @@ class VersionView(PublicationView):
     serializer_class = VersionSerializer
     model = Version
 
-    def get(self, request: Request, pk: int) -> Response:
-        return self.found(self.viewer, pk)
-
     @operation(
         "Enter the DOI of a version of the token's lab", VersionChange, EXAMPLE_DOI
     )
     def patch(self, given: Fields, pk: int) -> Response:
         version = self.own(pk)
         set_doi(version=version, doi=given["doi"], person=None, agent=self.agent.name)
-        return self.found(self.lab_viewer, pk)
+        return self.changed(pk)
 
 
-class VersionFileView(PublicationView):
-    """One form of a version, the same bytes for ever."""
-
-    model = Version
-
-    @extend_schema(
+@extend_schema_view(
+    get=extend_schema(
         summary="Download a form of a version",
         operation_id="version_file",
         parameters=[FORM],
-        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+        responses=BYTES,
     )
-    def get(self, request: Request, pk: int, form: str) -> HttpResponse:
-        return self.file_answer(pk, form)
+)
+class VersionFileView(PublishedFileView):
+    """One form of a version, the same bytes for ever."""
+
+    model = Version
 
 
 EXAMPLE = (
@@ -311,15 +325,10 @@ class WithdrawalInput(StrictSerializer):
 class ReviewFileSerializer(PublishedFileSerializer):
     """A file; ``sha256`` is of exactly the bytes that ``url`` hands out."""
 
-    address = "api:review-file"
+    row_type = ReviewFile
+    columns = "name size sha256=digest url"
 
-    name = serializers.CharField()
-    size = serializers.IntegerField()
-    sha256 = serializers.CharField(source="digest")
     url = serializers.SerializerMethodField()
-
-    def place(self, file: ReviewFile) -> dict[str, Any]:
-        return {"pk": file.review_id, "name": file.name}
 
 
 class ReviewedVersionSerializer(serializers.Serializer[Any]):
@@ -353,19 +362,18 @@ class ReviewSerializer(PublicationSerializer):
 
     address = "api:review"
 
-    lab = serializers.CharField(source="lab.slug")
-    title = serializers.CharField()
-    authors = serializers.CharField()
+    row_type = Review
+    columns = """
+        lab=lab.slug title authors note published_at published_by product_version
+        rule_set flagged studies sha256 files withdrawn_at withdrawn_reason
+    """
+
     note = serializers.CharField(allow_blank=True)
     published_at = serializers.DateTimeField()
-    published_by = serializers.CharField()
-    product_version = serializers.CharField()
-    rule_set = serializers.IntegerField()
     flagged = serializers.SerializerMethodField()
     studies = ReviewedStudySerializer(source="content.studies", many=True)
     sha256 = serializers.CharField(source="digest", allow_blank=True)
     files = ReviewFileSerializer(many=True)
-    withdrawn_at = serializers.DateTimeField(allow_null=True)
     withdrawn_reason = serializers.CharField(allow_blank=True)
 
     @extend_schema_field(serializers.ChoiceField(choices=("without", "with")))
@@ -423,9 +431,6 @@ class ReviewView(PublicationView):
     serializer_class = WholeReviewSerializer
     model = Review
 
-    def get(self, request: Request, pk: int) -> Response:
-        return self.found(self.viewer, pk)
-
     @operation(
         "Withdraw a review of the token's lab, with a reason",
         WithdrawalInput,
@@ -434,18 +439,17 @@ class ReviewView(PublicationView):
     def patch(self, given: Fields, pk: int) -> Response:
         reason = given["withdrawn_reason"]
         withdraw(self.own(pk), who=self.agent.name, reason=reason)
-        return self.found(self.lab_viewer, pk)
+        return self.changed(pk)
 
 
-class ReviewFileView(PublicationView):
+@extend_schema_view(
+    get=extend_schema(
+        summary="Download a file of a review",
+        operation_id="review_file",
+        responses=BYTES,
+    )
+)
+class ReviewFileView(PublishedFileView):
     """A file of a review, the same bytes for ever."""
 
     model = Review
-
-    @extend_schema(
-        summary="Download a file of a review",
-        operation_id="review_file",
-        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
-    )
-    def get(self, request: Request, pk: int, name: str) -> HttpResponse:
-        return self.file_answer(pk, name)

@@ -1,4 +1,4 @@
-"""gunicorn's worker that reads whole requests before a thread begins with them.
+"""gunicorn's worker, which reads whole requests before a thread starts, and its logs.
 
 gunicorn's own threads read from the connection themselves: sixteen clients that send a
 byte in three seconds are all the threads there are, and nobody else is answered. Here
@@ -8,19 +8,23 @@ way. What is gunicorn's own stays: loaded once, forked, killed children back at 
 """
 
 import os
+import re
 import resource
 import time
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
+from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 from waitress import wasyncore
 from waitress.server import TcpWSGIServer, create_server
 
 from benchmarks.memory import Memory
+from benchmarks.monitoring.tracing import JsonLines, Traced
+from config import logs
 
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
@@ -33,6 +37,8 @@ LOOK_S = 1.0
 TIDY_S = 5.0
 # The API answers what is too large with a sentence; what is larger still is not read.
 LARGEST_UPLOADS = 4
+# The secret of a feed stands in its address: feed readers sign in nowhere.
+SECRET: Final = re.compile(r"\bvf_[\w-]+")
 
 
 class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
@@ -113,3 +119,24 @@ def _is_busy(server: TcpWSGIServer) -> bool:
     """Whether a request is answered, or an answer still on its way."""
     channels = server.active_channels.values()
     return any(channel.requests or channel.total_outbufs_len for channel in channels)
+
+
+class WebLog(Logger):  # type: ignore[misc]  # gunicorn has no types
+    """gunicorn's two logs, in the same form as the others."""
+
+    def setup(self, cfg: Any) -> None:
+        """Set up its own, then give what it set up our form."""
+        super().setup(cfg)
+        if logs.chosen_format() != "json":
+            return
+        for log in (self.error_log, self.access_log):
+            for handler in log.handlers:
+                handler.addFilter(Traced())
+                handler.setFormatter(JsonLines())
+
+    def atoms(self, *args: Any) -> Any:
+        """Return what a line of the access log is made of, without secrets."""
+        atoms = super().atoms(*args)
+        for name in ("r", "q", "f"):
+            atoms[name] = SECRET.sub("vf_...", str(atoms.get(name, "")))
+        return atoms

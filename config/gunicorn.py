@@ -18,7 +18,7 @@ graceful_timeout = 8
 keepalive = 5
 control_socket_disable = True
 
-logger_class = "config.web_log.WebLog"
+logger_class = "config.buffering.WebLog"
 # The combined form, then how long it took in seconds, and the request's id.
 access_log_format = (
     '%(h)s - - %(t)s "%(r)s" %(s)s %(b)s "%(f)s" "%(a)s" %(L)s %({x-request-id}o)s'

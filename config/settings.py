@@ -45,19 +45,19 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.requests.requests",
-    "config.bounds.bounds",
+    "config.middleware.requests",
+    "config.middleware.bounds",
     "config.replicas.noting",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.compression.compression",
+    "config.middleware.compression",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "config.requests.persons",
+    "config.middleware.persons",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",

@@ -5,8 +5,8 @@ import os
 from django.core.wsgi import get_wsgi_application
 
 from benchmarks.sight import blind_outside_requests
-from config.bounds import bound_statements, charsets
 from config.celery import app as celery_app
+from config.middleware import bound_statements, charsets
 
 __all__ = ["application", "celery_app"]  # tasks find their broker through the latter
 

@@ -9,7 +9,6 @@ The same ``--seed`` does the same faults in the same order. With ``--control`` a
 saboteur works behind the product's back: each of its deeds has to be found.
 """
 
-import argparse
 import math
 import random
 import shutil
@@ -23,6 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import psutil
@@ -30,7 +30,16 @@ import psycopg
 import redis
 
 from agents.client import Client
-from devtools.product import ask, database, document, own_folder, upload, verdict
+from devtools.product import (
+    arguments,
+    ask,
+    database,
+    document,
+    own_folder,
+    upload,
+    verdict,
+    wait_until,
+)
 from running import product
 from running.embedded import Services
 from running.folders import VarFolder
@@ -44,6 +53,13 @@ FROZEN_S = 2.0
 SETTLED_S = 120.0
 THROWN_AWAY = 0.05
 DISK = "4g"
+PARTS = {
+    "web": ("gunicorn",),
+    "worker": ("celery", "worker"),
+    "sweeper": ("manage.py", "sweep"),
+    "postgres": ("bin/postgres", "-D"),
+    "valkey": ("valkey-server",),
+}
 PAGES = ("/", "/api/v1/health/", f"/studies/first-lab/{STUDY}/compare/")
 
 
@@ -66,25 +82,13 @@ class World:
         self.services = Services(VarFolder(running.var))
         self.socket = self.services.valkey.socket
 
-    def processes(self, *words: str) -> list[psutil.Process]:
-        return sorted(self.product.named(*words), key=lambda process: process.pid)
-
-    def web(self) -> list[psutil.Process]:
-        return self.processes("gunicorn")
-
-    def worker(self) -> list[psutil.Process]:
-        return self.processes("celery", "worker")
-
-    def sweeper(self) -> list[psutil.Process]:
-        return self.processes("manage.py", "sweep")
-
-    def postgres(self) -> list[psutil.Process]:
-        """Return the postmaster, then its backends, which show a title instead."""
-        masters = self.processes("bin/postgres", "-D")
-        return [*masters, *(c for it in masters for c in it.children(recursive=True))]
-
-    def valkey(self) -> list[psutil.Process]:
-        return self.processes("valkey-server")  # it shows a title of its own
+    def processes(self, part: str) -> list[psutil.Process]:
+        """Return a part's processes, its master first; backends show a title."""
+        found = self.product.named(*PARTS[part])
+        found.sort(key=lambda process: process.pid)
+        if part != "postgres":
+            return found
+        return [*found, *(c for it in found for c in it.children(recursive=True))]
 
     def broker(self) -> redis.Redis:
         return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=3)
@@ -103,7 +107,7 @@ def _killed(which: str, number: int = signal.SIGKILL, part: str = "all") -> Faul
     """Make a fault that sends a signal to all of a part, its master, or one child."""
 
     def fault(world: World, chance: random.Random) -> None:
-        found: list[psutil.Process] = getattr(world, which)()
+        found = world.processes(which)
         chosen = {"all": found, "master": found[:1], "child": found[1:]}[part]
         if not chosen:
             # Not yet back from an earlier fault: a master without children is no child.
@@ -117,7 +121,7 @@ def _frozen(which: str) -> Fault:
     """Make a fault that stops all processes of a part for two seconds."""
 
     def fault(world: World, chance: random.Random) -> None:
-        found: list[psutil.Process] = getattr(world, which)()
+        found = world.processes(which)
         _signal(found, signal.SIGSTOP)
         time.sleep(FROZEN_S)
         _signal(found, signal.SIGCONT)
@@ -131,7 +135,7 @@ def _flush(world: World, chance: random.Random) -> None:
 
 def _lose_broker(world: World, chance: random.Random) -> None:
     """Kill the broker, and remove all that it kept."""
-    _signal(world.valkey(), signal.SIGKILL)
+    _signal(world.processes("valkey"), signal.SIGKILL)
     shutil.rmtree(world.product.var / "valkey", ignore_errors=True)
 
 
@@ -251,50 +255,18 @@ class Reader(threading.Thread):
                 self.stop.wait(0.1)
 
 
-@dataclass(frozen=True)
-class Figures:
-    """What a run of chaos found; `slowest_s` until the next acknowledgement."""
-
-    seed: int
-    seconds: float
-    faults: int
-    kinds: int
-    acknowledged: int
-    lost: int
-    doubled: int
-    unprocessed: int
-    wrong: int
-    quarantined: int
-    refused: int
-    errors: int
-    errors_in_outages: int
-    slowest_s: float
-    settled_s: float
-
-    @property
-    def is_good(self) -> bool:
-        wrong = (self.lost, self.doubled, self.unprocessed, self.wrong)
-        return not any((*wrong, self.quarantined, self.refused, self.errors))
-
-    def line(self) -> str:
-        return (
-            f"chaos: seed {self.seed}, {self.seconds:.0f} s, {self.faults} faults of "
-            f"{self.kinds} kinds, {self.acknowledged} acknowledged, {self.lost} lost, "
-            f"{self.doubled} doubled, {self.unprocessed} without result, {self.wrong} "
-            f"cells wrong, {self.quarantined} quarantined wrongly, {self.refused} "
-            f"refused, {self.errors} x 500 ({self.errors_in_outages} more in outages), "
-            f"acknowledging again within {self.slowest_s:.1f} s, settled "
-            f"{self.settled_s:.1f} s after the end"
-        )
+Figures = dict[str, float]
+WRONG = ["lost", "doubled", "unprocessed", "wrong", "quarantined", "refused", "errors"]
+LINE = (
+    "chaos: seed {seed}, {seconds:.0f} s, {faults} faults of {kinds} kinds, "
+    "{acknowledged} acknowledged, {lost} lost, {doubled} doubled, {unprocessed} "
+    "without result, {wrong} cells wrong, {quarantined} quarantined wrongly, {refused} "
+    "refused, {errors} x 500 ({errors_in_outages} more in outages), acknowledging "
+    "again within {slowest_s:.1f} s, settled {settled_s:.1f} s after the end"
+)
 
 
-def chaos(
-    folder: Path,
-    seed: int,
-    seconds: float,
-    *,
-    sabotage: bool,
-) -> Figures:
+def chaos(folder: Path, seed: int, seconds: float, *, sabotage: bool) -> Figures:
     """Run a product in a folder, hurt it, and count."""
     with _disk(folder) as own_disk:
         running = product.start(folder / "var", REFERENCE="off")
@@ -322,11 +294,7 @@ def _disk(folder: Path) -> Iterator[bool]:
 
 
 def _hurt(
-    world: World,
-    seed: int,
-    seconds: float,
-    own_disk: bool,
-    sabotage: bool,
+    world: World, seed: int, seconds: float, own_disk: bool, sabotage: bool
 ) -> Figures:
     client = world.product.client()
     client.create_study({"slug": STUDY, "title": "Chaos", "visibility": "public"})
@@ -339,7 +307,7 @@ def _hurt(
     faults = FAULTS | (ON_A_DISK_OF_OUR_OWN if own_disk else {})
     done = _do_faults(world, faults, seed, seconds)
     # What is broken is being mended; whatever is in hand gets its answer.
-    _wait_for_health(client)
+    wait_until(lambda: _is_well(client), SETTLED_S)
     stop.set()
     for thread in (*uploaders, reader):
         thread.join(30)
@@ -354,19 +322,19 @@ def _hurt(
     inside = sum(any(a <= at <= b for a, b in outages) for at in errors_at)
     if unsettled:
         print(f"not settled: {unsettled}")
-    return Figures(
-        seed=seed,
-        seconds=seconds,
-        faults=len(done),
-        kinds=len({name for name, _ in done}),
-        acknowledged=sum(len(log.acked) for log in logs),
-        refused=sum(len(log.refused) for log in logs),
-        errors=len(errors_at) - inside,
-        errors_in_outages=inside,
-        slowest_s=max((b - a for a, b in outages), default=0.0),
-        settled_s=settled_s,
+    return {
+        "seed": seed,
+        "seconds": seconds,
+        "faults": len(done),
+        "kinds": len({name for name, _ in done}),
+        "acknowledged": sum(len(log.acked) for log in logs),
+        "refused": sum(len(log.refused) for log in logs),
+        "errors": len(errors_at) - inside,
+        "errors_in_outages": inside,
+        "slowest_s": max((b - a for a, b in outages), default=0.0),
+        "settled_s": settled_s,
         **_compare(world, logs),
-    )
+    }
 
 
 def _do_faults(
@@ -405,14 +373,11 @@ def _outages(
     return outages
 
 
-def _wait_for_health(client: Client) -> None:
-    end = time.monotonic() + SETTLED_S
-    while time.monotonic() < end:
-        with suppress(Exception):  # whatever it is: it is not well yet
-            said = client.get("health/")
-            if said["database"] and said["redis"]:
-                return
-        time.sleep(0.2)
+def _is_well(client: Client) -> bool:
+    with suppress(Exception):  # whatever it is: it is not well yet
+        said = client.get("health/")
+        return bool(said["database"] and said["redis"])
+    return False
 
 
 def _settle(world: World) -> str:
@@ -421,14 +386,13 @@ def _settle(world: World) -> str:
         "SELECT count(*) FROM benchmarks_job"
         " WHERE kind = 'upload' AND quarantined_at IS NULL"
     )
-    end = time.monotonic() + SETTLED_S
     with database(world.product.var) as connection:
-        while time.monotonic() < end:
-            [left] = connection.execute(waiting).fetchone() or (0,)
-            if not left:
-                return ""
-            time.sleep(0.2)
-    return f"{left} uploads wait"
+
+        def left() -> Any:
+            return connection.execute(waiting).fetchone()
+
+        is_settled = wait_until(lambda: left() == (0,), SETTLED_S)
+        return "" if is_settled else f"{left()[0]} uploads wait"
 
 
 def _compare(world: World, logs: list[Log]) -> dict[str, int]:
@@ -494,22 +458,15 @@ def _sabotage(world: World) -> None:
 
 def main() -> int:
     """Run chaos and print its line; 1 where anything is not as it must be."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=300)
-    parser.add_argument("--control", action="store_true", help="must find a saboteur")
-    given = parser.parse_args()
+    given = arguments(__doc__, "must find a saboteur", seed=1, seconds=300.0)
     with own_folder("chaos") as folder:
-        figures = chaos(
-            folder,
-            given.seed,
-            given.seconds,
-            sabotage=given.control,
-        )
-    print(figures.line())
-    seen = (figures.lost, figures.unprocessed, figures.doubled, figures.wrong)
+        figures = chaos(folder, given.seed, given.seconds, sabotage=given.control)
+    print(LINE.format(**figures))
+    seen = ("lost", "unprocessed", "doubled", "wrong")
     return verdict(
-        is_good=figures.is_good, control=given.control, is_found=lambda: all(seen)
+        is_good=not any(figures[name] for name in WRONG),
+        control=given.control,
+        is_found=all(figures[name] for name in seen),
     )
 
 

@@ -4,28 +4,35 @@ Each product must then hold exactly the runs, samples and results that were uplo
 and answer its pages. ``--control`` deletes one run from each: that must be found.
 """
 
-import argparse
 import math
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
 import psycopg
 
 from benchmarks.reference.documents import reference_study
-from devtools import product as own
-from devtools.product import ask, database, own_folder, running_product
-from running import product
+from devtools.product import (
+    arguments,
+    ask,
+    command,
+    database,
+    own_folder,
+    running_product,
+    verdict,
+    wait_until,
+)
 from running.archive import base_backup, recover
 from running.embedded import Services, services
 from running.folders import VarFolder
+from running.load_reference import declare
 from running.processes import ROOT
 from running.product import Product, wait_until_processed
 
@@ -151,20 +158,11 @@ class Drill:
         list(client.upload(list(islice(self.runs, PART))))
         wait_until_processed(client)
 
-    def begin(self, running: Product) -> None:
-        """Make the study and its machines."""
-        study, client = reference_study(STUDY), running.client()
-        client.create_study(study.document)
-        for tool in study.own_tools:
-            client.declare_tool(tool)
-        for host in study.hosts:
-            client.register_host(host)
-
     def keep(self) -> Iterator[Outcome]:
         """Fill a product; bring it back by its backup, and by its archive."""
         var, archive, dump = (self.folder / it for it in ("var", "archive", "dump"))
         with running_product(var, ARCHIVE=str(archive)) as running:
-            self.begin(running)
+            declare(running.client(), reference_study(STUDY))
             self.upload(running)
             base_backup(VarFolder(var), archive)
             self.upload(running)
@@ -173,11 +171,11 @@ class Drill:
             moment = datetime.now(UTC)
             time.sleep(1.1)
             self.upload(running)
-            self._run(var, "pg_dump", "--format=custom", "--no-owner", f"--file={dump}")
+            command(var, "pg_dump", "--format=custom", "--no-owner", f"--file={dump}")
             whole = holdings(var)
             _archive_all(var, archive)
         restored = self.folder / "restored"
-        self._run(
+        command(
             restored,
             *("--alone", "pg_restore", "--clean", "--if-exists", "--no-owner"),
             *("--exit-on-error", "--single-transaction", "--dbname=virtlab", str(dump)),
@@ -187,16 +185,16 @@ class Drill:
         recover(VarFolder(recovered), archive, moment)
         yield self._looked_at("back to a second", recovered, between)
 
-    def upgrade(self) -> Outcome:
+    def upgrade(self) -> Iterator[Outcome]:
         """Let an old version take uploads, and this one go on with them."""
         self.runs = iter(reference_study(STUDY).runs)
         var = self.folder / "upgraded"
         tree = old_version(self.folder / "old")
         with running_product(var, tree=tree) as running:
-            self.begin(running)
+            declare(running.client(), reference_study(STUDY))
             self.upload(running)
             before = holdings(var)
-        return self._looked_at(f"upgrade from {OLDEST}", var, before)
+        yield self._looked_at(f"upgrade from {OLDEST}", var, before)
 
     def _looked_at(self, name: str, var: Path, wanted: Holdings) -> Outcome:
         """Start what was brought back, and compare."""
@@ -206,14 +204,6 @@ class Drill:
         with running_product(var) as started:
             answers = [ask(started.port, page).status for page in PAGES]
             return Outcome.of(name, wanted, holdings(var), answers)
-
-    def _run(self, var: Path, *words: str) -> None:
-        subprocess.run(
-            [sys.executable, "-m", "running.command", *words],
-            cwd=ROOT,
-            env={**product.environment(), "VAR": str(var)},
-            check=True,
-        )
 
 
 def holdings(var: Path) -> Holdings:
@@ -228,11 +218,9 @@ def _archive_all(var: Path, archive: Path) -> None:
         [last] = connection.execute(
             "SELECT pg_walfile_name(pg_switch_wal())"
         ).fetchone() or ("",)
-    end = time.monotonic() + ARCHIVED_S
-    while not (archive / "wal" / str(last)).exists():
-        if time.monotonic() > end:
-            raise RuntimeError(f"{last} is not archived")
-        time.sleep(0.1)
+    archived = archive / "wal" / str(last)
+    if not wait_until(archived.exists, ARCHIVED_S):
+        raise RuntimeError(f"{last} is not archived")
 
 
 def _take_a_run(running: Services) -> None:
@@ -261,21 +249,14 @@ def old_version(folder: Path) -> Path:
 
 def main() -> int:
     """Do all drills and print a line; 1 where anything is not as it was."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--control", action="store_true", help="must find a saboteur")
-    given = parser.parse_args()
+    given = arguments(__doc__, "must find a saboteur")
     os.umask(0o022)
     with own_folder("drill") as folder:
         drill = Drill(folder, sabotage=given.control)
-        steps: list[Callable[[], Iterator[Outcome]]] = [
-            drill.keep,
-            lambda: iter([drill.upgrade()]),
-        ]
         outcomes = []
-        for step in steps:
-            for outcome in step():
-                print(f"  {outcome.line()}", flush=True)
-                outcomes.append(outcome)
+        for outcome in chain(drill.keep(), drill.upgrade()):
+            print(f"  {outcome.line()}", flush=True)
+            outcomes.append(outcome)
     print(
         f"drill: {len(outcomes)} of 3 done, {sum(it.runs for it in outcomes)} runs, "
         f"{sum(it.lost for it in outcomes)} lost, "
@@ -283,10 +264,10 @@ def main() -> int:
         f"{sum(it.wrong for it in outcomes)} wrong, "
         f"{sum(it.unanswered for it in outcomes)} pages unanswered"
     )
-    return own.verdict(
+    return verdict(
         is_good=all(it.is_good for it in outcomes),
         control=given.control,
-        is_found=lambda: all(it.lost == 1 for it in outcomes),
+        is_found=all(it.lost == 1 for it in outcomes),
     )
 
 

@@ -12,12 +12,10 @@ numbers that are legal and mad must not break those who look at them.
 With ``--control`` a table is taken away: answers of 500 have to be seen.
 """
 
-import argparse
 import gzip
 import json
 import random
 import sys
-import time
 import urllib.parse
 from collections import Counter
 from collections.abc import Callable
@@ -26,15 +24,18 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
-from devtools import product as own
 from devtools.leaks import Crawler, addresses, first_sign_in
 from devtools.product import (
     Answer,
+    arguments,
     ask,
+    command,
     database,
     document,
     own_folder,
     running_product,
+    verdict,
+    wait_until,
 )
 from running.product import Product
 
@@ -103,14 +104,9 @@ class Request:
     body: bytes | None = None
 
     def send(self, port: int) -> Answer:
+        sent: dict[str, Any] = {"method": self.method, "body": self.body}
         try:
-            return ask(
-                port,
-                self.path,
-                method=self.method,
-                body=self.body,
-                headers=self.headers,
-            )
+            return ask(port, self.path, headers=self.headers, **sent)
         except (ValueError, UnicodeError):
             return Answer(-1)  # Python's own client does not send it
 
@@ -309,38 +305,15 @@ def _places(value: Any) -> Any:
             yield from _places(value[key])
 
 
-@dataclass(frozen=True)
-class Figures:
-    """What a fuzz came to, by status; 0 is no answer, -1 what no client sends."""
-
-    seed: int
-    statuses: Counter[int]
-    stuck: int
-    taken: int
-
-    @property
-    def sent(self) -> int:
-        return self.statuses.total() - self.statuses[-1]
-
-    @property
-    def errors(self) -> int:
-        return sum(n for status, n in self.statuses.items() if status >= 500)
-
-    @property
-    def is_good(self) -> bool:
-        return not (self.errors or self.stuck or self.statuses[0]) and self.taken > 0
-
-    def line(self) -> str:
-        kinds = Counter(status // 100 for status in self.statuses.elements())
-        told = ", ".join(f"{kinds[n]} x {n}xx" for n in (2, 3, 4))
-        return (
-            f"fuzz: seed {self.seed}, {self.sent} requests ({told}), {self.taken} runs "
-            f"taken, {self.statuses[0]} unanswered, {self.stuck} units of work failed, "
-            f"{self.errors} x 5xx"
-        )
+LINE: Final = (
+    "fuzz: seed {seed}, {sent} requests ({told}), {taken} runs taken, {unanswered} "
+    "unanswered, {stuck} units of work failed, {errors} x 5xx"
+)
 
 
-def fuzz(running: Product, seed: int, requests: int, *, sabotage: bool) -> Figures:
+def fuzz(
+    running: Product, seed: int, requests: int, *, sabotage: bool
+) -> dict[str, Any]:
     """Send so many odd requests, look at everything once more, and count."""
     client = running.client()
     client.create_study({"slug": STUDY, "title": "Fuzz", "visibility": "public"})
@@ -365,39 +338,37 @@ def fuzz(running: Product, seed: int, requests: int, *, sabotage: bool) -> Figur
                 if answer.status in {0, *range(500, 600)} and told < WORST:
                     told += 1
                     print(f"  {answer.status}: {request}", flush=True)
-            _settle(running)
-    stuck, taken = _stored(running)
-    return Figures(seed, statuses, stuck, taken)
-
-
-def _stored(running: Product) -> tuple[int, int]:
-    """Return how much background work failed, and how many runs there are."""
+            wait_until(lambda: _is_settled(running), 60)
+    kinds = Counter(status // 100 for status in statuses.elements())
     with database(running.var) as connection:
-        stuck, taken = connection.execute(
+        [(stuck, taken)] = connection.execute(
             "SELECT (SELECT count(*) FROM benchmarks_job WHERE error > ''),"
             " (SELECT count(*) FROM benchmarks_run)"
-        ).fetchone() or (0, 0)
-        return int(str(stuck)), int(str(taken))
+        )
+    return {
+        "seed": seed,
+        "sent": statuses.total() - statuses[-1],
+        "told": ", ".join(f"{kinds[n]} x {n}xx" for n in (2, 3, 4)),
+        "taken": taken,
+        "unanswered": statuses[0],
+        "stuck": stuck,
+        "errors": sum(n for status, n in statuses.items() if status >= 500),
+    }
 
 
-def _settle(running: Product) -> None:
-    """Wait until what was taken is processed, and checked a second after."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        answer = ask(running.port, "/api/v1/health/")
-        if answer.status == 200:
-            said = json.loads(answer.body)
-            if not (
-                said["outbox"]["waiting"] or any(it["waiting"] for it in said["due"])
-            ):
-                return
-        time.sleep(0.5)
+def _is_settled(running: Product) -> bool:
+    """Return whether all uploads are processed and checked."""
+    answer = ask(running.port, "/api/v1/health/")
+    if answer.status != 200:
+        return False
+    said = json.loads(answer.body)
+    return not (said["outbox"]["waiting"] or any(it["waiting"] for it in said["due"]))
 
 
 def _rights(running: Product) -> tuple[str, str, str]:
     """Return a token that may do all, and a signed-in person's cookies and mark."""
     words = ("create_token", "first-lab", "fuzzer", "--upload", "--read")
-    token = own.manage(running, *words).split()[-1]
+    token = command(running.var, "manage.py", *words).split()[-1]
     person = Crawler(running, "a person")
     person.sign_in(*first_sign_in(running.var))
     cookies = {it.name: it.value or "" for it in person.cookies}
@@ -413,22 +384,19 @@ def _sabotage(running: Product) -> None:
 
 def main() -> int:
     """Fuzz a product of our own and print the line; 1 where any answer is 500."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--requests", type=int, default=20_000)
-    parser.add_argument("--control", action="store_true", help="must see a 500")
-    given = parser.parse_args()
+    given = arguments(__doc__, "must see a 500", seed=1, requests=20_000)
     quotas = {"PREVIEWS_PER_MINUTE": "0", "LAB_PREVIEWS_PER_MINUTE": "0"}
     with (
         own_folder("fuzz") as folder,
         running_product(folder / "var", **quotas) as running,
     ):
         figures = fuzz(running, given.seed, given.requests, sabotage=given.control)
-    print(figures.line())
-    return own.verdict(
-        is_good=figures.is_good,
+    print(LINE.format(**figures))
+    failures = figures["errors"] or figures["stuck"] or figures["unanswered"]
+    return verdict(
+        is_good=not failures and figures["taken"] > 0,
         control=given.control,
-        is_found=lambda: figures.errors > 0,
+        is_found=figures["errors"] > 0,
     )
 
 

@@ -11,7 +11,6 @@ With ``--control`` a saboteur makes the study public behind the product's back; 
 crawls have to find it.
 """
 
-import argparse
 import html
 import http.cookiejar
 import json
@@ -22,20 +21,20 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections import deque
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import yaml
 
-from devtools import product as own
 from devtools.product import (
     OTHER_LAB,
+    arguments,
+    command,
     database,
     document,
-    manage,
     own_folder,
     running_product,
+    verdict,
 )
 from devtools.routes import ROUTES
 from running.processes import ROOT
@@ -203,8 +202,18 @@ def _opened(running: Product) -> None:
 def _outsiders(running: Product) -> list[Crawler]:
     """Return everybody who may not see the private study."""
     admin = "other-admin"
-    made = manage(running, "create_lab", OTHER_LAB, "Another lab", "--admin", admin)
-    words = manage(running, "create_token", OTHER_LAB, "reader", "--read")
+    made = command(
+        running.var,
+        "manage.py",
+        "create_lab",
+        OTHER_LAB,
+        "Another lab",
+        "--admin",
+        admin,
+    )
+    words = command(
+        running.var, "manage.py", "create_token", OTHER_LAB, "reader", "--read"
+    )
     upload = (running.var / "upload-token").read_text().strip()
     found = re.search(r"vl_[A-Za-z0-9]+_\S+", words)
     if not found:
@@ -219,31 +228,13 @@ def _outsiders(running: Product) -> list[Crawler]:
     ]
 
 
-@dataclass(frozen=True)
-class Figures:
-    """What the crawls came to; ``unseen`` marks were not even met by the lab itself."""
-
-    seed: int
-    crawlers: int
-    read: int
-    marks: int
-    unseen: int
-    leaks: int
-    errors: int
-
-    @property
-    def is_good(self) -> bool:
-        return not any((self.leaks, self.unseen, self.errors))
-
-    def line(self) -> str:
-        return (
-            f"leaks: seed {self.seed}, {self.crawlers} outsiders, {self.read} answers, "
-            f"{self.marks} marks ({self.unseen} of them not met by the lab itself), "
-            f"{self.leaks} leaks, {self.errors} x 5xx"
-        )
+LINE: Final = (
+    "leaks: seed {seed}, {crawlers} outsiders, {read} answers, {marks} marks ({unseen} "
+    "of them not met by the lab itself), {leaks} leaks, {errors} x 5xx"
+)
 
 
-def leaks(running: Product, seed: int, most: int, *, sabotage: bool) -> Figures:
+def leaks(running: Product, seed: int, most: int, *, sabotage: bool) -> dict[str, int]:
     """Fill a product, crawl it as everybody, and count."""
     marks = _fill(running, random.Random(seed))
     own = Crawler(running, "the lab", (running.var / "read-token").read_text().strip())
@@ -263,15 +254,15 @@ def leaks(running: Product, seed: int, most: int, *, sabotage: bool) -> Figures:
     unseen = marks.keys() - own.met.keys() - person.met.keys()
     for name in sorted(unseen):
         print(f"  the lab itself did not meet {name}: {marks[name].decode()}")
-    return Figures(
-        seed=seed,
-        crawlers=len(outsiders),
-        read=sum(crawler.read for crawler in crawlers),
-        marks=len(marks),
-        unseen=len(unseen),
-        leaks=sum(len(crawler.met) for crawler in outsiders),
-        errors=sum(crawler.errors for crawler in crawlers),
-    )
+    return {
+        "seed": seed,
+        "crawlers": len(outsiders),
+        "read": sum(crawler.read for crawler in crawlers),
+        "marks": len(marks),
+        "unseen": len(unseen),
+        "leaks": sum(len(crawler.met) for crawler in outsiders),
+        "errors": sum(crawler.errors for crawler in crawlers),
+    }
 
 
 def first_sign_in(var: Path) -> tuple[str, str]:
@@ -282,18 +273,14 @@ def first_sign_in(var: Path) -> tuple[str, str]:
 
 def main() -> int:
     """Crawl a product of our own and print the line; 1 where anything leaks."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--most", type=int, default=3000, help="answers each reads")
-    parser.add_argument("--control", action="store_true", help="must find a saboteur")
-    given = parser.parse_args()
+    given = arguments(__doc__, "must find a saboteur", seed=1, most=3000)
     with own_folder("leaks") as folder, running_product(folder / "var") as running:
         figures = leaks(running, given.seed, given.most, sabotage=given.control)
-    print(figures.line())
-    return own.verdict(
-        is_good=figures.is_good,
+    print(LINE.format(**figures))
+    return verdict(
+        is_good=not (figures["leaks"] or figures["unseen"] or figures["errors"]),
         control=given.control,
-        is_found=lambda: figures.leaks > 0,
+        is_found=figures["leaks"] > 0,
     )
 
 

@@ -4,6 +4,7 @@
 own product, print their figures and leave nothing behind.
 """
 
+import argparse
 import http.client
 import math
 import shutil
@@ -29,6 +30,7 @@ from benchmarks.reference.documents import reference_studies
 from running import product
 from running.embedded import Services
 from running.folders import VarFolder
+from running.load_reference import declare
 from running.processes import ROOT
 from running.product import Product, wait_until_processed
 
@@ -108,30 +110,35 @@ def upload(running: Product, run: Mapping[str, Any], *, timeout_s: float = 30) -
     return ask(running.port, path, body=body, timeout_s=timeout_s, **sent).status
 
 
-def manage(running: Product, *words: str) -> str:
-    """Run a management command of a product; return what it printed."""
+def command(var: Path, *words: str) -> str:
+    """Run a command on the servers of a folder; return what it printed."""
     done = subprocess.run(
-        [sys.executable, "-m", "running.command", "manage.py", *words],
+        [sys.executable, "-m", "running.command", *words],
         cwd=ROOT,
-        env={**product.environment(), "VAR": str(running.var)},
+        env={**product.environment(), "VAR": str(var)},
         capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode != 0:
-        raise RuntimeError(f"manage.py {words[0]}: {done.stderr[-2000:]}")
+        raise RuntimeError(f"{' '.join(words[:2])}: {done.stderr[-2000:]}")
     return done.stdout
+
+
+def wait_until(is_done: Callable[[], object], timeout_s: float) -> bool:
+    """Wait until a condition holds; return whether it does."""
+    end = time.monotonic() + timeout_s
+    while not is_done():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.1)
+    return True
 
 
 def upload_reference(running: Product, most: int) -> str:
     """Upload the first published study, so many runs of it; return its slug."""
-    study = next(iter(reference_studies()))
-    client = running.client()
-    client.create_study(study.document)
-    for tool in study.own_tools:
-        client.declare_tool(tool)
-    for host in study.hosts:
-        client.register_host(host)
+    study, client = next(iter(reference_studies())), running.client()
+    declare(client, study)
     for _ in client.upload(list(islice(study.runs, most))):
         pass
     wait_until_processed(client)
@@ -169,13 +176,21 @@ def percentile(values: list[float], share: float) -> float:
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)] if ordered else 0.0
 
 
-def verdict(*, is_good: bool, control: bool, is_found: Callable[[], bool]) -> int:
+def arguments(text: str | None, control: str, **defaults: float) -> argparse.Namespace:
+    """Parse ``--control`` and an option for each default."""
+    parser = argparse.ArgumentParser(description=text)
+    for name, default in defaults.items():
+        parser.add_argument(f"--{name}", type=type(default), default=default)
+    parser.add_argument("--control", action="store_true", help=control)
+    return parser.parse_args()
+
+
+def verdict(*, is_good: bool, control: bool, is_found: bool) -> int:
     """Return the exit code; print whether a control, which must be found, was found."""
     if not control:
         return 0 if is_good else 1
-    found = is_found()
-    print("the control was found" if found else "THE CONTROL WAS NOT FOUND")
-    return 0 if found else 1
+    print("the control was found" if is_found else "THE CONTROL WAS NOT FOUND")
+    return 0 if is_found else 1
 
 
 @dataclass(frozen=True)

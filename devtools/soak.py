@@ -9,7 +9,6 @@ are told apart, without a limit.
 With ``--control`` one more process holds more and more: that has to be seen.
 """
 
-import argparse
 import itertools
 import random
 import sys
@@ -167,11 +166,7 @@ def soak(
 
 def main() -> int:
     """Soak a product of our own; 1 where anything grows or is answered wrongly."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=30)
-    parser.add_argument("--control", action="store_true", help="a process that grows")
-    given = parser.parse_args()
+    given = own.arguments(__doc__, "a process that grows", seed=1, minutes=30.0)
     with own_folder("soak") as folder, running_product(folder / "var") as running:
         beside = []
         if given.control:
@@ -186,9 +181,7 @@ def main() -> int:
         print(f"{each.group} {word}: {each.settled:.0f} MiB, then {each.at_end:.0f}")
     found = [each for each in grown if each.is_more]
     return own.verdict(
-        is_good=not found and not wrong,
-        control=given.control,
-        is_found=lambda: bool(found),
+        is_good=not found and not wrong, control=given.control, is_found=bool(found)
     )
 
 

@@ -12,7 +12,11 @@ from itertools import chain
 from pathlib import Path
 
 from agents.client import Client, RefusedError, UnreachableError
-from benchmarks.reference.documents import recorded_studies, reference_studies
+from benchmarks.reference.documents import (
+    ReferenceStudy,
+    recorded_studies,
+    reference_studies,
+)
 
 LOOK_EVERY_S = 0.2
 
@@ -38,11 +42,7 @@ def load(client: Client) -> None:
         for study in missing:
             slug = study.document["slug"]
             bar = progress.add_task(f"uploading {slug}", total=len(study.runs))
-            client.create_study(study.document)
-            for tool in study.own_tools:
-                client.declare_tool(tool)
-            for host in study.hosts:
-                client.register_host(host)
+            declare(client, study)
             # Runs come last: a study that has them all needs nothing more.
             if study.reference_system:
                 system = client.register_system(study.reference_system)
@@ -57,6 +57,15 @@ def load(client: Client) -> None:
             # Others may upload meanwhile: then more is waiting than before.
             progress.advance(bar, max(waiting - left, 0))
             waiting = left
+
+
+def declare(client: Client, study: ReferenceStudy) -> None:
+    """Create a study with its own tools and its hosts."""
+    client.create_study(study.document)
+    for tool in study.own_tools:
+        client.declare_tool(tool)
+    for host in study.hosts:
+        client.register_host(host)
 
 
 def _stored_runs(client: Client, slug: str) -> int:

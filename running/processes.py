@@ -1,9 +1,10 @@
-"""Child processes that leave nothing behind, however they or their parent end."""
+"""Child processes that leave nothing behind, and their logs."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,16 +12,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from running import launch, rotation
+from running import launch
 
 if TYPE_CHECKING:
     from running.accounts import Account
 
 ROOT = Path(__file__).resolve().parent.parent
 STEP_S = 0.02
+LARGE_BYTES = 10 * 1024 * 1024
+KEPT = 5
+LOOK_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -147,7 +152,7 @@ def open_log(path: Path | None) -> Iterator[IO[bytes] | None]:
     if path is None:
         yield None
         return
-    rotation.set_aside(path)
+    set_aside(path)
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     with open(descriptor, "ab") as file:
         yield file
@@ -161,3 +166,51 @@ def last_lines(log: Path | None, count: int = 5) -> str:
         file.seek(max(0, log.stat().st_size - 4096))
         text = file.read().decode(errors="replace")
     return "\n".join(f"  {line}" for line in text.splitlines()[-count:])
+
+
+def set_aside(log: Path, move: Callable[[str, str], None] = os.replace) -> None:
+    """Rename a large log that nobody writes to yet; ``.1`` is the newest old one."""
+    if log.exists() and log.stat().st_size > LARGE_BYTES:
+        handler = RotatingFileHandler(log, backupCount=KEPT, delay=True)
+        handler.rotator = move
+        handler.doRollover()
+
+
+def set_aside_written(log: Path) -> None:
+    """Copy a large log that programs hold open, and empty it.
+
+    Programs append, so they continue at the new end. A line that is written between
+    the copy and the truncation is lost.
+    """
+    set_aside(log, _copy_and_empty)
+
+
+def _copy_and_empty(log: str, old: str) -> None:
+    draft = Path(f"{log}.new")
+    try:
+        shutil.copyfile(log, draft)
+    except OSError:  # a full disk: the log itself is what fills it
+        draft.unlink(missing_ok=True)
+    else:
+        draft.chmod(0o600)
+        draft.replace(old)
+    os.truncate(log, 0)
+
+
+class Rotation:
+    """Rotate a folder's logs at most every half minute, whenever it is called."""
+
+    def __init__(
+        self, folder: Path, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.folder = folder
+        self.clock = clock
+        self.next = clock()
+
+    def __call__(self) -> None:
+        if self.clock() < self.next:
+            return
+        self.next = self.clock() + LOOK_S
+        for log in self.folder.glob("*.log"):
+            with suppress(OSError):  # try again at the next call
+                set_aside_written(log)

@@ -21,8 +21,7 @@ from running.errors import ServiceError
 from running.folders import VarFolder
 from running.options import Options, child_environment
 from running.probe import is_healthy
-from running.processes import Child, Program, last_lines
-from running.rotation import Rotation
+from running.processes import Child, Program, Rotation, last_lines
 from running.servers import Server
 from running.supervision import Stopped, Supervision, say
 

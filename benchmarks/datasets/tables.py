@@ -51,6 +51,22 @@ class Table:
     links: tuple[tuple[str, str, str], ...] = ()
 
 
+def _text(name: str, meaning: str, source: str | Combinable = "") -> Column:
+    return Column(name, "string", meaning, source)
+
+
+def _integer(name: str, meaning: str, source: str = "", unit: str = "") -> Column:
+    return Column(name, "integer", meaning, source, unit)
+
+
+def _time(name: str, meaning: str, source: str = "") -> Column:
+    return Column(name, "datetime", meaning, source)
+
+
+def _object(name: str, meaning: str, source: str = "") -> Column:
+    return Column(name, "object", meaning, source)
+
+
 def _claim(claim: Q) -> Combinable:
     return ExpressionWrapper(claim, output_field=BooleanField())
 
@@ -73,6 +89,7 @@ _BY_VIEWER: Final = {
     ),
 }
 
+_ID = _integer("id", Sentence("Of this installation."))
 _LAB = Sentence("The lab's short name.")
 _STUDY = Sentence("The study's short name, unique in its lab.")
 _PARAMETERS = Sentence("Parameters of the benchmark by their names.")
@@ -91,15 +108,12 @@ def _system_of(path: str) -> tuple[Column, ...]:
         "guest_os": Sentence("The operating system that the tool ran on."),
     }
     return (
-        Column(
-            "host", "string", Sentence("The machine's short name."), f"{path}host__slug"
-        ),
-        *(Column(name, "string", it, path + name) for name, it in texts.items()),
-        Column("guest_bits", "integer", Sentence("32 or 64."), f"{path}guest_bits"),
-        Column("vcpus", "integer", Sentence("Virtual processors."), f"{path}vcpus"),
-        Column(
+        _text("host", Sentence("The machine's short name."), f"{path}host__slug"),
+        *(_text(name, it, path + name) for name, it in texts.items()),
+        _integer("guest_bits", Sentence("32 or 64."), f"{path}guest_bits"),
+        _integer("vcpus", Sentence("Virtual processors."), f"{path}vcpus"),
+        _integer(
             "memory_bytes",
-            "integer",
             Sentence("Memory of the guest, or of the machine."),
             f"{path}memory_bytes",
             unit="B",
@@ -108,39 +122,27 @@ def _system_of(path: str) -> tuple[Column, ...]:
 
 
 _CIRCUMSTANCES = (
-    Column(
-        "scenario", "string", Sentence("single, parallel, under load, combined, ...")
-    ),
-    Column("vms", "integer", Sentence("How many VMs ran; null: not stated.")),
-    Column(
-        "slot", "string", Sentence("Which of them: 1, 2, ..., or sum, mean, all, host.")
-    ),
-    Column("load", "string", Sentence("What else kept the machine busy.")),
+    _text("scenario", Sentence("single, parallel, under load, combined, ...")),
+    _integer("vms", Sentence("How many VMs ran; null: not stated.")),
+    _text("slot", Sentence("Which of them: 1, 2, ..., or sum, mean, all, host.")),
+    _text("load", Sentence("What else kept the machine busy.")),
 )
 _SOURCE = (
-    Column("document", "string", Sentence("The document that printed it.")),
-    Column("table", "string", Sentence("The table or page of that document.")),
+    _text("document", Sentence("The document that printed it.")),
+    _text("table", Sentence("The table or page of that document.")),
 )
 
 
 def _benchmark_of(path: str) -> tuple[Column, ...]:
     """Return what a row says of its benchmark."""
     return (
-        Column(
-            "case_id",
-            "integer",
-            Sentence("The benchmark: a metric with parameters."),
-            "case_id",
+        _integer(
+            "case_id", Sentence("The benchmark: a metric with parameters."), "case_id"
         ),
-        Column(
-            "tool",
-            "string",
-            Sentence("The tool; `lab:slug` is a lab's own."),
-            f"{path}tool",
-        ),
-        Column("metric", "string", Sentence("What was measured."), f"{path}metric"),
-        Column("parameters", "object", _PARAMETERS, f"{path}parameters"),
-        Column("unit", "string", _UNIT, f"{path}unit"),
+        _text("tool", Sentence("The tool; `lab:slug` is a lab's own."), f"{path}tool"),
+        _text("metric", Sentence("What was measured."), f"{path}metric"),
+        _object("parameters", _PARAMETERS, f"{path}parameters"),
+        _text("unit", _UNIT, f"{path}unit"),
     )
 
 
@@ -152,51 +154,40 @@ STUDIES = Table(
     "studies",
     Sentence("A lab's measurements with a purpose."),
     (
-        Column("id", "integer", Sentence("Of this installation.")),
-        Column("lab", "string", _LAB, "lab__slug"),
-        Column("study", "string", _STUDY, "slug"),
-        Column("title", "string", Sentence("Its title.")),
-        Column("author", "string", Sentence("Who measured.")),
-        Column("institution", "string", Sentence("Where.")),
-        Column(
-            "published",
-            "string",
-            Sentence("When it was published: 2010-07-29 or less."),
-        ),
-        Column("language", "string", Sentence("The language of its documents.")),
-        Column("visibility", "string", Sentence("private, shared or public.")),
-        Column("data_licence", "string", Sentence("The licence of its data.")),
-        Column("factors", "object", Sentence("What it varied: values by factor.")),
+        _ID,
+        _text("lab", _LAB, "lab__slug"),
+        _text("study", _STUDY, "slug"),
+        _text("title", Sentence("Its title.")),
+        _text("author", Sentence("Who measured.")),
+        _text("institution", Sentence("Where.")),
+        _text("published", Sentence("When it was published: 2010-07-29 or less.")),
+        _text("language", Sentence("The language of its documents.")),
+        _text("visibility", Sentence("private, shared or public.")),
+        _text("data_licence", Sentence("The licence of its data.")),
+        _object("factors", Sentence("What it varied: values by factor.")),
         Column(
             "equivalence_margin_percent",
             "number",
             Sentence("Differences below this do not matter."),
             unit="%",
         ),
-        Column(
+        _integer(
             "baseline_max_age_days",
-            "integer",
             Sentence("A native run farther away in time is stale."),
             unit="d",
         ),
-        Column("created_at", "datetime", Sentence("When it was created here.")),
-        Column(
-            "archived_at",
-            "datetime",
-            Sentence("Since when nothing is added; null: open."),
-        ),
+        _time("created_at", Sentence("When it was created here.")),
+        _time("archived_at", Sentence("Since when nothing is added; null: open.")),
     ),
 )
 SYSTEMS = Table(
     "systems",
     Sentence("A host with a platform, a guest and options: what was measured on."),
     (
-        Column("id", "integer", Sentence("Of this installation.")),
-        Column("lab", "string", _LAB, "lab__slug"),
+        _ID,
+        _text("lab", _LAB, "lab__slug"),
         *_system_of(""),
-        Column(
-            "options", "object", Sentence("Settings such as hw_virt, swap, scheduler.")
-        ),
+        _object("options", Sentence("Settings such as hw_virt, swap, scheduler.")),
         Column(
             "emulated",
             "boolean",
@@ -209,28 +200,24 @@ SYSTEMS = Table(
             Sentence("Its Windows ran above its own hypervisor (VBS)."),
             "is_above_hypervisor",
         ),
-        Column("host_facts", "object", _FACTS, "host__facts"),
-        Column("created_at", "datetime", Sentence("When it was created here.")),
+        _object("host_facts", _FACTS, "host__facts"),
+        _time("created_at", Sentence("When it was created here.")),
     ),
 )
 CELLS = Table(
     "cells",
     Sentence("The runs of one benchmark on one system, summarised over run means."),
     (
-        Column("id", "integer", Sentence("Of this installation.")),
-        Column("lab", "string", _LAB, "study__lab__slug"),
-        Column("study", "string", _STUDY, "study__slug"),
-        Column("system_id", "integer", Sentence("The system."), "system_id"),
+        _ID,
+        _text("lab", _LAB, "study__lab__slug"),
+        _text("study", _STUDY, "study__slug"),
+        _integer("system_id", Sentence("The system."), "system_id"),
         *_system_of("system__"),
         *_benchmark_of("case__"),
-        Column(
-            "better", "string", Sentence("higher, lower or neither."), "case__better"
-        ),
-        Column(
-            "component", "string", Sentence("cpu, memory, disk, ..."), "case__component"
-        ),
+        _text("better", Sentence("higher, lower or neither."), "case__better"),
+        _text("component", Sentence("cpu, memory, disk, ..."), "case__component"),
         *_CIRCUMSTANCES,
-        Column("n", "integer", Sentence("Runs that count.")),
+        _integer("n", Sentence("Runs that count.")),
         _statistic(
             "mean",
             Sentence(
@@ -238,9 +225,8 @@ CELLS = Table(
             ),
             Choice(When(shape_codes="", then=F("mean")), default=Value(None)),
         ),
-        Column(
+        _text(
             "doubts",
-            "string",
             Sentence("Why there is no mean: codes with commas; empty: none."),
             "shape_codes",
         ),
@@ -256,33 +242,23 @@ CELLS = Table(
         _statistic("median", Sentence("The median.")),
         _statistic("q3", Sentence("The upper quartile.")),
         _statistic("maximum", Sentence("The greatest run mean.")),
-        Column("sample_count", "integer", Sentence("Samples behind it.")),
-        Column(
-            "first_at",
-            "datetime",
-            Sentence("Start of its first run; null: not stated."),
-        ),
-        Column(
-            "last_at", "datetime", Sentence("Start of its last run; null: not stated.")
-        ),
-        Column("clock", "string", Sentence("Whose clock timed it.")),
-        Column("clock_trust", "string", Sentence("The worst known of its clocks.")),
+        _integer("sample_count", Sentence("Samples behind it.")),
+        _time("first_at", Sentence("Start of its first run; null: not stated.")),
+        _time("last_at", Sentence("Start of its last run; null: not stated.")),
+        _text("clock", Sentence("Whose clock timed it.")),
+        _text("clock_trust", Sentence("The worst known of its clocks.")),
         *_SOURCE,
-        Column(
+        _text(
             "baseline_state",
-            "string",
             Sentence(
                 "How it was paired with its baseline: paired, stale, missing, ..."
             ),
             "efficiency__state",
         ),
-        Column(
-            "baseline_cell_id",
-            "integer",
-            Sentence("The result it is compared with."),
-            VIEWER,
+        _integer(
+            "baseline_cell_id", Sentence("The result it is compared with."), VIEWER
         ),
-        Column("baseline_n", "integer", Sentence("Runs of that one."), VIEWER),
+        _integer("baseline_n", Sentence("Runs of that one."), VIEWER),
         Column(
             "relative_performance",
             "number",
@@ -292,7 +268,7 @@ CELLS = Table(
             ),
             VIEWER,
         ),
-        Column("updated_at", "datetime", Sentence("When it was last summarised.")),
+        _time("updated_at", Sentence("When it was last summarised.")),
     ),
     links=(("system_id", "systems", "id"), ("baseline_cell_id", "cells", "id")),
 )
@@ -300,42 +276,31 @@ RUNS = Table(
     "runs",
     Sentence("One execution of one tool on one system."),
     (
-        Column("id", "integer", Sentence("Of this installation.")),
-        Column("lab", "string", _LAB, "study__lab__slug"),
-        Column("study", "string", _STUDY, "study__slug"),
-        Column("system_id", "integer", Sentence("The system."), "system_id"),
+        _ID,
+        _text("lab", _LAB, "study__lab__slug"),
+        _text("study", _STUDY, "study__slug"),
+        _integer("system_id", Sentence("The system."), "system_id"),
         *_system_of("system__"),
-        Column("tool", "string", Sentence("The tool; `lab:slug` is a lab's own.")),
-        Column("tool_version", "string", Sentence("Its version; empty: not stated.")),
+        _text("tool", Sentence("The tool; `lab:slug` is a lab's own.")),
+        _text("tool_version", Sentence("Its version; empty: not stated.")),
         *_CIRCUMSTANCES,
-        Column(
-            "corun",
-            "string",
-            Sentence("Shared by runs that ran together."),
-            "corun__name",
-        ),
-        Column(
-            "session", "string", Sentence("What its uploader named."), "session__name"
-        ),
-        Column(
-            "sitting", "string", Sentence("The session it counts in."), "sitting__name"
-        ),
-        Column("clock", "string", Sentence("Whose clock timed it.")),
-        Column("started_at", "datetime", Sentence("When it began; null: not stated.")),
-        Column("received_at", "datetime", Sentence("When it was uploaded.")),
-        Column(
-            "status", "string", Sentence("received, parsed, rejected or quarantined.")
-        ),
+        _text("corun", Sentence("Shared by runs that ran together."), "corun__name"),
+        _text("session", Sentence("What its uploader named."), "session__name"),
+        _text("sitting", Sentence("The session it counts in."), "sitting__name"),
+        _text("clock", Sentence("Whose clock timed it.")),
+        _time("started_at", Sentence("When it began; null: not stated.")),
+        _time("received_at", Sentence("When it was uploaded.")),
+        _text("status", Sentence("received, parsed, rejected or quarantined.")),
         Column(
             "duplicate",
             "boolean",
             Sentence("An earlier run said all this before: no result counts it again."),
             _claim(Q(duplicate_of__isnull=False)),
         ),
-        Column("sample_count", "integer", Sentence("Its samples.")),
+        _integer("sample_count", Sentence("Its samples.")),
         *_SOURCE,
-        Column("note", "string", Sentence("What its uploader noted.")),
-        Column("facts", "object", _FACTS),
+        _text("note", Sentence("What its uploader noted.")),
+        _object("facts", _FACTS),
     ),
     links=(("system_id", "systems", "id"),),
 )
@@ -343,16 +308,14 @@ SAMPLES = Table(
     "samples",
     Sentence("One measured number of a run that was read."),
     (
-        Column("lab", "string", _LAB, "run__study__lab__slug"),
-        Column("study", "string", _STUDY, "run__study__slug"),
-        Column("system_id", "integer", Sentence("The system."), "run__system_id"),
-        Column("run_id", "integer", Sentence("The run."), "run_id"),
-        Column(
-            "started_at", "datetime", Sentence("When the run began."), "run__started_at"
-        ),
+        _text("lab", _LAB, "run__study__lab__slug"),
+        _text("study", _STUDY, "run__study__slug"),
+        _integer("system_id", Sentence("The system."), "run__system_id"),
+        _integer("run_id", Sentence("The run."), "run_id"),
+        _time("started_at", Sentence("When the run began."), "run__started_at"),
         *_benchmark_of("case__"),
-        Column("sequence", "integer", Sentence("Its place in the run, from 1.")),
-        Column("repetition", "integer", Sentence("Which repetition within the run.")),
+        _integer("sequence", Sentence("Its place in the run, from 1.")),
+        _integer("repetition", Sentence("Which repetition within the run.")),
         _statistic("value", Sentence("The number.")),
         Column(
             "derived",

@@ -39,19 +39,15 @@ class Finding:
     grave: bool = False
 
 
+def _when(is_wrong: object, what: str, problem: str, grave: bool = False) -> Finding:
+    return Finding(what, problem if is_wrong else "", grave)
+
+
 def examine() -> list[Finding]:
     """Look at everything; whatever cannot be looked at is a finding, too."""
     findings: list[Finding] = []
-    for look in (
-        _settings,
-        _servers,
-        _replica,
-        _clocks,
-        _disk,
-        _indexes,
-        _work,
-        _backups,
-    ):
+    looks = _settings, _servers, _replica, _clocks, _disk, _indexes, _work, _backups
+    for look in looks:
         try:
             findings += look()
         except (DatabaseError, redis.RedisError, OSError) as error:
@@ -63,34 +59,30 @@ def examine() -> list[Finding]:
 
 
 def _settings() -> Iterator[Finding]:
-    yield Finding(
+    yield _when(
+        settings.DEBUG,
         "DEBUG",
-        "It is on: error pages show settings to everybody. Unset DEBUG."
-        if settings.DEBUG
-        else "",
+        "It is on: error pages show settings to everybody. Unset DEBUG.",
         grave=True,
     )
-    yield Finding(
+    yield _when(
+        len(settings.SECRET_KEY) < FEW_LETTERS,
         "SECRET_KEY",
-        "It has fewer than 32 letters and could be guessed. Draw a longer one."
-        if len(settings.SECRET_KEY) < FEW_LETTERS
-        else "",
+        "It has fewer than 32 letters and could be guessed. Draw a longer one.",
         grave=True,
     )
     hosts = settings.ALLOWED_HOSTS
-    yield Finding(
+    yield _when(
+        "*" in hosts,
         "ALLOWED_HOSTS",
-        "It takes any name. Say under which ones pages are asked for."
-        if "*" in hosts
-        else "",
+        "It takes any name. Say under which ones pages are asked for.",
     )
     own = {"127.0.0.1", "localhost", "[::1]", "web"}
-    yield Finding(
+    yield _when(
+        set(hosts) - own and not settings.HTTPS,
         "HTTPS",
         "Others reach this server, and HTTPS is off: passwords go in clear. Put a "
-        "proxy with HTTPS in front and set HTTPS=on."
-        if set(hosts) - own and not settings.HTTPS
-        else "",
+        "proxy with HTTPS in front and set HTTPS=on.",
     )
 
 
@@ -102,38 +94,33 @@ def _servers() -> Iterator[Finding]:
         for name, wanted in DURABLE.items()
         if (value := _one(f"SHOW {name}")) != wanted
     ]
-    yield Finding(
+    yield _when(
+        wrong,
         "durability of PostgreSQL",
-        f"A power cut loses what was acknowledged ({', '.join(wrong)}). Set them to on."
-        if wrong
-        else "",
+        f"A power cut loses what was acknowledged ({', '.join(wrong)}). "
+        "Set them to on.",
         grave=True,
     )
-    yield Finding(
+    yield _when(
+        _one("SHOW data_checksums") != "on",
         "checksums of PostgreSQL",
-        "They are off: a disk that lies is not noticed. pg_checksums turns them on."
-        if _one("SHOW data_checksums") != "on"
-        else "",
+        "They are off: a disk that lies is not noticed. pg_checksums turns them on.",
     )
     role = _one("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
-    yield Finding(
-        "rights in PostgreSQL",
-        "The product is a superuser there. Give it a role of its own." if role else "",
-    )
-    yield Finding(
+    problem = "The product is a superuser there. Give it a role of its own."
+    yield _when(role, "rights in PostgreSQL", problem)
+    yield _when(
+        not is_enforced(),
         "row-level security",
-        ""
-        if is_enforced()
-        else "It is not in force: one forgotten filter shows a lab's data to others. "
+        "It is not in force: one forgotten filter shows a lab's data to others. "
         "Give the tables an owner of their own, name it in OWNER_DATABASE_URL, and run "
         "prepare (docs/operations.md). Under Citus there is none.",
     )
     policy = broker.connection().config_get("maxmemory-policy")["maxmemory-policy"]
-    yield Finding(
+    yield _when(
+        policy != "noeviction",
         "the broker's memory",
-        f"It forgets messages when full (maxmemory-policy={policy}). Set noeviction."
-        if policy != "noeviction"
-        else "",
+        f"It forgets messages when full (maxmemory-policy={policy}). Set noeviction.",
     )
 
 
@@ -141,20 +128,18 @@ def _replica() -> Iterator[Finding]:
     if not replica.is_configured():
         return
     lag = replica.lag()
-    yield Finding(
+    yield _when(
+        lag.problem,
         "the standby",
-        f"{lag.problem} Pages are read from the primary meanwhile."
-        if lag.problem
-        else "",
+        f"{lag.problem} Pages are read from the primary meanwhile.",
     )
     # Else a long reading on the standby ends in an error whenever rows are tidied away.
     feedback = replica.setting("hot_standby_feedback") if not lag.problem else "on"
-    yield Finding(
+    yield _when(
+        feedback != "on",
         "readers of the standby",
-        "hot_standby_feedback is off there: long exports may be cut off and read from "
-        "the primary. Set it to on."
-        if feedback != "on"
-        else "",
+        "hot_standby_feedback is off there: long exports may be cut off and read "
+        "from the primary. Set it to on.",
     )
 
 
@@ -168,12 +153,11 @@ def _clocks() -> Iterator[Finding]:
     for name, ask in theirs.items():
         before = time.time()
         off = abs(ask() - (before + time.time()) / 2)
-        yield Finding(
+        yield _when(
+            off > CLOCK_S,
             f"the clock of {name}",
             f"It is {off:.0f} s off ours. Let both machines follow the same time "
-            "server (chrony)."
-            if off > CLOCK_S
-            else "",
+            "server (chrony).",
         )
 
 
@@ -185,11 +169,10 @@ def _redis_clock() -> float:
 def _disk() -> Iterator[Finding]:
     disk = shutil.disk_usage(settings.VAR if settings.VAR.exists() else "/")
     is_scarce = disk.free < FREE_BYTES or disk.free < FREE_SHARE * disk.total
-    yield Finding(
+    yield _when(
+        is_scarce,
         "the disk",
-        f"{disk.free / 1e9:.1f} GB of {disk.total / 1e9:.0f} GB are free. Make room."
-        if is_scarce
-        else "",
+        f"{disk.free / 1e9:.1f} GB of {disk.total / 1e9:.0f} GB are free. Make room.",
         grave=disk.free < FREE_BYTES,
     )
 
@@ -200,48 +183,42 @@ def _indexes() -> Iterator[Finding]:
         " WHERE NOT indisvalid OR NOT indisready ORDER BY 1"
     )
     names = ", ".join(name for (name,) in broken)
-    yield Finding(
+    yield _when(
+        broken,
         "indexes",
-        f"Not usable: {names}. REINDEX INDEX CONCURRENTLY makes them again."
-        if broken
-        else "",
+        f"Not usable: {names}. REINDEX INDEX CONCURRENTLY makes them again.",
     )
     age = _one(
         "SELECT age(datfrozenxid) FROM pg_database WHERE datname = current_database()"
     )
-    yield Finding(
+    yield _when(
+        int(age) > OLDEST_TRANSACTION,
         "the age of transactions",
         f"{age:,} transactions were not frozen: autovacuum does not keep up. "
-        "Run VACUUM (FREEZE)."
-        if int(age) > OLDEST_TRANSACTION
-        else "",
+        "Run VACUUM (FREEZE).",
         grave=True,
     )
 
 
 def _work() -> Iterator[Finding]:
     state = health()
-    outbox = state.outbox
-    yield Finding(
-        "quarantined runs",
-        f"{outbox.quarantined} are set aside. manage.py jobs"
-        if outbox and outbox.quarantined
-        else "",
+    set_aside = state.outbox.quarantined if state.outbox else 0
+    yield _when(
+        set_aside, "quarantined runs", f"{set_aside} are set aside. manage.py jobs"
     )
     late = [each for each in state.due if each.is_late]
     told = ", ".join(
         f"{it.waiting} of {it.kind} for {it.oldest_s:.0f} s" for it in late
     )
-    yield Finding(
+    yield _when(
+        late,
         "work that waits",
-        f"{told}. Do the worker and the sweeper run? Their logs say why not."
-        if late
-        else "",
+        f"{told}. Do the worker and the sweeper run? Their logs say why not.",
         grave=True,
     )
     stuck = [each for each in state.stuck if each.failing or each.quarantined]
     told = ", ".join(f"{it.failing + it.quarantined} of {it.kind}" for it in stuck)
-    yield Finding("work that failed", f"{told}. manage.py jobs" if stuck else "")
+    yield _when(stuck, "work that failed", f"{told}. manage.py jobs")
 
 
 def _backups() -> Iterator[Finding]:
@@ -257,11 +234,10 @@ def _backups() -> Iterator[Finding]:
         "SELECT last_failed_wal FROM pg_stat_archiver"
         " WHERE last_failed_time > coalesce(last_archived_time, '-infinity')"
     )
-    yield Finding(
+    yield _when(
+        failing,
         "the archive of the log",
-        f"PostgreSQL could not archive {failing}: the disk fills until it can."
-        if failing
-        else "",
+        f"PostgreSQL could not archive {failing}: the disk fills until it can.",
         grave=True,
     )
 

@@ -8,7 +8,7 @@ from django.core.wsgi import get_wsgi_application
 from django.db import OperationalError, connection
 from django.test import Client, RequestFactory
 
-from config import bounds
+from config import middleware
 
 CODECS = ("idna", "base64", "nonsense", "utf-7")
 
@@ -55,7 +55,7 @@ def test_an_address_is_read_by_no_codec_that_a_request_names(db, kind):
     environ |= {"HTTP_HOST": "testserver", "CONTENT_TYPE": kind}
     said = []
 
-    application = bounds.charsets(get_wsgi_application())
+    application = middleware.charsets(get_wsgi_application())
     b"".join(application(environ, lambda status, _headers: said.append(status)))
 
     assert said == ["415 Unsupported Media Type"]
@@ -87,7 +87,7 @@ def test_what_an_agent_reads_is_kept_by_no_proxy(client, read_token):
 @pytest.fixture
 def bounded(db, settings):
     settings.WEB_STATEMENT_TIMEOUT_S, settings.WEB_LOCK_TIMEOUT_S = 7, 3
-    bounds._limit(connection)
+    middleware._limit(connection)
     yield
     with connection.cursor() as cursor:
         cursor.execute("RESET statement_timeout")
@@ -162,6 +162,6 @@ def test_behind_a_proxy_of_ours_a_request_comes_from_whom_it_names(
     settings.TRUSTED_PROXIES = [ip_network(trusted)]
     said = {"HTTP_X_FORWARDED_FOR": "203.0.113.9, 198.51.100.7"}
 
-    assert bounds._address(rf.get("/", **said)) == "198.51.100.7"
+    assert middleware._address(rf.get("/", **said)) == "198.51.100.7"
     settings.TRUSTED_PROXIES = []
-    assert bounds._address(rf.get("/", **said)) == "127.0.0.1"
+    assert middleware._address(rf.get("/", **said)) == "127.0.0.1"

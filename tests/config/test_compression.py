@@ -6,7 +6,7 @@ import pytest
 from django.http import FileResponse, HttpResponse
 from django.test import RequestFactory
 
-from config.compression import compressed, compression
+from config.middleware import compressed, compression
 
 TEXT = "what a hypervisor costs " * 100
 

@@ -189,7 +189,7 @@ def test_counters_without_room_make_no_failure(client, db, monkeypatch, caplog):
     def full(*_labels: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("config.requests.REQUESTS.labels", full)
+    monkeypatch.setattr("config.middleware.REQUESTS.labels", full)
 
     assert client.get("/api/v1/time/").status_code == 200
     assert "not counted: [Errno 28]" in caplog.text

@@ -1,6 +1,6 @@
 """The access log holds no secret of a feed."""
 
-from config.web_log import SECRET, WebLog
+from config.buffering import SECRET, WebLog
 
 
 def test_the_secret_of_a_feed_is_not_logged(monkeypatch):

@@ -19,7 +19,7 @@ import yaml
 from celery.bin.worker import worker
 from gunicorn.config import KNOWN_SETTINGS
 
-from running import supervisor, valkey
+from running import embedded, supervisor
 from running.embedded import Services
 from running.processes import ROOT, Child, Program
 from tests.running.watching import wait_until
@@ -210,7 +210,7 @@ def test_its_redis_options_make_a_broker_that_forgets_nothing(tmp_path):
     here = ["--dir", str(tmp_path), "--port", "0", "--unixsocket", str(tmp_path / "s")]
     words = [*SERVICES["redis"]["command"][1:], *here]
     log = tmp_path / "log"
-    child = Child(Program("redis", [str(valkey.binary()), *words], log=log))
+    child = Child(Program("redis", [str(embedded.valkey_binary()), *words], log=log))
     child.start()
     wait_until(lambda: b"Ready to accept" in log.read_bytes() or child.poll())
     running = child.poll() is None

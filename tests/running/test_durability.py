@@ -8,7 +8,8 @@ import pytest
 import redis
 
 from running import durability
-from running.embedded import ServiceError, Services
+from running.embedded import Services
+from running.errors import ServiceError
 from running.processes import ROOT
 
 

@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from running.processes import Child, Program, last_lines, open_log
-from running.rotation import LARGE_BYTES
+from running.processes import LARGE_BYTES, Child, Program, last_lines, open_log
 
 from .watching import wait_until
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from running import embedded
-from running.embedded import ServiceError
+from running.errors import ServiceError
 from running.folders import VarFolder, make_private
 
 

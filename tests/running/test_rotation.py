@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from running.rotation import KEPT, LARGE_BYTES, Rotation, set_aside, set_aside_written
+from running.processes import KEPT, LARGE_BYTES, Rotation, set_aside, set_aside_written
 
 from .watching import wait_until
 

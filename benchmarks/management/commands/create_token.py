@@ -5,7 +5,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmarks.labs.tokens import issue_token
-from benchmarks.models import Agent, Lab
+from benchmarks.management.lookup import find_lab
+from benchmarks.models import Agent
 
 
 class Command(BaseCommand):
@@ -28,12 +29,3 @@ class Command(BaseCommand):
             agent=agent, can_upload=options["upload"], can_read=options["read"]
         )
         self.stdout.write(secret)
-
-
-def find_lab(slug: str) -> Lab:
-    """Return the lab of a slug; an unknown one is refused with those there are."""
-    lab = Lab.objects.filter(slug=slug).first()
-    if lab is None:
-        known = ", ".join(Lab.objects.values_list("slug", flat=True)) or "none yet"
-        raise CommandError(f'There is no lab "{slug}". The labs are: {known}.')
-    return lab

@@ -17,8 +17,8 @@ from django.core.management.base import (
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.keeping import deletion
-from benchmarks.management.commands.create_token import find_lab
-from benchmarks.models import Run, Study
+from benchmarks.management.lookup import find_lab, find_study
+from benchmarks.models import Run
 
 WHO = "manage.py"
 
@@ -52,12 +52,7 @@ class Command(BaseCommand):
             self.stdout.write("Nothing was deleted. With --yes it is, for good.")
 
     def _study(self, options: dict[str, Any]) -> None:
-        lab, _, slug = options["name"].partition("/")
-        study = Study.objects.filter(lab__slug=lab, slug=slug).first()
-        if study is None:
-            raise CommandError(
-                f'There is no study "{options["name"]}". Name it as LAB/STUDY.'
-            )
+        study = find_study(options["name"])
         loss = deletion.loss_of_study(study)
         if options["yes"]:
             reason = options["reason"]

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 from django.db.models import Count, Min, Q
 
-from benchmarks.models import Job, Study
+from benchmarks.management.lookup import find_study
+from benchmarks.models import Job
 from benchmarks.unattended.lists import (
     STATES,
     by_subject,
@@ -33,10 +34,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         jobs, failed = Job.objects.all(), failed_work()
         if name := options["study"]:
-            lab, _, slug = name.partition("/")
-            study = Study.objects.filter(lab__slug=lab, slug=slug).first()
-            if study is None:
-                raise CommandError(f'There is no study "{name}". Name it as LAB/STUDY.')
+            study = find_study(name)
             jobs = jobs.filter(study=study)
             failed = work_of(study) | failed.filter(kind=Kind.UPLOAD, study=study)
         if kind := options["kind"]:

@@ -1,9 +1,11 @@
 """`manage.py recompute`: work out all results from their samples, and compare."""
 
+from collections.abc import Collection
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from benchmarks.management.lookup import find_study
 from benchmarks.models import Study
 from benchmarks.uploads.recomputing import recompute
 
@@ -20,12 +22,9 @@ class Command(BaseCommand):
         parser.add_argument("--repair", action="store_true", help="store what differs")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        studies = Study.objects.select_related("lab").order_by("pk")
+        studies: Collection[Study] = Study.objects.select_related("lab").order_by("pk")
         if name := options["study"]:
-            lab, _, slug = name.partition("/")
-            studies = studies.filter(lab__slug=lab, slug=slug)
-            if not studies:
-                raise CommandError(f'There is no study "{name}". Name it as LAB/STUDY.')
+            studies = [find_study(name)]
         differing = 0
         for study in studies:
             lines = recompute(study, repair=options["repair"])

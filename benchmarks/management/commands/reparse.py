@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.models import Study
+from benchmarks.management.lookup import find_study
 from benchmarks.uploads import rereading
 
 SHOWN = 20
@@ -24,12 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--study", default="", metavar="LAB/STUDY")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study: Study | None = None
-        if name := options["study"]:
-            lab, _, slug = name.partition("/")
-            study = Study.objects.filter(lab__slug=lab, slug=slug).first()
-            if study is None:
-                raise CommandError(f'There is no study "{name}". Name it as LAB/STUDY.')
+        study = find_study(options["study"]) if options["study"] else None
         try:
             reread = rereading.begin_reread(study=study, tool=options["tool"])
         except BenchmarksError as error:
