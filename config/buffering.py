@@ -1,10 +1,8 @@
 """gunicorn's worker, which reads whole requests before a thread starts, and its logs.
 
-gunicorn's own threads read from the connection themselves: sixteen clients that send a
-byte in three seconds are all the threads there are, and nobody else is answered. Here
-waitress reads all connections in one loop, keeps what has come of each, and hands a
-request to a thread when it is complete; it takes responses from the thread in the same
-way. What is gunicorn's own stays: loaded once, forked, killed children back at once.
+gunicorn's own threads read from connections themselves, so a few slow clients block all
+of them. Here waitress reads and writes all connections in one loop and hands complete
+requests to threads; gunicorn still preloads, forks and restarts.
 """
 
 import os

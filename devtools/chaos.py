@@ -1,12 +1,9 @@
-"""`make chaos`: kill, freeze and starve a product while it is uploaded to.
+"""`make chaos`: kill, freeze and starve a product during uploads.
 
-Eight clients upload as fast as they can, a twentieth of the answers is thrown away
-and sent for again. Every second or two a random fault of many kinds is done to the
-product's own processes, never to others. Afterwards what the clients were told is
-compared with what the database holds, run by run and cell by cell.
-
-The same ``--seed`` does the same faults in the same order. With ``--control`` a
-saboteur works behind the product's back: each of its deeds has to be found.
+Clients upload as fast as they can and repeat a twentieth of the acknowledged uploads.
+Faults hit only the product's own processes. Afterwards the acknowledgements are
+compared with the database. A ``--seed`` repeats the faults; ``--control`` plants errors
+that must be found.
 """
 
 import math

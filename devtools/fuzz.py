@@ -1,15 +1,9 @@
-"""`make fuzz`: odd requests by the ten thousand; none may be answered 500.
+"""`make fuzz`: tens of thousands of odd requests; no answer may be 500.
 
-Half of them go to the API: uploads and other documents that are right but for one thing
-(numbers at the ends of what a double holds, other types, doubled and missing members,
-texts of every kind), and questions with odd parameters. The others go to pages, as a
-person who has signed in: forms, files, odd multipart, odd ids. One in ten has an odd
-method, host, encoding, character set or length. The same seed sends the same requests.
-
-What was taken is processed, and every page of the study is read once more at the end:
-numbers that are legal and mad must not break those who look at them.
-
-With ``--control`` a table is taken away: answers of 500 have to be seen.
+Requests go to the API and, signed in, to pages: valid documents with one thing wrong,
+odd parameters, forms, files, methods, headers and lengths. At the end every page of the
+study is read again. ``--seed`` repeats the requests; ``--control`` renames a table, and
+500s must be found.
 """
 
 import gzip

@@ -1,14 +1,9 @@
-"""`make leaks`: crawl as nobody, a stranger and another lab; look for what is private.
+"""`make leaks`: crawl as nobody, strangers and other labs for private data.
 
-One lab keeps a private study full of markers: names, notes and odd values that stand
-nowhere else. Beside it lies a public study with the same machine and cases. Everybody
-who may not see the private one follows every link from every list, asks every address
-of the API and of the pages with the ids of private things, and reads whatever comes: no
-answer may hold a marker. The lab itself crawls, too: what its own crawl does not meet
-could not have been found by others either.
-
-With ``--control`` a saboteur makes the study public behind the product's back; the
-crawls have to find it.
+One lab has a private study with unique markers beside a public study of the same
+machine and cases. Every outsider follows all links and asks all addresses with the ids
+of private objects: no answer may have a marker. The lab itself crawls too, and must
+find every marker. ``--control`` makes the study public, which must be found.
 """
 
 import html

@@ -1,11 +1,7 @@
 """`make overload`: readers, uploaders, slow and idle clients, all at once.
 
-50 people read pages without a pause, 10 clients upload, 200 connections send a byte of
-their request now and then, 500 say nothing at all. Then what uploaders were told is
-compared with the database. All of it on this machine's own loopback, for a set time.
-
-With ``--control`` the product runs gunicorn's own threads instead, which a handful of
-slow clients keep: that has to be seen.
+Afterwards the acknowledgements are compared with the database. ``--control`` uses
+gunicorn's own threads, which a few slow clients occupy: that must be found.
 """
 
 import argparse

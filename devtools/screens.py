@@ -1,13 +1,11 @@
-"""Take a picture of every page of a running server, and renew those of the documents.
+"""Take a picture of every page of a running server into `var/screens/`.
 
     make run        # in one terminal
     make screens    # in another; URL=http://127.0.0.1:8000 VAR=var unless given
 
-The addresses are those of `devtools.routes`; a page of something that the server does
-not have (a plan, a version) is left out and named. The pictures go to `var/screens/`,
-which git ignores: only what a document shows is kept, in `docs/screens/`. Ends with an
-error if a page breaks the content security policy, logs an error or is wider than its
-window.
+Pages of objects that the server does not have are left out. Pictures of documents go to
+`docs/screens/`. Fails if a page violates the content security policy, logs an error or
+is wider than its window.
 """
 
 import re

@@ -1,12 +1,8 @@
-"""`make soak`: half an hour of bounded load, and what the product holds each minute.
+"""`make soak`: half an hour of bounded load, and the memory of each process group.
 
-A steady rate of uploads into so many cells, and of pages, far below what the machine
-can do: what grows then grows with time. Each minute the memory of each group of
-processes (PSS: shared memory is counted once); after the first minutes none may
-grow any more. PostgreSQL's shared buffers fill until they are as large as was set and
-are told apart, without a limit.
-
-With ``--control`` one more process holds more and more: that has to be seen.
+After the first minutes no group may grow (PSS: shared memory is counted once).
+PostgreSQL's shared buffers are printed without a limit. ``--control`` adds a process
+that grows, which must be found.
 """
 
 import itertools

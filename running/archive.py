@@ -1,11 +1,11 @@
-"""An archive of PostgreSQL's log, and a way back to any second of it.
+"""An archive of PostgreSQL's log, and recovery to any second of it.
 
     ARCHIVE=/backups/virtlab make run       # archives the log while it runs
-    make base-backup ARCHIVE=...            # what the log is replayed on: once a week
+    make base-backup ARCHIVE=...            # the start of a recovery: once a week
     make recover ARCHIVE=... TO="2026-11-23 04:40:00+00" VAR=recovered
 
-The folder has `wal/`, a file for each 16 MB of the log or each minute with changes, and
-`base/`, a folder for each base backup. Both are as secret as the database.
+`wal/` has a file per 16 MB of the log or minute with changes, `base/` a folder per base
+backup. Both are as secret as the database.
 """
 
 import os

@@ -1,11 +1,10 @@
-"""The browser that tests and `make bench` drive: find it, start it, install it.
+"""The browser of the tests and `make bench`: find it, start it, install it.
 
     python -m running.browser
 
-It has our letters alone, whatever this machine has: a page that fits in one family may
-be too wide in another. DejaVu Sans, which a bare Debian shows, is the widest that a
-reader gets; Roboto, a phone's own, is a narrow one. Both come with packages of
-`requirements-dev.in`.
+It uses two font families from packages of `requirements-dev.in`, so that text is
+equally wide on every machine: DejaVu Sans, the widest that readers get, and narrow
+Roboto.
 """
 
 import os

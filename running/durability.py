@@ -30,35 +30,37 @@ Settings = Mapping[str, set[str]]
 
 def require_durable_database(
     connection: "psycopg.Connection[Any]", *, checksums: bool
-) -> None:
-    """Refuse a database that could lose a commit; ask the session that will commit."""
-    wanted = DATABASE_SETTINGS | (CHECKSUMS if checksums else {})
-    _require("PostgreSQL", wanted, _database_settings(connection))
+) -> list[str]:
+    """Refuse a database that could lose a commit; return advice.
 
-
-def require_durable_broker(connection: "redis.Redis", *, append_only: bool) -> None:
-    """Refuse a broker that could drop a message to save memory."""
-    wanted = BROKER_SETTINGS | (APPEND_ONLY if append_only else {})
-    _require("Redis", wanted, _broker_settings(connection))
-
-
-def _database_settings(connection: "psycopg.Connection[Any]") -> dict[str, str]:
+    Settings can differ between roles: ask the session that commits.
+    """
     names = [*DATABASE_SETTINGS, *CHECKSUMS]
     query = "select name, setting from pg_settings where name = any(%s)"
-    return dict(connection.execute(query, [names]).fetchall())
+    found = dict(connection.execute(query, [names]).fetchall())
+    _require("PostgreSQL", DATABASE_SETTINGS | (CHECKSUMS if checksums else {}), found)
+    if _unmet(CHECKSUMS, found):
+        return ["PostgreSQL runs without data checksums: a bad disk goes unnoticed."]
+    return []
 
 
-def _broker_settings(connection: "redis.Redis") -> dict[str, str]:
-    settings: Any = connection.config_get(*BROKER_SETTINGS, *APPEND_ONLY)
+def require_durable_broker(
+    connection: "redis.Redis", *, append_only: bool
+) -> list[str]:
+    """Refuse a broker that could drop a message to save memory; return advice."""
 
     def text(value: object) -> str:
         return value.decode() if isinstance(value, bytes) else str(value)
 
-    return {text(name): text(value) for name, value in settings.items()}
+    settings: Any = connection.config_get(*BROKER_SETTINGS, *APPEND_ONLY)
+    found = {text(name): text(value) for name, value in settings.items()}
+    _require("Redis", BROKER_SETTINGS | (APPEND_ONLY if append_only else {}), found)
+    if _unmet(APPEND_ONLY, found):
+        return ["Redis runs without appendonly: a restart delays work by seconds."]
+    return []
 
 
 def _require(server: str, wanted: Settings, found: Mapping[str, str]) -> None:
-    """Refuse the first setting that is not as it must be."""
     for name in _unmet(wanted, found):
         raise ServiceError(
             f"{server} runs with {name}={found.get(name)}; it must be "
@@ -68,50 +70,35 @@ def _require(server: str, wanted: Settings, found: Mapping[str, str]) -> None:
 
 
 def _unmet(wanted: Settings, found: Mapping[str, str]) -> list[str]:
-    """Return the settings that are not as they are wanted, in their order."""
     return [name for name, allowed in wanted.items() if found.get(name) not in allowed]
 
 
 def check(database_url: str, redis_url: str) -> list[str]:
-    """Check servers of somebody else's; return advice for what is only unwise."""
-    return [*_check_database(database_url), *_check_broker(redis_url)]
-
-
-def _check_database(url: str) -> list[str]:
+    """Check external servers; return advice about settings that are only unwise."""
     try:
-        with psycopg.connect(url, connect_timeout=10, autocommit=True) as connection:
-            require_durable_database(connection, checksums=False)
-            settings = _database_settings(connection)
+        with psycopg.connect(
+            database_url, connect_timeout=10, autocommit=True
+        ) as connection:
+            advice = require_durable_database(connection, checksums=False)
     except psycopg.Error as error:
         raise ServiceError(
             f"The PostgreSQL of DATABASE_URL does not answer: {str(error).strip()}"
         ) from error
-    if _unmet(CHECKSUMS, settings):
-        return ["PostgreSQL runs without data checksums: a bad disk goes unnoticed."]
-    return []
-
-
-def _check_broker(url: str) -> list[str]:
     try:
-        with redis.Redis.from_url(socket_url(url), retry=None) as connection:
-            connection.ping()
+        with redis.Redis.from_url(socket_url(redis_url), retry=None) as broker:
+            broker.ping()
             try:
-                require_durable_broker(connection, append_only=False)
-                settings = _broker_settings(connection)
+                advice += require_durable_broker(broker, append_only=False)
             except redis.ResponseError:
                 # Rented servers often forbid the question.
-                return [
+                advice.append(
                     "Redis does not tell its maxmemory-policy; it must be noeviction."
-                ]
-            if _unmet(APPEND_ONLY, settings):
-                return [
-                    "Redis runs without appendonly: a restart delays work by seconds."
-                ]
-            return []
+                )
     except (redis.RedisError, ValueError) as error:
         raise ServiceError(
             f"The Redis of REDIS_URL does not answer: {error}"
         ) from error
+    return advice
 
 
 def socket_url(url: str) -> str:

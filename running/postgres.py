@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import LiteralString
 from urllib.parse import quote
 
 import psutil
@@ -28,6 +29,7 @@ from running.folders import VarFolder, make_private, write_private
 from running.processes import Child, Program
 from running.servers import Server, step, wheel_folder
 
+Connection = psycopg.Connection[tuple[object, ...]]
 PORT = 5432  # names the socket only; nothing listens on a port
 USER = DATABASE = "virtlab"
 OWNER = "virtlab_owner"
@@ -153,39 +155,24 @@ class Postgres(Server):
 
     def _make_roles_and_database(self) -> None:
         with self.connect(user=SUPERUSER, database="postgres") as connection:
+            role = "select from pg_roles where rolname = %s"
             for name in (OWNER, USER):
-                is_known = _is_there(
-                    connection, "select from pg_roles where rolname = %s", name
+                _execute(
+                    connection,
+                    ("alter" if _is_there(connection, role, name) else "create")
+                    + " role {} with login nosuperuser nocreaterole nocreatedb"
+                    " nobypassrls password {password}",
+                    name,
+                    password=self.password(name),
                 )
-                connection.execute(
-                    sql.SQL(
-                        "{} role {} with login nosuperuser nocreaterole nocreatedb"
-                        " nobypassrls password {}"
-                    ).format(
-                        sql.SQL("alter" if is_known else "create"),
-                        sql.Identifier(name),
-                        sql.Literal(self.password(name)),
-                    )
-                )
-            if not _is_there(
-                connection, "select from pg_roles where rolname = %s", ALL_SEEING
-            ):
-                connection.execute(
-                    sql.SQL(
-                        "create role {0} with nologin bypassrls; grant {0} to {1}"
-                    ).format(sql.Identifier(ALL_SEEING), sql.Identifier(USER))
-                )
-            if not _is_there(
-                connection, "select from pg_database where datname = %s", DATABASE
-            ):
-                connection.execute(
-                    sql.SQL("create database {} owner {}").format(
-                        sql.Identifier(DATABASE), sql.Identifier(OWNER)
-                    )
-                )
+            if not _is_there(connection, role, ALL_SEEING):
+                create = "create role {0} with nologin bypassrls; grant {0} to {1}"
+                _execute(connection, create, ALL_SEEING, USER)
+            database = "select from pg_database where datname = %s"
+            if not _is_there(connection, database, DATABASE):
+                _execute(connection, "create database {} owner {}", DATABASE, OWNER)
         with self.connect(user=SUPERUSER) as connection:
-            # Of an older version, under which one role was all; `prepare` grants it
-            # what it needs.
+            # Older versions had one role for everything; `prepare` grants it the rest.
             if _is_there(
                 connection,
                 "select from pg_shdepend where deptype = 'o'"
@@ -193,15 +180,9 @@ class Postgres(Server):
                 " and refobjid = (select oid from pg_roles where rolname = %s)",
                 USER,
             ):
-                connection.execute(
-                    sql.SQL("reassign owned by {} to {}").format(
-                        sql.Identifier(USER), sql.Identifier(OWNER)
-                    )
-                )
+                _execute(connection, "reassign owned by {} to {}", USER, OWNER)
 
-    def connect(
-        self, user: str = OWNER, database: str = DATABASE
-    ) -> "psycopg.Connection[tuple[object, ...]]":
+    def connect(self, user: str = OWNER, database: str = DATABASE) -> Connection:
         """Open a session; each statement is a transaction of its own."""
         try:
             return psycopg.connect(
@@ -248,16 +229,13 @@ class DataFolder:
                 )
             version = (self.path / "PG_VERSION").read_text().strip()
         if version != VERSION:
-            raise ServiceError(self._other_version(version))
+            raise ServiceError(
+                f"{self.path} holds data of PostgreSQL {version}; this Virtlab runs "
+                f"PostgreSQL {VERSION}. To keep the data, dump them with PostgreSQL "
+                f"{version} (pg_dump), move {self.path} away and restore the dump "
+                "(docs/operations.md); or start empty: VAR=/path/to/folder make run"
+            )
         return version
-
-    def _other_version(self, version: str) -> str:
-        return (
-            f"{self.path} holds data of PostgreSQL {version}; this Virtlab runs "
-            f"PostgreSQL {VERSION}. To keep the data, dump them with PostgreSQL "
-            f"{version} (pg_dump), move {self.path} away and restore the dump "
-            "(docs/operations.md); or start empty: VAR=/path/to/folder make run"
-        )
 
     def make(
         self, *, initdb: Path, password: str, password_file: Path, log: Path
@@ -352,7 +330,14 @@ def binaries() -> Path:
     return folder
 
 
-def _is_there(
-    connection: "psycopg.Connection[tuple[object, ...]]", query: str, name: str
-) -> bool:
+def _execute(
+    connection: Connection, statement: LiteralString, *names: str, **values: str
+) -> None:
+    """Execute a statement with identifiers and literals put in."""
+    literals = {name: sql.Literal(value) for name, value in values.items()}
+    identifiers = map(sql.Identifier, names)
+    connection.execute(sql.SQL(statement).format(*identifiers, **literals))
+
+
+def _is_there(connection: Connection, query: LiteralString, name: str) -> bool:
     return connection.execute(query, [name]).fetchone() is not None

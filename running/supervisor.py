@@ -1,8 +1,4 @@
-"""Run the whole product on this machine: `python -m running.supervisor`.
-
-PostgreSQL and Valkey, migrations, web, worker and sweeper, the reference studies;
-then it keeps all of them running until Ctrl-C or SIGTERM.
-"""
+"""Run the whole product until Ctrl-C: `python -m running.supervisor`."""
 
 import os
 import shutil

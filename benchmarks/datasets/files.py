@@ -1,9 +1,8 @@
-"""A table as a file: CSV, NDJSON or Parquet, made whole on disk before it is sent.
+"""A table as a file: CSV, NDJSON or Parquet, written whole to disk before it is sent.
 
-PostgreSQL writes the rows itself (COPY), piece by piece, and they pass through without
-becoming objects. Made whole first, a file has a length and a digest, is of one state of
-the database, and an error on the way is an error, not a file cut short. Who takes it
-slowly keeps no thread.
+PostgreSQL writes the rows (COPY) in pieces. A complete file has a length, a digest and
+one state of the database, fails before it is sent, and occupies no thread while it is
+downloaded.
 """
 
 import hashlib

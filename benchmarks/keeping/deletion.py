@@ -1,8 +1,7 @@
-"""Delete uploads, studies and accounts for good, and say so in the audit log.
+"""Delete uploads, studies and accounts permanently, with an entry in the audit log.
 
-What was published stays: it is cited. Its versions, and reviews that rest on it, are
-withdrawn with the reason, and the study stays behind them as a tombstone, without data
-and closed to uploads.
+Published versions and reviews stay and are withdrawn with the reason; their study stays
+as an empty tombstone.
 """
 
 from collections.abc import Iterable

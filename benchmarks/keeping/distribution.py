@@ -1,9 +1,7 @@
-"""Spread the large tables over the machines of a Citus cluster, lab by lab.
+"""Distribute the large tables over the machines of a Citus cluster, by lab.
 
-Three tables hold almost every byte: samples, what each run says of a case, and the raw
-texts. Their keys begin with the lab, and they refer to nothing by constraints. All
-other tables stay ordinary ones of the coordinator: no identity column is touched, none
-must become a reference table, and what names none of the three is planned as ever.
+Samples, run means and raw texts hold almost all bytes. Their keys begin with the lab
+and they have no foreign keys. All other tables stay on the coordinator.
 """
 
 import re

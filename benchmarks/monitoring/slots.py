@@ -1,9 +1,7 @@
-"""One file of counters for each process that counts, taken over when it has ended.
+"""Files of counters that the next process reuses when its process has ended.
 
-The client library names these files by process ids. A counter must outlive its process,
-so they would grow in number with every child that was killed. Here a process takes the
-first slot that nobody alive holds, and counts on from what it finds there: there are no
-more files than there were processes at once.
+The client library names these files by process id, so their number would grow with
+every killed child. Here a process takes the first free slot and continues its counters.
 """
 
 import fcntl

@@ -1,6 +1,5 @@
 """`manage.py recompute`: work out all results from their samples, and compare."""
 
-from collections.abc import Collection
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -22,9 +21,11 @@ class Command(BaseCommand):
         parser.add_argument("--repair", action="store_true", help="store what differs")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        studies: Collection[Study] = Study.objects.select_related("lab").order_by("pk")
-        if name := options["study"]:
-            studies = [find_study(name)]
+        studies = (
+            [find_study(options["study"])]
+            if options["study"]
+            else list(Study.objects.select_related("lab").order_by("pk"))
+        )
         differing = 0
         for study in studies:
             lines = recompute(study, repair=options["repair"])
