@@ -9,8 +9,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from benchmarks.keeping import retention
-from benchmarks.management.commands import sweep
 from benchmarks.labs.tokens import issue_token
+from benchmarks.management.commands import sweep
 from benchmarks.models import Invitation, Report, Reread, Run, Token
 
 
