@@ -14,7 +14,8 @@ from dashboard.management.commands.write_messages import KEYWORDS
 
 # What makes a sentence, and how many templates it takes.
 MAKERS = {"Sentence": 1, "template": 1, "counted": 2}
-MARKERS = {*MAKERS, "_", "gettext", "gettext_lazy", "ngettext", "pgettext_lazy"}
+MARKERS = {*MAKERS, "_", "gettext", "gettext_lazy", "ngettext"}
+MARKERS |= {"ngettext_lazy", "pgettext_lazy"}
 # What takes a template and its values, and makes the sentence itself.
 MAKES_SENTENCES = KEYWORDS.keys() - DEFAULT_KEYWORDS.keys() - MARKERS
 # What takes a text for people, beside the errors, and which argument it is.
