@@ -191,6 +191,7 @@ def trend_subjects(viewer: Viewer, study: Study) -> tuple[TrendSubject, ...]:
                 natural(subject.label),
                 subject.host,
                 natural(str(subject.circumstances)),
+                subject.case_id,
             ),
         )
     )
