@@ -64,10 +64,10 @@ class BundlesView(UploadView):
         examples=[EXAMPLE],
     )
     def post(self, request: HttpRequest) -> HttpResponse:
-        agent = self.uploader(request).agent
+        agent = self.upload_token(request).agent
         packed = self.body(request)
         imported = import_bundle(packed=packed, lab=agent.lab, by=agent.name)
-        return self.told(BundleSerializer(imported).data, HTTP_202_ACCEPTED)
+        return self.json_response(BundleSerializer(imported).data, HTTP_202_ACCEPTED)
 
 
 def store_documents(agent: Agent, documents: Sequence[Document]) -> Counts:

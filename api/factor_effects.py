@@ -277,5 +277,5 @@ class FactorEffectsView(NamedStudyView):
     serializer_class = StudyEffectsSerializer
 
     def get_object(self) -> Any:
-        chosen = {name: it for name, it in self.query.items() if name != "study"}
+        chosen = {name: value for name, value in self.query.items() if name != "study"}
         return study_effects(self.viewer, self.study, **chosen)

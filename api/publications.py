@@ -415,8 +415,8 @@ class ReviewsView(ListView):
             note=given.get("note", ""),
             with_flagged=given.get("flagged") == "with",
             questions={
-                Question(it["hypervisor"], it["work_class"])
-                for it in given["questions"]
+                Question(question["hypervisor"], question["work_class"])
+                for question in given["questions"]
             },
         )
         if is_new:

@@ -154,12 +154,12 @@ class RunsView(UploadView):
     def post(self, request: HttpRequest) -> HttpResponse:
         # A known token is proved by the statement that looks up what the upload names.
         known = None if request.GET else tokens.known(shown_token(request) or "")
-        token = known or self.uploader(request)
+        token = known or self.upload_token(request)
         try:
             upload = read_run(self.body(request))
         except APIException:
             if known:
-                self.uploader(request)
+                self.upload_token(request)
             raise
         try:
             [submission] = submit_uploads(
@@ -176,7 +176,7 @@ class RunsView(UploadView):
             "url": url,
         }
         status = HTTP_200_OK if submission.repeated else HTTP_202_ACCEPTED
-        return self.told(shown, status, Location=url)
+        return self.json_response(shown, status, Location=url)
 
 
 class RunView(ApiView):

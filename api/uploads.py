@@ -380,7 +380,7 @@ class BulkView(UploadView):
         examples=[LINE_EXAMPLE],
     )
     def post(self, request: HttpRequest) -> HttpResponse:
-        agent = self.uploader(request).agent
+        agent = self.upload_token(request).agent
         lines = read_lines(numbered_lines(self.body(request)))
         submissions = submit_lines(agent, lines)
         repeated = sum(submission.repeated for submission in submissions)
@@ -399,7 +399,7 @@ class BulkView(UploadView):
             "repeated": repeated,
             "runs": runs,
         }
-        return self.told(shown, HTTP_202_ACCEPTED)
+        return self.json_response(shown, HTTP_202_ACCEPTED)
 
 
 def submit_lines(agent: Agent, lines: Sequence[Line]) -> list[Submission]:

@@ -85,7 +85,10 @@ class World:
         found.sort(key=lambda process: process.pid)
         if part != "postgres":
             return found
-        return [*found, *(c for it in found for c in it.children(recursive=True))]
+        return [
+            *found,
+            *(c for parent in found for c in parent.children(recursive=True)),
+        ]
 
     def broker(self) -> redis.Redis:
         return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=3)

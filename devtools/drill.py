@@ -265,9 +265,9 @@ def main() -> int:
         f"{sum(it.unanswered for it in outcomes)} pages unanswered"
     )
     return verdict(
-        is_good=all(it.is_good for it in outcomes),
+        is_good=all(outcome.is_good for outcome in outcomes),
         control=given.control,
-        is_found=all(it.lost == 1 for it in outcomes),
+        is_found=all(outcome.lost == 1 for outcome in outcomes),
     )
 
 

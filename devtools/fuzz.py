@@ -356,7 +356,9 @@ def _is_settled(running: Product) -> bool:
     if answer.status != 200:
         return False
     said = json.loads(answer.body)
-    return not (said["outbox"]["waiting"] or any(it["waiting"] for it in said["due"]))
+    return not (
+        said["outbox"]["waiting"] or any(kind["waiting"] for kind in said["due"])
+    )
 
 
 def _rights(running: Product) -> tuple[str, str, str]:

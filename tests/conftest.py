@@ -56,7 +56,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 @pytest.hookimpl(trylast=True)  # when what is not wanted is left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest: the product, shared sites, other browser tests."""
-    browsers = {it.path for it in items if it.get_closest_marker("browser")}
+    browsers = {item.path for item in items if item.get_closest_marker("browser")}
 
     def turn(item: pytest.Item) -> int:
         folder = item.path.parent.relative_to(ROOT).as_posix()
@@ -88,8 +88,8 @@ def pytest_runtest_setup() -> None:
 def _database(django_test_environment: None, django_db_blocker: Any) -> Iterator[None]:
     """Make this process's database as the owner of its tables, as `prepare` does.
 
-    Migrating takes 9 s of CPU time: the first process of a run does it, and each copies
-    what that made.
+    Migrating takes 3 s: the first process of a run does it, and every process copies
+    the result.
     """
     session: Any = connection
     template = f"test_{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"

@@ -19,12 +19,16 @@ def for_each(
     names share each value, as with `parametrize`.
     """
     names = (name,) if isinstance(name, str) else name
-    asked = [(it,) if isinstance(name, str) else tuple(it) for it in values]
+    asked = [(value,) if isinstance(name, str) else tuple(value) for value in values]
     assert asked, f"there is no {name} to ask about"
 
     def decorate(test: Test) -> Test:
         signature = inspect.signature(test)
-        others = [it for it in signature.parameters.values() if it.name not in names]
+        others = [
+            parameter
+            for parameter in signature.parameters.values()
+            if parameter.name not in names
+        ]
 
         @wraps(test)
         def ask_all(**fixtures: Any) -> None:
@@ -37,8 +41,8 @@ def for_each(
                     failed.append(", ".join(map(label, value)))
             if first:
                 first.add_note(f"{len(failed)} of {len(asked)} fail, this one first:")
-                for it in failed:
-                    first.add_note(f"{name}: {it[:200]}")
+                for value in failed:
+                    first.add_note(f"{name}: {value[:200]}")
                 raise first
 
         # pytest gives what the signature asks for: the values are no fixtures.

@@ -104,7 +104,9 @@ class ApiView(GenericAPIView[Any]):
     def filters(self) -> dict[str, Any]:
         """Return the parameters as look-ups of Django's, each by its ``source``."""
         others = {"cursor", "page_size", *self.no_filters}
-        chosen = {name: it for name, it in self.query.items() if name not in others}
+        chosen = {
+            name: value for name, value in self.query.items() if name not in others
+        }
         return chosen | ({"study": self.asked_study} if "study" in chosen else {})
 
     def cut(self, rows: QuerySet[Any]) -> list[Any]:
@@ -179,14 +181,16 @@ class UploadView(ApiView):
             response = self.post(request)
         except Exception as error:  # noqa: BLE001  # each becomes an answer, as in REST
             problem = logged_problem(error, request.path)
-            response = self.told(problem.body(), problem.status, **problem.headers)
+            response = self.json_response(
+                problem.body(), problem.status, **problem.headers
+            )
         response["Allow"] = ", ".join(self.allowed_methods)
         return response
 
     def post(self, request: Any) -> HttpResponse:
         raise NotImplementedError
 
-    def uploader(self, request: HttpRequest) -> Token:
+    def upload_token(self, request: HttpRequest) -> Token:
         """Return the token that may upload here, or refuse the request."""
         found = TokenAuthentication().authenticate(request)
         token = check_upload(found and found[1])
@@ -199,7 +203,7 @@ class UploadView(ApiView):
             raise UnsupportedMediaType(request.content_type or "")
         return request_body(open_body(request), request)
 
-    def told(self, answer: Any, status: int, **headers: str) -> HttpResponse:
+    def json_response(self, answer: Any, status: int, **headers: str) -> HttpResponse:
         """Return an answer as JSON."""
         return HttpResponse(
             orjson.dumps(answer),

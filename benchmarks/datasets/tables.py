@@ -109,7 +109,7 @@ def _system_of(path: str) -> tuple[Column, ...]:
     }
     return (
         _text("host", Sentence("The machine's short name."), f"{path}host__slug"),
-        *(_text(name, it, path + name) for name, it in texts.items()),
+        *(_text(name, text, path + name) for name, text in texts.items()),
         _integer("guest_bits", Sentence("32 or 64."), f"{path}guest_bits"),
         _integer("vcpus", Sentence("Virtual processors."), f"{path}vcpus"),
         _integer(

@@ -80,7 +80,9 @@ def _failed(before: datetime) -> Q:
 
 
 def _any_of(*columns: str) -> Callable[[datetime], Q]:
-    return lambda before: reduce(or_, (Q(**{f"{it}__lt": before}) for it in columns))
+    return lambda before: reduce(
+        or_, (Q(**{f"{column}__lt": before}) for column in columns)
+    )
 
 
 RULES: Final = (

@@ -50,7 +50,7 @@ IS_VALID = f"""
     AND {TOKEN}.revoked_at IS NULL
     AND ({TOKEN}.expires_at IS NULL OR {TOKEN}.expires_at > now())
 """
-_known: dict[bytes, Token] = {}
+_known: dict[str, Token] = {}
 
 
 def new_prefix() -> str:
@@ -115,7 +115,7 @@ def authenticate(shown: str) -> Token:
     note_use(token.pk, token.last_used_at)
     if len(_known) >= TOKENS_KNOWN:
         _known.clear()
-    _known[sha256(shown.encode("utf-8", "replace")).digest()] = token
+    _known[digest(shown)] = token
     return token
 
 
@@ -124,7 +124,7 @@ def known(shown: str) -> Token | None:
 
     Whether it still is must be asked of the database: `IS_VALID`.
     """
-    return _known.get(sha256(shown.encode("utf-8", "replace")).digest())
+    return _known.get(digest(shown))
 
 
 @sight.everything()  # its bearer has shown it

@@ -88,7 +88,7 @@ def state_text(job: Job) -> Sentence:
 
 def failed_work() -> QuerySet[Job]:
     """Return the jobs that failed. What asked to be done later did not."""
-    return Job.objects.exclude(failures=0, quarantined_at=None).exclude(error="")
+    return Job.objects.filter(_FAILED)
 
 
 def by_subject(rows: QuerySet[Job]) -> list[Job]:

@@ -72,14 +72,14 @@ def _sums(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
             [
                 (
                     (_("Co-run"), name),
-                    (_("Sum"), in_unit(it.figures.sum, unit)),
-                    (_("Printed sum"), in_unit(it.of.printed.get("sum"), unit)),
-                    (_("One VM alone"), _alone(it.of.single, unit)),
-                    (_("Native"), _alone(it.of.native, unit)),
-                    (_("Sum / one VM"), shown_ratio(it.figures.scaling)),
-                    (_("Sum / native"), shown_ratio(it.figures.scaling_to_native)),
+                    (_("Sum"), in_unit(corun.figures.sum, unit)),
+                    (_("Printed sum"), in_unit(corun.of.printed.get("sum"), unit)),
+                    (_("One VM alone"), _alone(corun.of.single, unit)),
+                    (_("Native"), _alone(corun.of.native, unit)),
+                    (_("Sum / one VM"), shown_ratio(corun.figures.scaling)),
+                    (_("Sum / native"), shown_ratio(corun.figures.scaling_to_native)),
                 )
-                for name, it in zip(row_names(drawn), drawn, strict=True)
+                for name, corun in zip(row_names(drawn), drawn, strict=True)
             ]
         ),
     )

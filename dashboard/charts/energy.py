@@ -50,19 +50,22 @@ def energy_drawing(
         **table(
             [
                 (
-                    (_("System"), names[it.system.pk]),
-                    (_("Printed total"), in_unit(it.printed_j, "J")),
-                    (_("Meter ran"), in_unit(it.meter_s, "s")),
-                    (_("Work took"), in_unit(it.work_s, "s")),
-                    (_("Mean power"), in_unit(it.mean_w, "W")),
-                    (_("Energy of the work"), in_unit(it.energy_j, "J")),
-                    (_("Without idle power"), in_unit(it.less_wait_j, "J")),
-                    (_("Ratio printed"), shown_ratio(it.printed_ratio)),
-                    (_("Ratio of the work"), shown_ratio(it.energy_ratio)),
-                    (_("Ratio without idle power"), shown_ratio(it.less_wait_ratio)),
-                    (_("Conclusion"), conclusion(it, workload)),
+                    (_("System"), names[energy.system.pk]),
+                    (_("Printed total"), in_unit(energy.printed_j, "J")),
+                    (_("Meter ran"), in_unit(energy.meter_s, "s")),
+                    (_("Work took"), in_unit(energy.work_s, "s")),
+                    (_("Mean power"), in_unit(energy.mean_w, "W")),
+                    (_("Energy of the work"), in_unit(energy.energy_j, "J")),
+                    (_("Without idle power"), in_unit(energy.less_wait_j, "J")),
+                    (_("Ratio printed"), shown_ratio(energy.printed_ratio)),
+                    (_("Ratio of the work"), shown_ratio(energy.energy_ratio)),
+                    (
+                        _("Ratio without idle power"),
+                        shown_ratio(energy.less_wait_ratio),
+                    ),
+                    (_("Conclusion"), conclusion(energy, workload)),
                 )
-                for it in systems
+                for energy in systems
             ]
         ),
     )

@@ -202,7 +202,7 @@ def evidence_markdown(
     lines += [_plain(_basis(source)), "", f"<{source.address}>", ""]
     for _name, table in _tables(questions, studies, source):
         lines += [f"## {_plain(table.caption)}", ""]
-        marks = ("--:" if it.is_number else "---" for it in table.head[0].entries)
+        marks = ("--:" if cell.is_number else "---" for cell in table.head[0].entries)
         head = [_row(table.head[0]), f"| {' | '.join(marks)} |"]
         if not any(line.is_heading for line in table.lines):
             lines += head
@@ -299,7 +299,11 @@ def _tables(
         "left_out": partial(map, _left_out),
     }
     groups = {
-        name: [(question_name(it), write(it[name])) for it in questions if it.get(name)]
+        name: [
+            (question_name(question), write(question[name]))
+            for question in questions
+            if question.get(name)
+        ]
         for name, write in rows_of.items()
     }
     heads: tuple[str, ...]
@@ -446,7 +450,9 @@ def _latex_table(
         words = {"part": place[0], "all": place[1]}
         caption += " " + _("Part %(part)s of %(all)s.") % words
         name += f"-{place[0]}"
-    head = " & ".join(f"{{{{{{{broken(it.text)}}}}}}}" for it in table.head[0].entries)
+    head = " & ".join(
+        f"{{{{{{{broken(cell.text)}}}}}}}" for cell in table.head[0].entries
+    )
     body = [
         TABULARRAY.title(broken(row.entries[0].text), table.width)
         if row.is_heading

@@ -166,7 +166,7 @@ def _of_replicated(found: Synthesis) -> str:
             "ends": ends_text(found.units[0].interval),
         }
     if pool.mean is None:
-        one, other = (ratio_text(it.log_ratio, it.interval) for it in found.units)
+        one, other = (ratio_text(unit.log_ratio, unit.interval) for unit in found.units)
         return _(
             "Two machines: %(one)s and %(other)s of native. Two are too few to say how "
             "much machines differ."

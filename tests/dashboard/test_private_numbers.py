@@ -65,7 +65,9 @@ def addresses():
     asked.add("/labs/alpha-lab/tools/")
     for version in Version.objects.all():
         asked.add(f"/versions/{version.pk}/")
-        asked |= {f"/versions/{version.pk}/{it.name}/" for it in version.files.all()}
+        asked |= {
+            f"/versions/{version.pk}/{file.name}/" for file in version.files.all()
+        }
     for review in Review.objects.all():
         asked.add(f"/reviews/{review.pk}/")
         names = review.files.values_list("name", flat=True)

@@ -50,7 +50,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{retry(failed):,} will be tried again.")
 
 
-ASIDE, IN_HAND = ~Q(quarantined_at=None), ~Q(server_started_at=None)
+ASIDE, IN_HAND = ~Q(quarantined_at=None), STATES["running"]
 COUNTS = {
     "waiting": Count("pk", filter=~ASIDE & ~IN_HAND),
     "oldest": Min("created_at"),

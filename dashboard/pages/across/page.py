@@ -199,7 +199,8 @@ class AcrossPage:
         )
         order = ["red", "amber", "green"]
         ranked = sorted(
-            counts.items(), key=lambda it: (order.index(it[0][0]), -it[1], it[0][1])
+            counts.items(),
+            key=lambda entry: (order.index(entry[0][0]), -entry[1], entry[0][1]),
         )
         return [
             {"color": color, "word": LIGHTS[color][0], "sentence": text, "count": n}

@@ -111,7 +111,7 @@ def _lines(
             "studies": tuple(dict.fromkeys(map(_study_link, members))),
             "benchmarks": ", ".join(
                 dict.fromkeys(
-                    evidence.metric_name(*it.part.benchmark) for it in members
+                    evidence.metric_name(*member.part.benchmark) for member in members
                 )
             ),
             "ratio": evidence.ratio_text(unit.log_ratio, unit.interval),

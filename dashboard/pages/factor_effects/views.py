@@ -60,12 +60,12 @@ def effects_page(
     return {
         "answers": [
             {
-                "component": it.component,
-                "query": _query(query, component=it.component, case=""),
-                "is_chosen": it is component,
-                "lines": list(statements(it.whole)) if it.whole else [nothing],
+                "component": answer.component,
+                "query": _query(query, component=answer.component, case=""),
+                "is_chosen": answer is component,
+                "lines": list(statements(answer.whole)) if answer.whole else [nothing],
             }
-            for it in components
+            for answer in components
         ],
         "rows": _choices(effects, query),
         "cases": _cases(component, analysis, query) if component else None,
@@ -93,8 +93,12 @@ def _choices(effects: StudyEffects, query: Mapping[str, str]) -> list[ChipRow]:
     )
     names = {"efficiency": _("Relative performance"), "value": _("Measured value")}
     responses = tuple(
-        Chip(names[it], _query(query, response=it), it == effects.response)
-        for it in RESPONSES
+        Chip(
+            names[response],
+            _query(query, response=response),
+            response == effects.response,
+        )
+        for response in RESPONSES
     )
     rows = [ChipRow(_("Scenario"), scenarios)] if len(scenarios) > 1 else []
     return [*rows, ChipRow(_("What is explained"), responses)]

@@ -43,7 +43,7 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
             (name, counts[key], address(query, state=key), key == state)
             for key, name in NAMES.items()
         ],
-        "kinds": [(it, address(query, kind=it), it == kind) for it in kinds],
+        "kinds": [(name, address(query, kind=name), name == kind) for name in kinds],
         "rows": [
             (job, subject_text(job), wording.said(state_text(job)))
             for job in found[:MOST]
@@ -55,10 +55,10 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
 
 
 def try_again(request: HttpRequest) -> HttpResponse:
-    """Try again all jobs that failed."""
+    """Retry all failed jobs."""
     n = retry(_jobs(request).filter(STATES["failed"]))
-    text = ngettext("%(n)d job is tried again.", "%(n)d jobs are tried again.", n)
-    messages.success(request, text % {"n": n} if n else _("Nothing had failed."))
+    text = ngettext("%(n)d job will be retried.", "%(n)d jobs will be retried.", n)
+    messages.success(request, text % {"n": n} if n else _("No job had failed."))
     return redirect("dashboard:jobs")
 
 

@@ -75,11 +75,11 @@ def _choices(metrics: Sequence[NetworkMetric], metric: NetworkMetric) -> list[Ch
     chips = []
     for place, other in enumerate(metrics):
         name = metric_name(other)
-        alike = [it.parameters for it in metrics if metric_name(it) == name]
+        alike = [same.parameters for same in metrics if metric_name(same) == name]
         facts = [
             wording.fact_text(Fact(parameter, text))
             for parameter, text in other.parameters.items()
-            if any(it.get(parameter) != text for it in alike)
+            if any(parameters.get(parameter) != text for parameters in alike)
         ]
         label = ", ".join([name, *facts])
         query = urlencode({"metric": place})
@@ -92,7 +92,9 @@ def _grids(
 ) -> list[tuple[str, str, Lines]]:
     """Return each matrix with its title and kind; ``ends`` are those of the shades."""
     matrices = metric.matrices
-    grids = [(setting_name(it), "value", _values(it, *ends)) for it in matrices]
+    grids = [
+        (setting_name(matrix), "value", _values(matrix, *ends)) for matrix in matrices
+    ]
     if len(matrices) == 2:
         change = _changes(*matrices, better=metric.better)
         grids.append((_("Change"), "change", change))
@@ -113,7 +115,9 @@ def _grids(
 
 def _values(matrix: Matrix, least: float, most: float) -> dict[Ends, View]:
     # An asymmetry is of a pair: both of its directions are marked.
-    marked = {frozenset(it.larger): it for it in matrix.asymmetries}
+    marked = {
+        frozenset(asymmetry.larger): asymmetry for asymmetry in matrix.asymmetries
+    }
     views = {}
     for pair, path in matrix.paths.items():
         asymmetry = marked.get(frozenset(pair))

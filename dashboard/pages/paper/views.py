@@ -144,11 +144,13 @@ def paper_page(paper: Paper, query: Mapping[str, str]) -> dict[str, Any]:
     )
     return {
         # The parts of the address that the compare page understands.
-        "kept": [(name, it) for name, it in query.items() if it and name not in OWN],
+        "kept": [
+            (name, value) for name, value in query.items() if value and name not in OWN
+        ],
         "groups": groups,
         "systems": [
-            _tick(it.system_id, wording.column_name(it), paper.systems)
-            for it in columns
+            _tick(column.system_id, wording.column_name(column), paper.systems)
+            for column in columns
         ],
         "menus": [
             _menu(name, label, texts, query.get(name, ""))
@@ -158,7 +160,7 @@ def paper_page(paper: Paper, query: Mapping[str, str]) -> dict[str, Any]:
             f"{name}={pk}" for name, ids in missing.items() for pk in sorted(ids)
         ],
         "is_cut": sum(len(group["ticks"]) for group in groups) < len(here),
-        "heads": [wording.column_name(it) for it in paper.table.head.columns],
+        "heads": [wording.column_name(column) for column in paper.table.head.columns],
         "lines": lines,
         "paragraphs": paper.paragraphs if lines else (),
         "no_chart": paper.no_chart,

@@ -58,8 +58,8 @@ def sweep_page(
     lines = wanted or family.lines[:MOST_LINES]
     is_ratio = query.get("response") == "efficiency"
     names = _family_names(families)
-    name = names[[it.key for it in families].index(family.key)]
-    keys = dict(zip(names, (it.key for it in families), strict=True))
+    name = names[[member.key for member in families].index(family.key)]
+    keys = dict(zip(names, (member.key for member in families), strict=True))
     points = [point for line in lines for point in line.points]
     return {
         "title": ", ".join(filter(None, name)),
@@ -87,14 +87,16 @@ def _family_names(families: Sequence[Family]) -> list[tuple[str, str]]:
     for family in families:
         tool = known_tool(family.tool)
         names = ("access", "operation")
-        work = " ".join(filter(None, (family.parameters.get(it) for it in names)))
+        work = " ".join(
+            filter(None, (family.parameters.get(parameter) for parameter in names))
+        )
         title = f"{tool.title}: {tool.metric(family.metric).title}"
         words = {
             "family": f"{title}, {work}" if work else title,
             "axis": _axis_name(family),
         }
         titles.append(_("%(family)s over %(axis)s") % words)
-    stated = [{**it.parameters, **it.circumstances} for it in families]
+    stated = [{**member.parameters, **member.circumstances} for member in families]
     alike: dict[str, list[dict[str, str]]] = defaultdict(list)
     for title, facts in zip(titles, stated, strict=True):
         alike[title].append(facts)
@@ -128,8 +130,8 @@ def _choices(
 ) -> list[ChipRow]:
     """Return the choices of the page; ``keys`` are those of all families by name."""
     is_ratio = query.get("response") == "efficiency"
-    kept = {it: query[it] for it in PARAMETERS if query.get(it)}
-    of_all = {it: text for it, text in kept.items() if it != "systems"}
+    kept = {name: query[name] for name in PARAMETERS if query.get(name)}
+    of_all = {name: text for name, text in kept.items() if name != "systems"}
     own_title, own_facts = name
     # Another benchmark with what is stated now, if it ran so; else the first of it.
     titles = {title: keys[title, more] for title, more in reversed(keys)}
@@ -142,18 +144,18 @@ def _choices(
     rows = []
     for label, found, now in choices:
         chips = [
-            Chip(it, urlencode({**of_all, "family": found[it]}), it == now)
-            for it in in_order
-            if it in found
+            Chip(part, urlencode({**of_all, "family": found[part]}), part == now)
+            for part in in_order
+            if part in found
         ]
         rows.append(ChipRow(label, chips))
     kept["family"] = family.key
 
     responses = {"value": _("Measured value")}
-    shown = [it.row.shown for line in family.lines for it in line.points]
+    shown = [point.row.shown for line in family.lines for point in line.points]
     # Once chosen it stays a choice, or no chip would lead back to the values.
-    if is_ratio or any(it.ratio is not None for it in shown):
-        is_relative = any(it.kind == "relative" for it in shown)
+    if is_ratio or any(point.ratio is not None for point in shown):
+        is_relative = any(point.kind == "relative" for point in shown)
         responses["efficiency"] = (
             _("Relative to the reference") if is_relative else _("Relative performance")
         )
@@ -193,7 +195,9 @@ def _sentences(family: Family, lines: Sequence[SweepLine]) -> tuple[str, ...]:
         if (parting := line.parting) is not None
     ]
     if parted:
-        return tuple(text for _least, text in sorted(parted, key=lambda it: it[0]))
+        return tuple(
+            text for _least, text in sorted(parted, key=lambda entry: entry[0])
+        )
     shown = [point.row.shown for line in lines for point in line.points]
     if all(figure.n == 1 for figure in shown):
         why = _(
@@ -236,7 +240,7 @@ def _figure(
             curves.append(curve(name, colour, marks, is_native=is_native))
     if not curves:
         return None
-    heights = [y for it in curves for y in it.y if y is not None]
+    heights = [y for curve in curves for y in curve.y if y is not None]
     # A log axis has no place for 0 and below.
     is_steep = min(heights) > 0 and max(heights) / min(heights) >= STEEP
     title = f"{family.unit} ({wording.BETTER.get(family.better, '')})"

@@ -67,7 +67,7 @@ def trend_page(
         "figure": _figure(trend, is_over_time=is_over_time),
         "table": table,
         "is_long": len(table) > MOST_ROWS,
-        "undated": sum(len(it.runs) - len(it.dated) for it in trend.series),
+        "undated": sum(len(series.runs) - len(series.dated) for series in trend.series),
         # Only a point without a mean has a reason.
         "undrawn": sum(bool(row["reason"]) for row in table),
         "unmet": unmet(query, {"subject": subject_key(subject)}),
@@ -80,7 +80,7 @@ def _choices(
     # The chosen one stays in the choice, however far down the list it is.
     shown = list(dict.fromkeys([*subjects[:MOST_SUBJECTS], subject]))
     axis = "time" if is_over_time else "version"
-    has_several_hosts = len({it.host_id for it in subjects}) > 1
+    has_several_hosts = len({subject.host_id for subject in subjects}) > 1
     chips = []
     for other in shown:
         label = [f"{known_tool(other.tool).title}: {other.label}"]

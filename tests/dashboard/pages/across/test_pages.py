@@ -123,7 +123,7 @@ def test_names_become_no_markup(text, submit, run_document):
 def test_a_pair_of_one_machine_has_a_direct_ratio(client, measured):
     measured()
     page = client.get(PAGE).context["page"]
-    (address,) = [it["light"]["address"] for it in page.heads if it["light"]]
+    (address,) = [head["light"]["address"] for head in page.heads if head["light"]]
 
     pair = client.get(address).context["page"]
 
