@@ -91,11 +91,17 @@ def failed_work() -> QuerySet[Job]:
     return Job.objects.filter(_FAILED)
 
 
+def one_per_subject(rows: QuerySet[Job]) -> QuerySet[Job]:
+    """Return the job of each subject that failed most: they are done together."""
+    worst = rows.order_by("kind", "subject_id", "-failures")
+    ids = worst.distinct("kind", "subject_id").values("pk")
+    return Job.objects.filter(pk__in=ids).select_related("study__lab", "lab")
+
+
 def by_subject(rows: QuerySet[Job]) -> list[Job]:
     """Return one job of each subject, those first that failed longest ago."""
-    worst = rows.order_by("kind", "subject_id", "-failures")
-    found = worst.distinct("kind", "subject_id").select_related("study", "lab")
-    return sorted(found, key=lambda row: (row.tried_at or row.created_at, row.pk))
+    tried_at = Coalesce("tried_at", "created_at")
+    return list(one_per_subject(rows).order_by(tried_at, "pk"))
 
 
 def stuck_work() -> tuple[Stuck, ...]:

@@ -8,7 +8,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.models import Job
-from benchmarks.unattended.lists import STATES, state_text, subject_text
+from benchmarks.unattended.lists import (
+    STATES,
+    one_per_subject,
+    state_text,
+    subject_text,
+)
 from benchmarks.unattended.queue import retry
 from benchmarks.uploads import processing  # noqa: F401  # registers uploads
 from dashboard import wording
@@ -28,7 +33,7 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
     """Show jobs, filtered by state and kind; those that failed most come first."""
     query = query_of(request)
     state, kind = query.get("state", ""), query.get("kind", "")
-    jobs = _jobs(request)
+    jobs = one_per_subject(_jobs(request))
     counts = jobs.aggregate(
         **{name: Count("pk", filter=which) for name, which in STATES.items()}
     )
@@ -37,7 +42,6 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
         jobs = jobs.filter(STATES[state])
     if kind in Job.Kind.values:
         jobs = jobs.filter(kind=kind)
-    found = jobs.select_related("study__lab", "lab").order_by("-failures", "created_at")
     context = {
         "states": [
             (name, counts[key], address(query, state=key), key == state)
@@ -46,7 +50,7 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
         "kinds": [(name, address(query, kind=name), name == kind) for name in kinds],
         "rows": [
             (job, subject_text(job), wording.said(state_text(job)))
-            for job in found[:MOST]
+            for job in jobs.order_by("-failures", "created_at")[:MOST]
         ],
         "has_failed": counts["failed"],
         "most": MOST,

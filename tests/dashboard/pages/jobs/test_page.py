@@ -38,6 +38,18 @@ def test_it_shows_why_a_job_failed_and_tries_it_again(client, person, failed):
     assert (failed.failures, failed.quarantined_at) == (0, None)
 
 
+def test_jobs_that_are_done_together_are_one(client, person, failed):
+    Membership.objects.update(role="maintainer")
+    failed.pk, failed.failures, failed.error, failed.quarantined_at = None, 0, "", None
+    failed.save()
+    client.force_login(person)
+
+    page = client.get(PAGE).text
+
+    assert page.count("<b>check</b>") == 1
+    assert "ValueError: no such cell" in page
+
+
 def test_it_shows_only_jobs_of_labs_that_one_may_change(client, person, failed):
     Membership.objects.update(role="viewer")
     client.force_login(person)
