@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from benchmarks.plausibility.facts import (
     TYPICAL,
     CellFact,
     Id,
+    Precision,
     RunFact,
     StudyFacts,
     precision,
@@ -38,6 +39,14 @@ class Repeats:
     runs: int
     pairs: tuple[Pair, ...]
     evidence: float
+
+
+class CellSpread(NamedTuple):
+    """The precision of a cell's values, and their standard deviation if three or more
+    differ."""
+
+    precision: Precision
+    deviation: float | None
 
 
 @rule("uploaded-twice", "The same runs uploaded twice", "check")
@@ -148,8 +157,9 @@ def _repeats(
             ways += math.lgamma(len(order) + 1)
         else:  # once each: a clock that reads few values reads them in no order
             read = [one for each in alike.values() for one in _once(each, times)]
+        spreads = _spreads(read, cells)
         surprise = sum(
-            _surprise(each[0], read, cells)
+            _surprise(each[0], cells, spreads)
             for each in by_readings
             if len(each) == times
         )
@@ -195,31 +205,43 @@ def _signature(run: RunFact) -> Signature:
     return tuple(sorted(readings))
 
 
+def _spreads(
+    runs: Sequence[RunFact], cells: Mapping[Id, CellFact]
+) -> dict[Id, CellSpread]:
+    """Map each cell to the precision and the spread of the values that runs read."""
+    read: dict[Id, list[float]] = defaultdict(list)
+    for run in runs:
+        for sample in run.samples:
+            if sample.cell in cells and math.isfinite(sample.value):
+                read[sample.cell].append(sample.value)
+    spreads = {}
+    for cell, values in read.items():
+        distinct = sorted(set(values))
+        if len(distinct) * 3 <= len(values):
+            continue  # steps of a clock or a counter, which many runs share
+        deviation = None
+        if len(distinct) > 2:
+            scale = max(map(abs, distinct))
+            deviation = float(np.std(np.array(distinct) / scale)) * scale
+        spreads[cell] = CellSpread(precision(distinct, cells[cell].decimals), deviation)
+    return spreads
+
+
 def _surprise(
-    run: RunFact, runs: Sequence[RunFact], cells: Mapping[Id, CellFact]
+    run: RunFact, cells: Mapping[Id, CellFact], spreads: Mapping[Id, CellSpread]
 ) -> float:
-    """The negative logarithm of the chance that another run reads the same."""
+    """Return the negative logarithm of the chance that another run reads the same."""
     surprises = [0.0]
     for sample in run.samples:
-        cell = None if sample.cell is None else cells.get(sample.cell)
-        plain = math.isfinite(sample.value) and sample.value > 0
-        if cell is None or cell.better == "neither" or not plain:
+        if sample.cell not in spreads or sample.value <= 0:
             continue
-        read = [
-            other.value
-            for one in runs
-            for other in one.samples
-            if other.cell == sample.cell and math.isfinite(other.value)
-        ]
-        values = sorted(set(read))
-        if len(values) * 3 <= len(read):
-            continue  # steps of a clock or a counter, which many runs share
-        step = precision(values, cell.decimals).step(sample.value)
-        # Each of these runs once: where there are three, as they scatter.
+        cell, spread = cells[sample.cell], spreads[sample.cell]
+        if cell.better == "neither" or not math.isfinite(sample.value):
+            continue
+        step = spread.precision.step(sample.value)
         relative = TYPICAL.get(cell.component, 0.05)
-        if len(values) > 2:
-            scale = max(map(abs, values))
-            relative = float(np.std(np.array(values) / scale)) * scale / sample.value
+        if spread.deviation is not None:
+            relative = spread.deviation / sample.value
         deviation = max(relative * STEADY * sample.value, step / 6)
         # The least: values of all magnitudes may have no step and no scatter.
         chance = step / (2 * math.sqrt(math.pi) * deviation) if deviation else 1.0
