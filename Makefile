@@ -249,7 +249,7 @@ probe: ## compile our kernels into one static program for each platform, in dist
 #         gcc-mingw-w64-i686-win32
 .PHONY: agent-windows
 agent-windows: venv ## pack the agent for Windows with a Python and our kernels, in dist/
-	@$(IN) -m agents.windows.bundle dist
+	@$(IN) -m agents.build --windows dist
 
 .PHONY: client
 client: ## pack the Python client into a wheel in dist/ (pip install dist/*.whl)

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agents.platform_facts import gather_platform
+    from agents.detection.facts import gather_platform
 
     facts = gather_platform()
     evidence = facts.pop("evidence")

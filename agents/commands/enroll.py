@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     )
     console = Console()
     if options.offline:
-        from agents.bundles import signing
+        from agents.commands.bundle import signing
 
         signing(enrolment.token)  # else nothing could be signed
         console.say("Nobody was asked. Written: %s" % save_enrolment(enrolment))
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     if enrolment.host:
         # Register the machine; one that is there already is fine, whatever it states.
         from agents.client import RefusedError
-        from agents.platform_facts import host_document
+        from agents.detection.facts import host_document
 
         try:
             client.register_host(host_document(enrolment.host))

@@ -55,8 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from agents.home import load_enrolment, open_spool
     from agents.measuring.bracket import TimePath
     from agents.measuring.through import machine_of, through_of
-    from agents.planning.barrier import PlanServer
-    from agents.planning.following import Follower, Slot, steps_of
+    from agents.plans import Follower, PlanServer, Slot, steps_of
     from agents.sending import deliver_and_say
 
     if options.through and not options.name:

@@ -24,9 +24,14 @@ from agents.console import Console, seconds
 from agents.errors import AgentError, UsageError
 from agents.home import Enrolment, home, load_enrolment, open_spool
 from agents.measuring.bracket import TimePath
-from agents.power.journal import piece_key, save_abandoned
 from agents.power.meters import IpmiDcmi, MissedError, Rapl, Source
-from agents.power.recording import Companion, Recorder, watts_between
+from agents.power.recording import (
+    Companion,
+    Recorder,
+    piece_key,
+    save_abandoned,
+    watts_between,
+)
 from agents.sending import Watch, deliver_and_say
 from agents.spool import POWER, Spool
 from agents.stopping import Stop

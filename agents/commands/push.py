@@ -87,9 +87,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from agents.detection.facts import gather_platform
     from agents.documents import upload
     from agents.home import load_enrolment, open_spool
-    from agents.platform_facts import gather_platform
     from agents.sending import deliver_and_say, say_what_was_read
 
     enrolment = load_enrolment()

@@ -235,8 +235,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from agents.detection.facts import gather_platform, printable_all
     from agents.home import load_enrolment, open_spool
-    from agents.platform_facts import gather_platform, printable_all
     from agents.sending import deliver_and_say
     from agents.stopping import Stop
 

@@ -10,7 +10,7 @@ import argparse
 from agents import errors
 from agents.console import Console, whole
 from agents.errors import AgentError
-from agents.timing.protocol import PORT
+from agents.timing.server import PORT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,15 +1,30 @@
-"""Facts of the machine under the system: the vocabulary stands in docs/agents.md.
+"""Facts of this machine, and the platform that an upload states.
 
-What cannot be read is left out, so that "not stated" never looks like "off".
+docs/agents.md lists the names of the facts. What cannot be read is left out, so that
+"unknown" never looks like "off".
 """
 
+import hashlib
 import os
 import platform
 import re
+import sys
 from typing import Any, Dict, List, Optional
 
-from agents.files import link_of, names_in, text_of, whole_number_of
+from agents.console import printable
+from agents.detection.evidence import gather_evidence
+from agents.detection.layers import Judgement, judge
+from agents.files import (
+    cpu_ticks,
+    link_of,
+    memory_fields,
+    names_in,
+    text_of,
+    whole_number_of,
+)
 from agents.programs import output_of
+from agents.timing.clocks import boot_name
+from agents.windows import facts_of_windows, hypervisor_beneath
 
 _CPU = "sys/devices/system/cpu/"
 _FREQUENCY = _CPU + "cpu0/cpufreq/"
@@ -27,9 +42,9 @@ _OFFLOADS = (
     "large-receive-offload",
 )
 _CLOCK = "sys/devices/system/clocksource/clocksource0/"
-_VULNERABILITIES = "sys/devices/system/cpu/vulnerabilities"
+_VULNERABILITIES = _CPU + "vulnerabilities/"
 _DMI = "sys/class/dmi/id/"
-# What of the kernel's command line can move a benchmark; the rest is nobody's business.
+# Kernel parameters that affect benchmarks; the others are not sent.
 _TUNING = (
     r"(mitigations|nosmt|smt|nopti|pti|spectre\w*|spec_\w+|mds|l1tf|retbleed|tsx\w*|"
     r"clocksource|tsc|hpet|notsc|nohz\w*|highres|isolcpus|rcu_nocbs|maxcpus|nr_cpus|"
@@ -41,11 +56,78 @@ _TUNING = (
 Facts = Dict[str, Any]
 
 
-def gather_facts(root: str = "/") -> Facts:
-    """Read all facts that this machine shows."""
-    if os.name == "nt":
-        from agents.detection.windows import facts_of_windows
+def gather_platform() -> Facts:
+    """Return the facts of this machine with its ``platform`` and ``evidence``."""
+    evidence = gather_evidence()
+    facts = gather_facts()
+    judgement = judge(evidence)
+    facts.update(machine_itself(facts, judgement, boot_name()))
+    facts["platform"] = {
+        "layers": list(judgement.layers),
+        "conflict": judgement.conflict,
+        "sentence": judgement.sentence,
+    }
+    beneath = hypervisor_beneath(evidence, judgement.layers)
+    if beneath:
+        facts["virtualization-based security"] = beneath
+    if evidence.get("hyperv_version"):
+        build = facts.get("hypervisor build", {})
+        facts["hypervisor build"] = dict(build, hyperv=evidence["hyperv_version"])
+    facts["evidence"] = printable_all(stated(evidence))
+    facts["agent"] = agent_facts(sys.argv[0])
+    return facts
 
+
+def host_document(slug: str) -> Dict[str, Any]:
+    """Return the document that registers this machine, without a guest's facts."""
+    facts = gather_platform()
+    is_guest = bool(facts.pop("platform")["layers"])
+    # Stolen time keeps growing: with it the machine would differ each time.
+    for name in ("evidence", "agent", "steal"):
+        facts.pop(name, None)
+    return {"slug": slug, "facts": {} if is_guest else facts}
+
+
+def machine_itself(
+    facts: Facts, judgement: Judgement, boot: Optional[str]
+) -> Dict[str, str]:
+    """Return kernel, firmware, microcode and boot of a machine without a hypervisor.
+
+    A native run under another kernel or firmware is not a baseline, and a session ends
+    where one of these changes.
+    """
+    if judgement.layers or judgement.conflict:
+        return {}
+    seen = {
+        "host_kernel": facts.get("kernel"),
+        "host_firmware": facts.get("firmware"),
+        "host_microcode": facts.get("microcode"),
+        "host_boot": boot,
+    }
+    return {name: str(text) for name, text in seen.items() if text}
+
+
+def agent_facts(program: str) -> Dict[str, str]:
+    """Return the checksum of this agent, and the version of its Python."""
+    facts = {"python": "%d.%d.%d" % sys.version_info[:3]}
+    if program.endswith(".pyz") and os.path.isfile(program):
+        with open(program, "rb") as file:
+            facts["sha256"] = hashlib.sha256(file.read()).hexdigest()
+    return facts
+
+
+def printable_all(value: Any) -> Any:
+    """Return facts with only printable text, at every depth."""
+    if isinstance(value, dict):
+        return {name: printable_all(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [printable_all(inner) for inner in value]
+    return printable(value.rstrip("\0")) if isinstance(value, str) else value
+
+
+def gather_facts(root: str = "/") -> Facts:
+    """Read all facts of this machine."""
+    if os.name == "nt":
         facts = facts_of_windows()
     else:
         facts = dict(cpu_facts(root), **kernel_facts(root))
@@ -55,7 +137,7 @@ def gather_facts(root: str = "/") -> Facts:
 
 
 def stated(facts: Facts) -> Facts:
-    """Leave out what is not known, at every depth."""
+    """Leave out unknown facts, at every depth."""
     kept = {}
     for name, value in sorted(facts.items()):
         if isinstance(value, dict):
@@ -65,8 +147,8 @@ def stated(facts: Facts) -> Facts:
     return kept
 
 
-def cpu_facts(root: str = "/") -> Dict[str, Any]:
-    """Return model, sockets, cores, threads, microcode, governor, turbo and memory."""
+def cpu_facts(root: str = "/") -> Facts:
+    """Return the facts of processors and memory."""
 
     def text(path: str) -> Optional[str]:
         return text_of(os.path.join(root, path))
@@ -78,9 +160,9 @@ def cpu_facts(root: str = "/") -> Dict[str, Any]:
     identity = [_first(blocks, name) for name in ("cpu family", "model", "stepping")]
     flags = (_first(blocks, "flags") or "").split()
     nodes = os.path.join(root, "sys/devices/system/node")
-    memory = memory_fields(text("proc/meminfo") or "")
+    memory = memory_fields(text("proc/meminfo"))
     return {
-        # A guest may be shown no topology at all.
+        # Some guests see no topology.
         "sockets": len(sockets) or None,
         "cores": len(cores) or None,
         "threads": len(blocks) or os.cpu_count(),
@@ -109,7 +191,7 @@ def cpu_facts(root: str = "/") -> Dict[str, Any]:
 
 
 def cpu_blocks(text: str) -> List[Dict[str, str]]:
-    """Cut /proc/cpuinfo into one dictionary for each logical CPU."""
+    """Split /proc/cpuinfo into one dictionary per logical CPU."""
     blocks = []
     for paragraph in re.split(r"\n\s*\n", text):
         lines = (line.partition(":") for line in paragraph.splitlines())
@@ -119,16 +201,8 @@ def cpu_blocks(text: str) -> List[Dict[str, str]]:
     return blocks
 
 
-def memory_fields(text: str) -> Dict[str, int]:
-    """Read /proc/meminfo; its kB are 1024 bytes."""
-    fields = {}
-    for name, number, unit in re.findall(r"^(\S+):\s+(\d+)( kB)?$", text, re.MULTILINE):
-        fields[name] = int(number) * (1024 if unit else 1)
-    return fields
-
-
 def turbo(no_turbo: Optional[str], boost: Optional[str]) -> Optional[str]:
-    """Say on or off from whichever driver says it; Intel's file says the opposite."""
+    """Return "on" or "off" from the file of either driver; Intel's is inverted."""
     if no_turbo is not None:
         return "off" if no_turbo == "1" else "on"
     if boost is not None:
@@ -151,54 +225,54 @@ def _first(blocks: List[Dict[str, str]], *names: str) -> Optional[str]:
 
 
 def disk_facts(root: str = "/") -> Dict[str, Dict[str, Any]]:
-    """Return each disk by its name; what the kernel makes up itself is left out."""
+    """Return the facts of each disk by its name, without virtual block devices."""
     disks = {}
     for name in names_in(os.path.join(root, "sys/block")):
         if name.startswith(_MADE_UP):
             continue
         folder = os.path.join(root, "sys/block", name)
-        device, queue = os.path.join(folder, "device"), os.path.join(folder, "queue")
-        sectors = whole_number_of(os.path.join(folder, "size"))
-        rotational = text_of(os.path.join(queue, "rotational")) or ""
-        scheduler = text_of(os.path.join(queue, "scheduler"))
+        device, queue = folder + "/device/", folder + "/queue/"
+        sectors = whole_number_of(folder + "/size")
+        rotational = text_of(queue + "rotational") or ""
+        scheduler = text_of(queue + "scheduler")
         disks[name] = {
-            "model": text_of(os.path.join(device, "model")),
-            "vendor": text_of(os.path.join(device, "vendor")),
+            "model": text_of(device + "model"),
+            "vendor": text_of(device + "vendor"),
             "bytes": None if sectors is None else sectors * _SECTOR_BYTES,
             "rotational": {"0": "no", "1": "yes"}.get(rotational),
-            # The chosen one; a disk with only one shows it without brackets.
+            # A disk with a single scheduler shows it without brackets.
             "scheduler": chosen(scheduler) or scheduler,
-            "write cache": text_of(os.path.join(queue, "write_cache")),
-            "queue depth": whole_number_of(os.path.join(queue, "nr_requests")),
-            "read ahead KiB": whole_number_of(os.path.join(queue, "read_ahead_kb")),
+            "write cache": text_of(queue + "write_cache"),
+            "queue depth": whole_number_of(queue + "nr_requests"),
+            "read ahead KiB": whole_number_of(queue + "read_ahead_kb"),
             "driver": _driver_of(device),
         }
     return disks
 
 
 def network_facts(root: str = "/") -> Dict[str, Dict[str, Any]]:
-    """Return each interface that has a device, and bridges and pairs as well."""
+    """Return the facts of each network interface by its name, without the loopback."""
     interfaces: Dict[str, Dict[str, Any]] = {}
     for name in names_in(os.path.join(root, "sys/class/net")):
         if name == "lo":
             continue
-        folder = os.path.join(root, "sys/class/net", name)
-        speed = whole_number_of(os.path.join(folder, "speed"))
+        folder = os.path.join(root, "sys/class/net", name) + "/"
+        speed = whole_number_of(folder + "speed")
         interfaces[name] = {
-            # Virtual interfaces say -1, or nothing; neither is a speed.
+            # -1 or missing for virtual interfaces.
             "speed Mbit/s": speed if speed and speed > 0 else None,
-            "duplex": _known(text_of(os.path.join(folder, "duplex"))),
-            "mtu": whole_number_of(os.path.join(folder, "mtu")),
-            "state": _known(text_of(os.path.join(folder, "operstate"))),
-            "driver": _driver_of(os.path.join(folder, "device")),
+            "duplex": _known(text_of(folder + "duplex")),
+            "mtu": whole_number_of(folder + "mtu"),
+            "state": _known(text_of(folder + "operstate")),
+            "driver": _driver_of(folder + "device/"),
         }
-        if root == "/":  # ethtool speaks of this machine, not of a copied tree
+        if root == "/":  # ethtool reads this machine, not a copied tree
             interfaces[name]["offloads"] = offloads(output_of(["ethtool", "-k", name]))
     return interfaces
 
 
 def _driver_of(device: str) -> Optional[str]:
-    target = link_of(os.path.join(device, "driver"))
+    target = link_of(device + "driver")
     return os.path.basename(target) if target else None
 
 
@@ -207,25 +281,25 @@ def _known(text: Optional[str]) -> Optional[str]:
 
 
 def offloads(text: Optional[str]) -> Dict[str, str]:
-    """Read `ethtool -k`: the few that change a benchmark."""
+    """Read from `ethtool -k` the offloads that affect benchmarks."""
     pairs = re.findall(r"^\s*([\w-]+): (on|off)", text or "", re.MULTILINE)
     return {name: state for name, state in pairs if name in _OFFLOADS}
 
 
-def kernel_facts(root: str = "/") -> Dict[str, Any]:
-    """Return what the kernel says of itself and of its host."""
+def kernel_facts(root: str = "/") -> Facts:
+    """Return the facts of kernel, distribution and firmware."""
 
     def text(path: str) -> Optional[str]:
         return text_of(os.path.join(root, path))
 
-    holes = os.path.join(root, _VULNERABILITIES)
     return {
         "kernel": text("proc/sys/kernel/osrelease"),
         "kernel tuning": tuning(text("proc/cmdline") or ""),
         "distribution": distribution(text("etc/os-release") or ""),
         "clocksource": text(_CLOCK + "current_clocksource"),
         "mitigations": {
-            name: text_of(os.path.join(holes, name)) for name in names_in(holes)
+            name: text(_VULNERABILITIES + name)
+            for name in names_in(os.path.join(root, _VULNERABILITIES))
         },
         "steal": steal(text("proc/stat") or ""),
         "machine": text(_DMI + "product_name"),
@@ -236,8 +310,8 @@ def kernel_facts(root: str = "/") -> Dict[str, Any]:
 
 
 def tuning(command_line: str) -> Optional[str]:
-    """Return those of the kernel's parameters that can move a benchmark."""
-    # What stands behind ` -- ` is for init, not for the kernel.
+    """Return the kernel parameters that affect benchmarks."""
+    # Words after ` -- ` are for init, not for the kernel.
     words = command_line.partition(" -- ")[0].split()
     return " ".join(word for word in words if re.fullmatch(_TUNING, word)) or None
 
@@ -249,32 +323,24 @@ def distribution(text: str) -> Optional[str]:
 
 
 def steal(text: str) -> Optional[Dict[str, int]]:
-    """Return stolen and all ticks since the start, from /proc/stat (guest is part of
-    user)."""
-    match = re.search(r"^cpu +(.+)$", text, re.MULTILINE)
-    ticks = [int(count) for count in match.group(1).split()] if match else []
-    if len(ticks) < 8:  # kernels before 2.6.11 do not know it
-        return None
-    return {"stolen ticks": ticks[7], "all ticks": sum(ticks[:8])}
+    """Return stolen and all ticks since the start, from /proc/stat."""
+    ticks = cpu_ticks(text)
+    # The time of guests is part of user time. Kernels before 2.6.11 count no steal.
+    return {"stolen ticks": ticks[7], "all ticks": sum(ticks)} if ticks else None
 
 
-def hypervisor_build(root: str = "/") -> Dict[str, Any]:
-    """Return the versions of the hypervisors of which this machine is the host."""
+def hypervisor_build(root: str = "/") -> Facts:
+    """Return the versions of the hypervisors for which this machine is the host."""
 
     def text(name: str) -> Optional[str]:
         return text_of(os.path.join(root, "sys/hypervisor", name))
 
-    compiled = text("compilation/compile_date")
-    versions: Dict[str, Any] = {"xen compiled": compiled}
+    versions: Facts = {"xen compiled": text("compilation/compile_date")}
     if text("type") == "xen":
         version = [text("version/" + part) or "" for part in ("major", "minor")]
         versions["xen"] = ".".join(version) + (text("version/extra") or "")
-    if root == "/" and os.path.exists("/dev/kvm"):  # only who carries guests
-        versions["qemu"] = first_line(output_of(["qemu-system-x86_64", "--version"]))
-        versions["libvirt"] = first_line(output_of(["libvirtd", "--version"]))
+    if root == "/" and os.path.exists("/dev/kvm"):
+        for name, program in (("qemu", "qemu-system-x86_64"), ("libvirt", "libvirtd")):
+            printed = output_of([program, "--version"])
+            versions[name] = printed.splitlines()[0] if printed else None
     return versions
-
-
-def first_line(text: Optional[str]) -> Optional[str]:
-    """Return a text's first line, or None."""
-    return text.splitlines()[0] if text else None

@@ -15,12 +15,11 @@ from typing import Dict, List, Optional
 from urllib.parse import urlsplit
 
 from agents.client import bracketed, host_of
-from agents.detection.facts import memory_fields
 from agents.errors import UsageError
-from agents.files import text_of, write_durably
+from agents.files import memory_fields, text_of, write_durably
 from agents.home import home
 from agents.programs import ended
-from agents.timing.protocol import PORT
+from agents.timing.server import PORT
 
 COMPILERS = ("cc", "gcc", "clang", "tcc")
 FLAGS = ("-O2", "-std=c99")
@@ -81,11 +80,11 @@ def studies_address(time_server: str) -> str:
 def free_bytes() -> int:
     """Return how much memory a kernel may take; 0 if the system does not tell."""
     if os.name == "nt":
-        from agents.windows import machine
+        from agents import windows
 
-        windows = machine.memory()
-        return int(windows.free * _SHARE_OF_FREE_MEMORY) if windows else 0
-    known = memory_fields(text_of("/proc/meminfo") or "")
+        ram = windows.memory()
+        return int(ram.free * _SHARE_OF_FREE_MEMORY) if ram else 0
+    known = memory_fields(text_of("/proc/meminfo"))
     # Kernels before 3.14 do not estimate what is available.
     free = known.get("MemAvailable") or known.get("MemFree") or 0
     return int(free * _SHARE_OF_FREE_MEMORY)

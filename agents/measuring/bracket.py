@@ -9,8 +9,7 @@ import tempfile
 import time
 from typing import IO, Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from agents.detection.facts import memory_fields
-from agents.files import text_of
+from agents.files import cpu_ticks, memory_fields, text_of
 from agents.measuring.runners import Step
 from agents.programs import plain_environment
 from agents.timing.asking import (
@@ -87,7 +86,7 @@ def execute(
             preexec_fn=_die_with_us if _LIBRARY else None,
         )
         if os.name == "nt":
-            from agents.windows.machine import keep_in_our_job
+            from agents.windows import keep_in_our_job
 
             keep_in_our_job(program)
 
@@ -146,7 +145,7 @@ def _die_with_us() -> None:
 def _kill(program: Any) -> None:
     try:
         if os.name == "nt":
-            from agents.windows.machine import end_with_children
+            from agents.windows import end_with_children
 
             end_with_children(program)
         else:
@@ -274,21 +273,16 @@ def look_around(root: str = "/") -> Surroundings:
     """Read /proc/stat, /proc/loadavg and /proc/meminfo; ask Windows, which knows no
     load and tells of no stolen time."""
     if os.name == "nt":
-        from agents.windows import machine
+        from agents import windows
 
-        known = machine.memory()
+        known = windows.memory()
         share = known.free / known.whole if known and known.whole else None
-        return Surroundings(machine.spent(), None, share)
-    # user nice system idle iowait irq softirq steal; guests' time is in user.
-    lines = (text_of(os.path.join(root, "proc/stat")) or "").splitlines()
-    # With the blank: all CPUs together, not cpu0.
-    counted = next((line for line in lines if line.startswith("cpu ")), "")
-    ticks = [int(number) for number in counted.split()[1:9]]
+        return Surroundings(windows.spent(), None, share)
     load = text_of(os.path.join(root, "proc/loadavg"))
-    memory = memory_fields(text_of(os.path.join(root, "proc/meminfo")) or "")
+    memory = memory_fields(text_of(os.path.join(root, "proc/meminfo")))
     free, whole = memory.get("MemAvailable"), memory.get("MemTotal")
     return Surroundings(
-        ticks=ticks if len(ticks) == 8 else None,
+        ticks=cpu_ticks(text_of(os.path.join(root, "proc/stat"))),
         load=float(load.split()[0]) if load else None,
         memory_share=free / whole if free is not None and whole else None,
     )

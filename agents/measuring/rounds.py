@@ -4,11 +4,11 @@ import random
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from agents.console import Console
+from agents.detection.facts import printable_all
 from agents.documents import decoded, upload
 from agents.measuring.bracket import Measured, TimePath, measure
 from agents.measuring.runners import Step, version_of
 from agents.measuring.through import Through, seen_from_outside
-from agents.platform_facts import printable_all
 from agents.spool import Spool
 
 

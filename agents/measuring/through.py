@@ -265,7 +265,7 @@ def machine_of(
 
     Of that nothing is known, so that a person has to say it.
     """
-    from agents.platform_facts import gather_platform
+    from agents.detection.facts import gather_platform
 
     if through is None:
         facts = gather_platform()

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from agents.client import host_of, open_way
 from agents.timing.clocks import Clocks, own_clocks
-from agents.timing.protocol import PORT, ServerTime, read_reply, stamp_request
+from agents.timing.server import PORT, ServerTime, read_reply, stamp_request
 
 PATIENCE_S = 2.0
 LONGEST_REPLY = 512

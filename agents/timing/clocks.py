@@ -97,7 +97,7 @@ def boot_name() -> Optional[str]:
 
 def _boot_of_windows() -> Optional[str]:
     """Return the number of this boot, and the name of its installation."""
-    from agents.detection.windows import value_of
+    from agents.windows import value_of
 
     number = value_of(_BOOTS_OF_WINDOWS, "BootId")
     machine = value_of(r"SOFTWARE\Microsoft\Cryptography", "MachineGuid")

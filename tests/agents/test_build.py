@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from agents import build, platform_facts
+from agents import build
+from agents.detection import facts
 
 FOLDER = Path(build.__file__).parent
 LIMIT_BYTES = 200_000
@@ -39,7 +40,7 @@ def test_the_same_sources_give_the_same_bytes(tmp_path, agent):
         os.utime(path, (time.time() - 1e7,) * 2)
         path.chmod(0o600)
 
-    again = build.packed(build.sources(str(copy)))
+    again = build.SHEBANG + build.zipped(build.sources(str(copy)))
 
     assert again == build.build() == agent.read_bytes()
 
@@ -47,7 +48,10 @@ def test_the_same_sources_give_the_same_bytes(tmp_path, agent):
 def test_other_sources_give_other_bytes():
     files = build.sources(str(FOLDER))
 
-    assert build.packed({**files, "agents/exits.py": b"DONE = 1\n"}) != build.build()
+    assert (
+        build.SHEBANG + build.zipped({**files, "agents/exits.py": b"DONE = 1\n"})
+        != build.build()
+    )
 
 
 def test_it_holds_all_our_modules_in_order_and_nothing_else(agent):
@@ -110,11 +114,11 @@ def test_an_older_python_is_told_what_is_needed(agent, monkeypatch, version):
 
 
 def test_its_uploads_say_which_agent_it_was(agent):
-    said = platform_facts.agent_facts(str(agent))
+    said = facts.agent_facts(str(agent))
 
     assert said["sha256"] == hashlib.sha256(agent.read_bytes()).hexdigest()
     assert said["python"].startswith("3.")
-    assert "sha256" not in platform_facts.agent_facts("__main__.py")
+    assert "sha256" not in facts.agent_facts("__main__.py")
 
 
 def test_it_starts_quickly(agent):

@@ -1,7 +1,7 @@
 """What an upload says of its platform."""
 
+from agents.detection.facts import machine_itself
 from agents.detection.layers import Judgement
-from agents.platform_facts import machine_itself
 
 FACTS = {"kernel": "6.12.48", "firmware": "F.17", "microcode": "0xde"}
 

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from agents import bundles
+from agents.commands import bundle as bundles
 from agents.spool import Spool
 from benchmarks.models import Run
 
@@ -14,7 +14,7 @@ def packed(tmp_path, token, run_document):
     spool = Spool(str(tmp_path / "spool"))
     spool.save(run_document())
     [made] = bundles.write(spool, str(tmp_path / "stick"), token)
-    return (tmp_path / "stick" / made.path).read_bytes()
+    return (tmp_path / "stick" / made).read_bytes()
 
 
 def post(api, content, **more):

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from agents import platform_facts
 from agents.__main__ import main
+from agents.detection import facts as facts_module
 from agents.home import Enrolment, save_enrolment
 from tests.agents.stage import TOKEN
 
@@ -26,9 +26,7 @@ def machine(monkeypatch):
         platform = {"layers": list(layers), "conflict": conflict, "sentence": "So."}
         made = {**FACTS, **facts, "platform": platform, "evidence": {}}
         again = json.dumps(made)
-        monkeypatch.setattr(
-            platform_facts, "gather_platform", lambda: json.loads(again)
-        )
+        monkeypatch.setattr(facts_module, "gather_platform", lambda: json.loads(again))
 
     stand_on("kvm")
     return stand_on

@@ -8,7 +8,7 @@ import uuid
 
 import pytest
 
-from agents import bundles
+from agents.commands import bundle as bundles
 from agents.home import Enrolment, open_spool, save_enrolment
 
 TOKEN = "vl_0a1b2c3d4e_a_secret-with_underscores"
@@ -65,8 +65,8 @@ def test_much_becomes_several_files_that_a_server_takes(waiting, tmp_path, monke
 
     written = bundles.write(open_spool(), str(tmp_path), TOKEN)
 
-    assert [bundle.documents for bundle in written] == [3, 1]
-    keys = [key for bundle in written for key in bundles.keys_in(bundle.path)]
+    assert list(written.values()) == [3, 1]
+    keys = [key for path in written for key in bundles.keys_in(path)]
     assert sorted(keys) == sorted(waiting)
 
 

@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from agents.detection import cpuid
-from agents.detection.cpuid import Registers
-from agents.detection.evidence import container_words, gather_evidence, of_cpu, of_files
+from agents.detection import evidence as evidence_module
+from agents.detection.evidence import (
+    Registers,
+    gather_evidence,
+    of_cpu,
+    of_files,
+)
 from agents.detection.layers import judge
 
 
@@ -63,11 +67,13 @@ def test_it_reads_the_first_cpu(tmp_path):
     assert evidence["hypervisor_flag"] is True
 
 
-def test_it_keeps_what_process_1_was_told_of_its_container_only():
-    environ = "HOME=/\0container=lxc\0SECRET=x\0container_uuid=6e44"
+def test_it_keeps_what_process_1_was_told_of_its_container_only(tmp_path):
+    assert of_files(str(tmp_path))["pid1_env_container"] == []
 
-    assert container_words(environ) == ["container=lxc", "container_uuid=6e44"]
-    assert container_words(None) == []
+    write(tmp_path, proc__1__environ="A=/\0container=lxc\0SECRET=x\0container_uuid=6e")
+
+    words = of_files(str(tmp_path))["pid1_env_container"]
+    assert words == ["container=lxc", "container_uuid=6e"]
 
 
 def test_it_asks_more_where_hyper_v_signs():
@@ -90,7 +96,7 @@ def test_the_vendor_is_signed_in_another_order():
 def test_without_cpuid_it_says_so(monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
 
-    assert cpuid.open_cpuid() is None
+    assert evidence_module.open_cpuid() is None
     assert of_cpu()["leaves"] == {}
 
 
@@ -98,17 +104,17 @@ def test_without_ctypes_the_kernels_device_answers(tmp_path):
     device = tmp_path / "cpuid"
     device.write_bytes(struct.pack("<4I", 13, 1, 2, 3) * 2)
 
-    ask = cpuid._by_device(str(device))
+    ask = evidence_module._by_device(str(device))
 
     assert ask is not None
     assert ask(0) == Registers(13, 1, 2, 3)
-    assert cpuid._by_device(str(tmp_path / "missing")) is None
+    assert evidence_module._by_device(str(tmp_path / "missing")) is None
 
 
 @pytest.mark.parametrize("is_windows", [False, True])
 def test_the_machine_code_asks_once_and_returns(is_windows):
     for is_64_bit in (True, False):
-        code = cpuid.machine_code(is_64_bit, is_windows)
+        code = evidence_module.machine_code(is_64_bit, is_windows)
 
         assert code.count(b"\x0f\xa2") == 1
         assert (code[:1], code[-2:]) == (b"\x53", b"\x5b\xc3")

@@ -9,10 +9,9 @@ import struct
 
 import pytest
 
-from agents.detection.cpuid import Registers
-from agents.detection.evidence import of_cpu, of_files
+from agents.detection.evidence import Registers, of_cpu, of_files
 from agents.detection.layers import judge
-from agents.detection.windows import hypervisor_beneath
+from agents.windows import hypervisor_beneath
 
 ROOT, MANAGER, ISOLATED, NESTED = 1 << 0, 1 << 12, 1 << 22, 1 << 12
 GUEST = 0x2BB8

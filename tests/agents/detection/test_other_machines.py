@@ -5,8 +5,7 @@ Made up as trees of files, after what QEMU, Apple, IBM and clouds are known to s
 
 import pytest
 
-from agents.detection.cpuid import Registers
-from agents.detection.evidence import of_cpu, of_files
+from agents.detection.evidence import Registers, of_cpu, of_files
 from agents.detection.layers import judge
 
 FIRST, OTHER = "pid:[4026531836]", "pid:[4026532788]"

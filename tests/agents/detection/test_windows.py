@@ -11,8 +11,9 @@ import types
 
 import pytest
 
-from agents import platform_facts
-from agents.detection import cpuid, facts, windows
+from agents import windows
+from agents.detection import evidence as evidence_module
+from agents.detection import facts
 from agents.detection.evidence import gather_evidence
 from agents.detection.layers import judge
 from benchmarks.platforms import BENEATH
@@ -25,6 +26,7 @@ REGISTRY = {
     },
     windows.CPU: {"ProcessorNameString": "AMD EPYC 7763", "~MHz": 2445},
     windows.DEVICE_GUARD: {"EnableVirtualizationBasedSecurity": 1},
+    windows.MEMORY: {"FeatureSettingsOverride": 3, "FeatureSettingsOverrideMask": 3},
     windows.ROLE: {"Start": 2},
     windows.WINDOWS: {"ProductName": "Windows Server 2022", "BuildLabEx": "20348.1"},
 }
@@ -106,25 +108,29 @@ def test_the_registry_tells_what_runs_beneath(registry):
     assert evidence["windows"] == {"vbs": 1, "code integrity": None, "role": 2}
 
 
-def test_facts_of_windows(registry, kernel):
+def test_facts_of_windows(registry, kernel, monkeypatch):
     found = windows.facts_of_windows()
+    monkeypatch.delitem(REGISTRY[windows.MEMORY], "FeatureSettingsOverride")
+    untuned = windows.facts_of_windows()
 
     assert found["distribution"] == "Windows Server 2022"
     assert found["memory bytes"] == 8 * 1024**3
     assert found["cpu nominal MHz"] == 2445
+    assert found["kernel tuning"] == "FeatureSettingsOverride=3/3"
+    assert untuned["kernel tuning"] is None
 
 
 def test_what_runs_beneath_is_sent_by_the_name_the_flag_asks_for(
     registry, kernel, monkeypatch
 ):
     made_up = windows.evidence_of_windows()
-    monkeypatch.setattr(platform_facts, "gather_evidence", lambda: made_up)
+    monkeypatch.setattr(facts, "gather_evidence", lambda: made_up)
 
-    assert platform_facts.gather_platform()[BENEATH] == "set, not running"
+    assert facts.gather_platform()[BENEATH] == "set, not running"
 
 
 def test_on_windows_these_are_asked(registry, kernel, monkeypatch):
-    monkeypatch.setattr(cpuid, "open_cpuid", lambda: None)
+    monkeypatch.setattr(evidence_module, "open_cpuid", lambda: None)
     monkeypatch.setattr(os, "name", "nt")
 
     evidence, found = gather_evidence(), facts.gather_facts()
@@ -135,9 +141,9 @@ def test_on_windows_these_are_asked(registry, kernel, monkeypatch):
 
 
 def test_the_machine_code_is_put_into_an_executable_page(kernel):
-    code = cpuid.machine_code(is_64_bit=True, is_windows=True)
+    code = evidence_module.machine_code(is_64_bit=True, is_windows=True)
 
-    address, _ = cpuid._executable_on_windows(ctypes, code)
+    address, _ = evidence_module._executable_on_windows(ctypes, code)
 
     (asked,) = kernel.VirtualAlloc.asked
     assert asked == (None, 4096, 0x3000, 0x40)
@@ -149,4 +155,4 @@ def test_a_windows_that_forbids_such_pages_is_asked_nothing(kernel):
     kernel.VirtualAlloc.page = None
 
     with pytest.raises(OSError, match="executable"):
-        cpuid._executable_on_windows(ctypes, b"")
+        evidence_module._executable_on_windows(ctypes, b"")

@@ -117,7 +117,7 @@ def test_a_binary_of_another_name_is_not_packed(tmp_path):
     (tmp_path / "README").write_text("")
 
     with pytest.raises(SystemExit, match="linpack-linux-x86_64"):
-        build.binaries(str(tmp_path))
+        build.build(str(tmp_path))
 
 
 @pytest.mark.parametrize(

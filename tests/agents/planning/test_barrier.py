@@ -2,9 +2,9 @@
 
 import pytest
 
+from agents import plans
 from agents.measuring.bracket import TimePath
-from agents.planning import barrier
-from agents.planning.barrier import (
+from agents.plans import (
     Barrier,
     LateError,
     ReleasedError,
@@ -47,8 +47,8 @@ def world(monkeypatch):
 
     def run_at(pace=1.0):
         made = World(pace)
-        monkeypatch.setattr(barrier, "monotonic_us", made.own_us)
-        monkeypatch.setattr(barrier, "time", made)
+        monkeypatch.setattr(plans, "monotonic_us", made.own_us)
+        monkeypatch.setattr(plans, "time", made)
         return made
 
     return run_at

@@ -7,7 +7,7 @@ import pytest
 
 from agents.measuring.bracket import TimePath
 from agents.measuring.through import Through
-from agents.planning.following import Follower, Held, Keeping, Slot
+from agents.plans import Follower, Held, Keeping, Slot
 from tests.agents.conftest import telling_time
 from tests.agents.stage import PART
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agents.errors import SpoolFullError
-from agents.power.journal import Journal, document_of, log_of, save_abandoned
 from agents.power.meters import Reading, Source
+from agents.power.recording import Journal, document_of, log_of, save_abandoned
 from agents.spool import POWER, Spool
 from agents.timing.asking import Stamp
 

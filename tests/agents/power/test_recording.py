@@ -7,9 +7,8 @@ import pytest
 
 from agents.console import Console
 from agents.errors import SpoolFullError
-from agents.power.journal import save_abandoned
 from agents.power.meters import CounterLostError, Reading, Source
-from agents.power.recording import Companion, Recorder
+from agents.power.recording import Companion, Recorder, save_abandoned
 from agents.spool import MOST_BYTES, Spool
 from agents.stopping import Stop
 

@@ -16,7 +16,7 @@ from agents.timing.asking import (
     take_stamp,
 )
 from agents.timing.clocks import Clocks, step_us
-from agents.timing.protocol import ServerTime
+from agents.timing.server import ServerTime
 from tests.every import for_each
 
 

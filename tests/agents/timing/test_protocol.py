@@ -6,7 +6,7 @@ import pytest
 
 from agents.timing import clocks
 from agents.timing.clocks import Clocks, own_clocks
-from agents.timing.protocol import (
+from agents.timing.server import (
     NOT_STARTED,
     UNKNOWN,
     ServerTime,
@@ -183,9 +183,7 @@ def test_windows_numbers_its_boots(monkeypatch, home):
     known = {"BootId": 17, "MachineGuid": "f00d"}
     monkeypatch.setattr(clocks, "_BOOT", str(home / "nowhere"))
     monkeypatch.setattr(clocks.os, "name", "nt")
-    monkeypatch.setattr(
-        "agents.detection.windows.value_of", lambda _, name: known.get(name)
-    )
+    monkeypatch.setattr("agents.windows.value_of", lambda _, name: known.get(name))
     before = clocks.boot_name()
 
     known["BootId"] = 18

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.windows import bundle
+from agents import build
 
 LIMIT_S = 120
 
@@ -75,7 +75,7 @@ def windows(tmp_path_factory):
 def archives(tmp_path_factory):
     """Both archives, as `make agent-windows` makes them."""
     folder = tmp_path_factory.mktemp("dist")
-    assert bundle.main([str(folder)]) == 0
+    assert build.main(["--windows", str(folder)]) == 0
     return folder
 
 
@@ -124,11 +124,11 @@ def editions(windows, archives, tmp_path_factory):
 
     def unpacked(edition):
         folder = tmp_path_factory.mktemp("unpacked")
-        with zipfile.ZipFile(archives / edition.name) as opened:
+        with zipfile.ZipFile(archives / edition[0]) as opened:
             opened.extractall(folder)
         return Agent(windows, folder)
 
-    return [unpacked(edition) for edition in bundle.EDITIONS]
+    return [unpacked(edition) for edition in build.EDITIONS]
 
 
 @pytest.fixture(scope="session")
@@ -136,7 +136,7 @@ def agent(editions):
     return editions[0]
 
 
-@pytest.fixture(scope="session", params=range(len(bundle.EDITIONS)))
+@pytest.fixture(scope="session", params=range(len(build.EDITIONS)))
 def either(request, editions):
     """The agent with each of its Pythons."""
     return editions[request.param]

@@ -2,11 +2,12 @@
 
 import io
 import zipfile
+from pathlib import Path
 
 import pytest
 
-from agents.windows import bundle
-from agents.windows.bundle import CannotBundleError, packed, python_of
+from agents import build
+from agents.build import CannotBundleError, build_windows, python_of
 
 PARTS = ("python.exe", "python313.dll", "_ctypes.pyd", "_ssl.pyd", "python313._pth")
 SPARED = ("_wmi.pyd", "sqlite3.dll", "_sqlite3.pyd", "pythonw.exe", "_asyncio.pyd")
@@ -39,28 +40,26 @@ def test_a_package_without_python_is_refused():
 def test_agent_kernels_and_probes_have_their_places():
     python = dict.fromkeys(PARTS, b"")
 
-    content = packed(python, MADE)
+    content = build_windows(python, MADE)
 
-    assert content == packed(dict(reversed(python.items())), MADE)
+    assert content == build_windows(dict(reversed(python.items())), MADE)
     with zipfile.ZipFile(io.BytesIO(content)) as opened:
         names = opened.namelist()
         agent = zipfile.ZipFile(
-            io.BytesIO(opened.read(bundle.TOP + "virtlab-agent.pyz"))
+            io.BytesIO(opened.read(build.WINDOWS_TOP + "virtlab-agent.pyz"))
         )
     assert names == sorted(names)
-    assert bundle.TOP + "virtlab-agent.cmd" in names
-    assert bundle.TOP + "python/python.exe" in names
-    assert bundle.TOP + "probe/virtlab-probe-windows-i686.exe" in names
+    assert build.WINDOWS_TOP + "virtlab-agent.cmd" in names
+    assert build.WINDOWS_TOP + "python/python.exe" in names
+    assert build.WINDOWS_TOP + "probe/virtlab-probe-windows-i686.exe" in names
     assert agent.read("agents/kernels/prebuilt/linpack-windows-x86_64") == b"linpack"
-    assert not [
-        name for name in agent.namelist() if "bundle.py" in name and "windows" in name
-    ]
+    assert "agents/build.py" not in agent.namelist()
 
 
 def test_pins_are_exact_and_have_checksums():
-    for edition in bundle.EDITIONS:
-        with open(bundle._beside(edition.pins)) as file:
-            [line] = [line for line in file if not line.startswith("#")]
+    for _, pin, _ in build.EDITIONS:
+        text = (Path(build.PINS) / pin).read_text()
+        [line] = [line for line in text.splitlines() if not line.startswith("#")]
         assert "==" in line
         assert "--hash=sha256:" in line
 
@@ -68,7 +67,7 @@ def test_pins_are_exact_and_have_checksums():
 def test_what_is_missing_is_said(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("shutil.which", lambda name: None)
 
-    code = bundle.main([str(tmp_path)])
+    code = build.main(["--windows", str(tmp_path)])
 
     said = capsys.readouterr().err
     assert code == 1

@@ -4,8 +4,7 @@ import struct
 
 import pytest
 
-from agents.detection import windows
-from agents.windows import machine
+from agents import windows
 
 
 def record(kind, body):
@@ -16,9 +15,9 @@ def test_records_of_processors_are_cut_by_their_lengths():
     core, package = bytes([1]) + bytes(39), bytes(40)
     content = record(0, core) + record(0, core) + record(3, package)
 
-    assert [kind for kind, _ in machine.records_of(content)] == [0, 0, 3]
-    assert list(machine.records_of(content[:70])) == [(0, core), (0, core[:14])]
-    assert list(machine.records_of(bytes(16))) == []
+    assert [kind for kind, _ in windows.records_of(content)] == [0, 0, 3]
+    assert list(windows.records_of(content[:70])) == [(0, core), (0, core[:14])]
+    assert list(windows.records_of(bytes(16))) == []
 
 
 def descriptor(vendor=b"Msft    ", product=b"Virtual Disk", bus=10):
@@ -39,7 +38,7 @@ def test_a_disk_is_told_by_its_descriptors():
     }
     geometry = bytes(24) + struct.pack("<Q", 128 * 2**30)
 
-    facts = machine.disk_facts(answers.get, geometry)
+    facts = windows.disk_facts(answers.get, geometry)
 
     assert facts == {
         **{"bytes": 128 * 2**30, "rotational": "no", "write cache": "write back"},
@@ -48,7 +47,7 @@ def test_a_disk_is_told_by_its_descriptors():
 
 
 def test_a_disk_that_tells_nothing_has_no_facts():
-    facts = machine.disk_facts(lambda which: b"", b"")
+    facts = windows.disk_facts(lambda which: b"", b"")
 
     assert set(facts.values()) == {None}
 
@@ -90,8 +89,3 @@ def test_microcode_stands_in_the_upper_half(revision, told):
 )
 def test_windows_11_is_called_by_its_name(name, build, told):
     assert windows.product(name, build) == told
-
-
-def test_chosen_mitigations_are_said():
-    assert windows.tuning(3, 3) == "FeatureSettingsOverride=3/3"
-    assert windows.tuning(None, 3) is None

@@ -151,7 +151,7 @@ def test_a_program_ends_with_the_agent_that_is_killed(agent):
     marker = f"virtlab-test-{os.getpid()}"
     agent.says(
         "import os, signal, subprocess, sys\n"
-        "from agents.windows.machine import keep_in_our_job\n"
+        "from agents.windows import keep_in_our_job\n"
         f"words = [sys.executable, '-c', 'import time; time.sleep(99)', '{marker}']\n"
         "program = subprocess.Popen(words, stdin=subprocess.DEVNULL,\n"
         "    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"

@@ -3,7 +3,7 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from agents import bundles
+from agents.commands import bundle as bundles
 from agents.spool import Spool
 from benchmarks.models import Run
 
@@ -17,9 +17,9 @@ def test_it_imports_files_and_names_what_it_refuses(
     wrong = tmp_path / "wrong.virtlab"
     wrong.write_bytes(b"nothing")
 
-    call_command("import_bundle", made.path)
+    call_command("import_bundle", made)
     with pytest.raises(CommandError, match="2 of 3 were refused"):
-        call_command("import_bundle", made.path, wrong, tmp_path / "missing")
+        call_command("import_bundle", made, wrong, tmp_path / "missing")
 
     said = capsys.readouterr()
     assert "1 new, 0 known" in said.out

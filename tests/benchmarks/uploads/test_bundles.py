@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agents import bundles
+from agents.commands import bundle as bundles
 from agents.spool import POWER, Spool
 from benchmarks.errors import InvalidError
 from benchmarks.labs.tokens import issue_token, revoke_token
@@ -32,8 +32,8 @@ def write(tmp_path, token, run_document):
         for log in logs:
             spool.save(log, POWER)
         [made] = bundles.write(spool, str(tmp_path / "stick"), secret or token[1], host)
-        content = Path(made.path).read_bytes()
-        spool.remove(bundles.keys_in(made.path))
+        content = Path(made).read_bytes()
+        spool.remove(bundles.keys_in(made))
         return content
 
     return written

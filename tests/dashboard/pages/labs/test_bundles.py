@@ -3,7 +3,7 @@
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from agents import bundles
+from agents.commands import bundle as bundles
 from agents.spool import Spool
 from benchmarks.models import AuditEntry, Run
 
@@ -21,7 +21,7 @@ def packed(tmp_path, token, run_document):
     spool = Spool(str(tmp_path / "spool"))
     spool.save(run_document())
     [made] = bundles.write(spool, str(tmp_path / "stick"), token)
-    return (tmp_path / "stick" / made.path).read_bytes()
+    return (tmp_path / "stick" / made).read_bytes()
 
 
 def chosen(*contents):

@@ -1,1 +1,0 @@
-"""Follow a plan of the server: the next step, the start in common, the end."""
