@@ -27,7 +27,7 @@ from benchmarks.unattended.queue import Jobs, Kind
 from dashboard.charts.forest import ForestMark, forest_chart, forest_marks
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import site_of
-from dashboard.exports.paper.chart import ChartForm, archive, drawn_chart
+from dashboard.exports.paper_files import ChartForm, archive, drawn_chart
 from dashboard.kit.figures import for_files
 from dashboard.kit.waiting import progress_of, wait_a_moment
 

@@ -28,8 +28,7 @@ from dashboard.exports.evidence import EVIDENCE_FORMS, EvidenceSource, file_name
 from dashboard.exports.latex import latex
 from dashboard.exports.pictures import PICTURE_FORMS, drawn_of, picture_of
 from dashboard.exports.records import records, table_csv
-from dashboard.exports.report.building import Imprint, report
-from dashboard.exports.report.typesetting import pdf
+from dashboard.exports.report.building import Imprint, pdf, report
 from dashboard.exports.table_texts import Source
 from dashboard.kit.document import Document
 from dashboard.wording import against_text, system_names

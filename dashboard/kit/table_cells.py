@@ -64,6 +64,11 @@ class CellView:
     is_withheld: bool = False
     """Whether there is a ratio of which a flag lets nothing be said."""
 
+    @property
+    def look(self) -> str:
+        """The CSS class of the background."""
+        return f"heat-{self.shade}" if self.shade else f"cell-{self.kind}"
+
 
 @dataclass(frozen=True)
 class IntervalBar:

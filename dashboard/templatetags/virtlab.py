@@ -1,4 +1,4 @@
-"""Template filters: the wording and figures of the pages, nothing that queries."""
+"""Filters and tags of the pages: words, figures, charts; nothing that queries."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -7,23 +7,30 @@ from html import escape
 from typing import Any
 
 from django import template
+from django.template import RequestContext
+from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 
 from benchmarks.comparing.table import Fact
 from benchmarks.labs.pages import AuditLine
-from benchmarks.models import Case, System
+from benchmarks.models import Case, Study, System
 from benchmarks.own_tools.lookup import find_tool
 from benchmarks.parsing.labels import case_details
 from benchmarks.sentences import kept_words
 from dashboard import wording
+from dashboard.charts import plotly
+from dashboard.charts.chart import Chart
+from dashboard.charts.sketch import sketch
 from dashboard.kit import figures, table_cells
-from dashboard.wording import Text, states, verdicts
+from dashboard.wording import Text, glossary, states, verdicts
 
 register = template.Library()
+FORMS = (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"))
 
 FILTERS: dict[str, Callable[..., object]] = {
+    "on_screen": plotly.figure,
     "row_figure": table_cells.full_figure,
     "exact": figures.exact,
     "file_size": figures.size,
@@ -45,6 +52,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "verdict_name": verdicts.verdict_name,
     "strength_note": lambda strength: verdicts.strength_notes({strength}),
     "verdict_sign": verdicts.verdict_sign,
+    "sign_words": verdicts.sign_words,
     "role_powers": states.role_powers,
     "work_class_name": states.work_class_name,
     "round_name": states.round_name,
@@ -201,3 +209,30 @@ def separators() -> str:
 def heat_legend(show: str) -> list[tuple[str, str]]:
     """Return the steps of the scale, slowest first, in the numbers of the cells."""
     return verdicts.legend(show)
+
+
+@register.filter
+def picture(chart: Chart, alt: str) -> SafeString:
+    """Return a chart as SVG, for pages without script."""
+    return mark_safe(sketch(chart, alt))  # which escapes every text
+
+
+@register.inclusion_tag("kit/_export.html", takes_context=True)
+def export_links(context: RequestContext, study: Study) -> dict[str, Any]:
+    """Offer the comparison of the present query in every form."""
+    place = [study.lab.slug, study.slug]
+    return {
+        "files": [
+            (reverse("dashboard:export", args=[*place, form]), form, name)
+            for form, name in FORMS
+        ],
+        "paper": reverse("dashboard:paper", args=place),
+        "query": context.request.GET.urlencode(),
+    }
+
+
+@register.inclusion_tag("kit/_word.html")
+def word(slug: str, place: str, shown: Text = "") -> dict[str, object]:
+    """Show a word as a button that explains it; ``place`` keeps ids on a page apart."""
+    known = glossary.WORDS[slug]
+    return {"word": known, "id": f"word-{slug}-{place}", "shown": shown}

@@ -190,15 +190,13 @@ def paper_sign(judgement: Judgement) -> str:
     return verdict_sign(judgement.verdict, is_weak=judgement.is_weak)
 
 
-def signs_in_words() -> dict[str, str]:
-    """Return what each sign beside a number says."""
-    verdicts = {
-        sign: _("Verdict: %(verdict)s.") % {"verdict": VERDICTS[verdict]}
-        for verdict, sign in SIGNS.items()
-    }
-    weak = _("Weak evidence.")
-    verdicts |= {f"{sign}{WEAK}": f"{text} {weak}" for sign, text in verdicts.items()}
-    return {**verdicts, FLAGGED: _("Not assessed: a flag doubts a number.")}
+def sign_words(sign: str) -> str:
+    """Return what a sign beside a number says."""
+    if sign == FLAGGED:
+        return _("Not assessed: a flag doubts a number.")
+    verdict = next(it for it, known in SIGNS.items() if known == sign.rstrip(WEAK))
+    text = _("Verdict: %(verdict)s.") % {"verdict": VERDICTS[verdict]}
+    return f"{text} {_('Weak evidence.')}" if sign.endswith(WEAK) else text
 
 
 def interval_text(judgement: Judgement) -> str:

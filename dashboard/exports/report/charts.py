@@ -1,23 +1,201 @@
 """The charts of a report, from what the pages draw: each stands with its tables."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from operator import attrgetter
+from textwrap import wrap
+from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.profile import Profile
+from benchmarks.comparing.profile import Profile, Share
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import COMPONENTS, rank
 from dashboard import wording
-from dashboard.charts.chart import Bars, Points
+from dashboard.charts.chart import (
+    FRAME_PX,
+    STROKE,
+    Axis,
+    Bars,
+    Chart,
+    Panel,
+    Points,
+    Rule,
+    marked,
+    row_axis,
+)
 from dashboard.charts.drawings import Drawing
-from dashboard.charts.profiles import Ratio, profile_plot, ratio_plot
+from dashboard.charts.scales import scale_of
 from dashboard.kit.document import Figure, Table, plain_table
 from dashboard.wording import verdicts
 
-MOST_ROWS = 40
+MOST_ROWS: Final = 40
 """More systems than a page takes are in the table alone."""
+ACROSS: Final = 4
+LINE_PX, ROOM_PX = 15, 6
+NAME_LETTERS: Final = 26
+BELOW_PX: Final = 50
+"""The names below a line of panels, and the titles of the next."""
+STRIP, LINE, GAP = 20, 7, 10
+"""Pixels of a band: for its plain values, for each interval, to the next band."""
+FARTHEST: Final = 20.0
+"""A ratio farther from 1 is an arrow on the edge: most likely a slip of a unit."""
+
+
+SystemShares = tuple[str, Sequence[Share | None]]
+"""A system with its share of each component."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A cell against its baseline; ``low`` and ``high`` where it has an interval.
+
+    ``strength`` is that of the interval (`chart.marked`).
+    """
+
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+    strength: str = ""
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether it was measured often enough for one."""
+        return self.low is not None and self.high is not None
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether it lies beyond the ends of the axis."""
+        return not 1 / FARTHEST <= self.ratio <= FARTHEST
+
+
+def profile_plot(components: Sequence[str], systems: Sequence[SystemShares]) -> Chart:
+    """Return means with their intervals and ranges, a panel for each component."""
+    rows = row_axis([name for name, _shares in systems])
+    panels = tuple(
+        Panel(
+            x=Axis(scale="log"),
+            y=rows,
+            title=component,
+            series=tuple(_means([shares[at] for _name, shares in systems])),
+            rules=(Rule(at=1, axis="x"),),
+        )
+        for at, component in enumerate(components)
+    )
+    lines = -(-len(panels) // ACROSS)
+    longest = max(
+        (len(wrap(name, NAME_LETTERS)) for name, _shares in systems), default=1
+    )
+    height = FRAME_PX + lines * max(len(systems), 2) * (LINE_PX * longest + ROOM_PX)
+    gap = BELOW_PX / height if lines > 1 else 0
+    return Chart(panels=panels, height=height, across=ACROSS, gap=gap)
+
+
+def _means(means: Sequence[Share | None]) -> Iterator[Points]:
+    """Yield ranges thin, intervals thick, means as dots; open ones have no interval."""
+    placed = [(row, mean) for row, mean in enumerate(means) if mean]
+    for is_sure in (True, False):
+        some = [
+            (row, mean) for row, mean in placed if (mean.low is not None) == is_sure
+        ]
+        if not some:
+            continue
+        rows, shown = [row for row, _mean in some], [mean for _row, mean in some]
+        middles = [mean.mean for mean in shown]
+        yield Points(
+            x=middles,
+            y=rows,
+            low=[mean.minimum for mean in shown],
+            high=[mean.maximum for mean in shown],
+            along="x",
+            interval_width=1,
+        )
+        yield Points(
+            x=middles,
+            y=rows,
+            low=[mean.low for mean in shown] if is_sure else (),
+            high=[mean.high for mean in shown] if is_sure else (),
+            along="x",
+            interval_width=4,
+            symbol="circle" if is_sure else "circle-open",
+        )
+
+
+def ratio_plot(groups: Sequence[tuple[str, Sequence[Ratio]]], axis_title: str) -> Chart:
+    """Return every ratio at its place, a band for each group.
+
+    A ratio with an interval is a dot on its bar, the bars of a band one below the other
+    in the order of their ratios; one without is a stroke.
+    """
+    ratios = [one.ratio for _name, group in groups for one in group]
+    held = [min(max(ratio, 1 / FARTHEST), FARTHEST) for ratio in ratios]
+    # 1 is in sight, with some room on both sides, wherever the ratios lie.
+    scale = scale_of(Axis(scale="log"), [0.9, 1.1, *held])
+    ticks, bars = [], list[tuple[float, Ratio]]()
+    strokes, low, high = (list[tuple[float, Ratio]]() for _form in range(3))
+    y = 0.0
+    for name, group in groups:
+        sure = sorted(
+            (ratio for ratio in group if ratio.has_interval),
+            key=attrgetter("ratio"),
+        )
+        for one in group:
+            if not one.has_interval:
+                form = (low if one.ratio < 1 else high) if one.is_beyond else strokes
+                form.append((y + STRIP / 2, one))
+        # Without plain values the bars stand in the middle of the band.
+        first = y + (STRIP if len(sure) < len(group) else STRIP / 2)
+        bars += [(first + LINE * line, ratio) for line, ratio in enumerate(sure)]
+        height = STRIP + LINE * len(sure)
+        ticks.append((y + height / 2, name))
+        y += height + GAP
+    forms = (
+        *(
+            _with_intervals([bar for bar in bars if bar[1].strength == strength])
+            for strength in ("", "faint", "hollow")
+        ),
+        _marks(strokes, STROKE, STRIP - 2),
+        _marks(low, "triangle-left-open", 9, scale.low),
+        _marks(high, "triangle-right-open", 9, scale.high),
+    )
+    panel = Panel(
+        x=Axis(title=axis_title, scale="log", ends=(scale.first, scale.last)),
+        y=Axis(scale="category", ends=(y, 0), ticks=tuple(ticks), has_grid=False),
+        series=tuple(form for form in forms if form.x),
+        rules=(Rule(at=1, axis="x"),),
+    )
+    return Chart(panels=(panel,), height=FRAME_PX + y)
+
+
+def _with_intervals(bars: Sequence[tuple[float, Ratio]]) -> Points:
+    symbol, opacity = marked("circle", bars[0][1].strength if bars else "")
+    return Points(
+        x=[bar.ratio for _y, bar in bars],
+        y=[place for place, _each in bars],
+        low=[bar.low for _y, bar in bars],
+        high=[bar.high for _y, bar in bars],
+        along="x",
+        # A range that says nothing about other days is thinner than an interval.
+        interval_width=1.2 if symbol != "circle" else 2,
+        symbol=symbol,
+        opacity=opacity,
+        size=6,
+    )
+
+
+def _marks(
+    placed: Sequence[tuple[float, Ratio]],
+    symbol: str,
+    size: float,
+    edge: float | None = None,
+) -> Points:
+    return Points(
+        x=[edge or mark.ratio for _y, mark in placed],
+        y=[y for y, _each in placed],
+        symbol=symbol,
+        size=size,
+    )
 
 
 def profile_chart(profile: Profile) -> tuple[Figure, ...]:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from itertools import groupby
 from math import exp
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
@@ -37,9 +35,9 @@ from dashboard.kit.evidence_matrix import question_address
 from dashboard.kit.filling import ENOUGH_RUNS, Filling, plannable
 from dashboard.kit.selections import Choice, Menu
 from dashboard.kit.table_cells import cell_view, row_decimals
-from dashboard.wording import evidence, verdicts
-from dashboard.wording.answers import answer_text, kept_text
+from dashboard.wording import evidence
 from dashboard.wording.comparability import LIGHTS
+from dashboard.wording.evidence import answer_text, kept_text
 
 
 @dataclass(frozen=True)
@@ -209,15 +207,55 @@ class AcrossPage:
 
     @property
     def groups(self) -> Iterator[dict[str, Any]]:
-        edges = [" edge" if head["is_edge"] else "" for head in self.heads]
-        cells = _Cells(self.found.sides, self.filling)
-        for (component, tool), members in groupby(
+        for (component, tool), rows in groupby(
             self.found.rows,
             key=lambda row: (row.case.component, known_tool(row.case.tool).title),
         ):
-            with figures.asked_once():
-                html = "".join(cells.row(row, edges) for row in members)
-            yield {"component": component, "tool": tool, "html": mark_safe(html)}
+            lines = [self._row(row) for row in rows]
+            yield {"component": component, "tool": tool, "rows": lines}
+
+    @figures.asked_once()
+    def _row(self, row: SideRow) -> dict[str, Any]:
+        better = str(wording.BETTER.get(row.better, ""))
+        unit = figures.UNIT_NAMES.get(row.unit, row.unit)
+        unit = wording.rate_unit(row.case.metric, unit)
+        decimals = row_decimals(cell.row for cell in row.cells if cell)
+        cells = []
+        for cell, head in zip(row.cells, self.heads, strict=True):
+            side = head["side"]
+            entry = {"is_edge": head["is_edge"]}
+            if cell:
+                direct = cell.direct
+                entry |= {
+                    "view": cell_view(cell.row, cell.mark, decimals=decimals),
+                    "place": (side.study.lab.slug, side.study.slug, cell.row.id),
+                    "direct": "" if direct is None else figures.ratio(direct),
+                }
+            else:
+                what = f"{side.platform}, {row.case.label}"
+                entry |= {"what": what, "fill": self._fill(row.case, side, what)}
+            cells.append(entry)
+        more = " · ".join(filter(None, [unit, better]))
+        return {"label": row.case.label, "more": more, "cells": cells}
+
+    def _fill(self, case: Case, side: Side, what: str) -> str:
+        """Return a plan for a system of the reader's labs, else an upload."""
+        if side.study.lab_id not in self.filling.labs:
+            return self.filling.upload(
+                hypervisor=side.system.hypervisor,
+                version=side.system.hypervisor_version,
+                tool=case.tool,
+            )
+        if case.tool in PROGRAMS:
+            return self.filling.plan(
+                side.study, what=what, systems=[side.system.pk], tools=[case.tool]
+            )
+        return self.filling.upload(
+            lab=side.study.lab.slug,
+            study=side.study.slug,
+            system=str(side.system.pk),
+            tool=case.tool,
+        )
 
     @property
     def shown_text(self) -> str:
@@ -342,91 +380,3 @@ def pair_address(one: Side, other: Side) -> str:
     """Return where two systems are compared with each other."""
     chosen = urlencode({"one": str(one.key), "other": str(other.key)})
     return f"{reverse('dashboard:across-pair')}?{chosen}"
-
-
-class _Cells:
-    """Writes rows as HTML: a template for each of a thousand cells is too slow."""
-
-    def __init__(self, sides: tuple[Side, ...], filling: Filling) -> None:
-        self.sides, self.filling = sides, filling
-        self.places = [
-            reverse(
-                "dashboard:cell", args=[side.study.lab.slug, side.study.slug, 0]
-            ).removesuffix("0/")
-            for side in sides
-        ]
-        self.signs = {
-            sign: f'<span role="img" aria-label="{escape(str(words))}">{sign}</span> '
-            for sign, words in verdicts.signs_in_words().items()
-        }
-
-    def row(self, row: SideRow, edges: list[str]) -> str:
-        better = [str(wording.BETTER[row.better])] if row.better else []
-        unit = wording.rate_unit(
-            row.case.metric, figures.UNIT_NAMES.get(row.unit, row.unit)
-        )
-        more = " · ".join(filter(None, [unit, *better]))
-        head = (
-            f'<th scope="row"><span class="case-name">{escape(row.case.label)}</span>'
-            f'<span class="case-more">{escape(more)}</span></th>'
-        )
-        decimals = row_decimals(cell.row for cell in row.cells if cell)
-        cells = "".join(
-            self._cell(cell, place, edge, decimals)
-            if cell
-            else self._empty(row.case, side, edge)
-            for cell, side, place, edge in zip(
-                row.cells, self.sides, self.places, edges, strict=True
-            )
-        )
-        return f"<tr>{head}{cells}</tr>\n"
-
-    def _empty(self, case: Case, side: Side, edge: str) -> str:
-        address = self._fill(case, side)
-        words = _("%(what)s: not measured: how to add it") % {
-            "what": f"{side.platform}, {case.label}"
-        }
-        return (
-            f'<td class="none{edge}"><a href="{escape(address)}" '
-            f'aria-label="{escape(words)}" title="{escape(words)}">+</a></td>'
-        )
-
-    def _fill(self, case: Case, side: Side) -> str:
-        """Return a plan for this system where the reader keeps it, else an upload."""
-        if side.study.lab_id not in self.filling.labs:
-            return self.filling.upload(
-                hypervisor=side.system.hypervisor,
-                version=side.system.hypervisor_version,
-                tool=case.tool,
-            )
-        if case.tool in PROGRAMS:
-            return self.filling.plan(
-                side.study,
-                what=f"{side.platform}, {case.label}",
-                systems=[side.system.pk],
-                tools=[case.tool],
-            )
-        return self.filling.upload(
-            lab=side.study.lab.slug,
-            study=side.study.slug,
-            system=str(side.system.pk),
-            tool=case.tool,
-        )
-
-    def _cell(self, cell: SideCell, place: str, edge: str, decimals: int) -> str:
-        view = cell_view(cell.row, cell.mark, decimals=decimals)
-        shade = f' class="heat-{view.shade}"' if view.shade else ""
-        sign = self.signs.get(view.sign, "")
-        lines = [f"<b{shade}>{sign}{escape(view.main)}</b>"]
-        if view.interval:
-            lines.append(f'<span class="interval">{escape(view.interval)}</span>')
-        beside = " ".join(filter(None, (escape(view.sub), view.n)))
-        if beside:
-            lines.append(f"<span>{beside}</span>")
-        if view.state:
-            lines.append(f"<span>{escape(view.state)}</span>")
-        if cell.direct is not None:
-            ratio = figures.ratio(cell.direct)
-            lines.append(f'<span class="times">\N{MULTIPLICATION SIGN} {ratio}</span>')
-        link = f'<a href="{place}{cell.row.id}/">{"".join(lines)}</a>'
-        return f'<td class="cell{edge}">{link}</td>'

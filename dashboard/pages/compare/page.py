@@ -1,21 +1,21 @@
 """What the compare page shows for a choice: the table, its columns' tools, a chart."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from itertools import islice
 from typing import Any, Final
 
-from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.comparing.rows import Reference, comparison_rows
+from benchmarks.comparing.sifting import mark_of
 from benchmarks.comparing.table import (
     CaseGroup,
     Column,
     ComparisonTable,
+    Fact,
     HeadLevel,
     medians,
 )
@@ -24,6 +24,7 @@ from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_rows
 from dashboard import wording
 from dashboard.charts.chart import Chart
+from dashboard.charts.dots import Dot, Series, dot_plot, short_labels
 from dashboard.kit import figures
 from dashboard.kit.addresses import address
 from dashboard.kit.judged_tables import table_of
@@ -40,17 +41,17 @@ from dashboard.kit.table_cells import (
     cell_view,
     in_legible_units,
     row_decimals,
+    sentence,
 )
-from dashboard.pages.compare.chart import DRAWN_CELLS, comparison_chart
 from dashboard.wording import verdicts
 from dashboard.wording.comparability import light_words
-from dashboard.wording.verdicts import (
-    OVERHEAD,
-    VALUE,
-)
+from dashboard.wording.verdicts import OVERHEAD, VALUE
 
 UNPAIRED = {"missing", "other_parameters", "unit_mismatch"}
 """States of cells that have nothing to be compared with."""
+RELATIVE = {"relative", "reference"}
+"""States of cells whose 1 is a system that was chosen, not the native machine."""
+DRAWN_CELLS = 2_000
 
 
 @dataclass(frozen=True)
@@ -226,11 +227,11 @@ PAPER_COLUMNS: Final = 20
 
 @dataclass(frozen=True)
 class GroupRows:
-    """One group's rows as HTML: those of the first window, and the rest."""
+    """One group's rows: those of the first window, and the rest."""
 
     group: CaseGroup
-    first: SafeString
-    later: SafeString
+    first: list[dict[str, Any]]
+    later: list[dict[str, Any]]
     is_found: bool
 
 
@@ -242,13 +243,14 @@ class GridRows:
     width: str
     is_too_wide_for_paper: bool
     left_out: int = 0
-    """Rows that a search leaves and that are not sent."""
+    """Number of rows that match the search and are not sent."""
 
     @property
     def is_found(self) -> bool:
         return any(group.is_found for group in self.groups)
 
 
+@figures.asked_once()
 def grid_rows(page: ComparisonPage, *, is_whole: bool = True) -> GridRows:
     """Return the rows of a comparison; of a large one only the first by default."""
     chosen, table = page.chooser.selection, page.table
@@ -256,38 +258,41 @@ def grid_rows(page: ComparisonPage, *, is_whole: bool = True) -> GridRows:
     sent, left_out = list(table.groups), 0
     if not is_whole and table.cell_count > WIDE_CELLS:
         sent, left_out = _first_rows(page)
-    sent = [in_legible_units(group) for group in sent]
-    views = {
-        cell.id: cell_view(
-            cell,
-            page.marks.get(cell.id),
-            chosen.show,
-            is_n_told=is_n_told,
-            decimals=decimals,
-        )
-        for group in sent
-        for row in group.rows
-        for decimals in [row_decimals(row.cells)]
-        for cell in row.cells
-        if cell
-    }
-    groups, left = [], FIRST_ROWS
-    for group in sent:
+    edges = [column.is_edge for column in table.head.columns]
+    groups, left, longest = [], FIRST_ROWS, 0.0
+    for group in map(in_legible_units, sent):
         are_found = [is_found(chosen.q, group, row) for row in group.rows]
-        rows = list(_rows(group, are_found, page, views))
+        rows = []
+        for row, is_shown in zip(group.rows, are_found, strict=True):
+            decimals = row_decimals(row.cells)
+            views = [
+                cell
+                and cell_view(
+                    cell,
+                    page.marks.get(cell.id),
+                    chosen.show,
+                    is_n_told=is_n_told,
+                    decimals=decimals,
+                )
+                for cell in row.cells
+            ]
+            longest = max([longest, *(_wanted_rem(view) for view in views if view)])
+            texts = [row.unit or group.unit, *map(wording.fact_text, row.facts)]
+            texts += [str(wording.BETTER.get(row.better, ""))]
+            rows.append(
+                {
+                    "label": row.label,
+                    "more": " · ".join(filter(None, texts)),
+                    "is_shown": is_shown,
+                    "cells": list(zip(views, edges, strict=True)),
+                }
+            )
         ends = (end for end, is_shown in enumerate(are_found, start=1) if is_shown)
         first = max(islice(ends, max(left, 0)), default=0)
         left -= sum(are_found)
-        groups.append(
-            GroupRows(
-                group,
-                first=mark_safe("".join(rows[:first])),
-                later=mark_safe("".join(rows[first:])),
-                is_found=any(are_found),
-            )
-        )
+        groups.append(GroupRows(group, rows[:first], rows[first:], any(are_found)))
     # The least width for the longest text: all columns are of one width.
-    longest = max(map(_wanted_rem, views.values()), default=0.0) + PADDING
+    longest += PADDING
     width = next((rem for rem in WIDTHS if rem >= longest), WIDTHS[-1])
     return GridRows(
         tuple(groups),
@@ -319,48 +324,92 @@ def _wanted_rem(view: CellView) -> float:
     return max(large, SMALL * small)
 
 
-def _rows(
-    group: CaseGroup,
-    are_found: list[bool],
-    page: ComparisonPage,
-    views: Mapping[int, CellView],
-) -> Iterator[str]:
-    before, after = map(escape, page.evidence_link)
-    signs = {"": ""}
-    for sign, words in verdicts.signs_in_words().items():
-        heard = f'<span class="sign" role="img" aria-label="{escape(words)}">'
-        signs[sign] = f"{heard}{sign}</span> "
-    for row, is_shown in zip(group.rows, are_found, strict=True):
-        unit = [unit] if (unit := row.unit or group.unit) else []
-        better = [str(wording.BETTER[row.better])] if row.better else []
-        more = " · ".join([*unit, *map(wording.fact_text, row.facts), *better])
-        case = f'<span class="case-name">{escape(row.label)}</span>'
-        if more:
-            case += f'<span class="case-more">{escape(more)}</span>'
-        cells = "".join(
-            _cell(view, signs[view.sign], place, (before, after))
-            if (view := cell and views[cell.id])
-            else f'<td role="cell" class="cell cell-none{_edge(place)}">·</td>'
-            for place, cell in zip(page.table.head.columns, row.cells, strict=True)
-        )
-        head = f'<th class="case" scope="row" role="rowheader">{case}</th>'
-        yield f'<tr role="row"{"" if is_shown else " hidden"}>{head}{cells}</tr>\n'
+def comparison_chart(
+    table: ComparisonTable,
+    show: str,
+    *,
+    is_told: bool = True,
+    marks: Mapping[int, VerdictMark] | None = None,
+) -> Chart | None:
+    """Return the table's ratios as dots; None if it has none, or too many.
 
+    ``is_told`` adds hover sentences; ``marks`` are of cells without a judgement.
+    """
+    if table.ratio_count > DRAWN_CELLS:
+        return None
+    columns = table.head.columns
+    rows = [
+        (group, row)
+        for group in table.groups
+        for row in group.rows
+        if any(cell and cell.shown.is_drawn for cell in row.cells)
+    ]
 
-def _cell(view: CellView, sign: str, place: Column, link: tuple[str, str]) -> str:
-    """Return one of thousands: a byte or an element of it counts as many times."""
-    look = f"heat-{view.shade}" if view.shade else f"cell-{view.kind}"
-    held = " withheld" if view.is_withheld else ""
-    n = f' <span class="n">{view.n}</span>' if view.n else ""
-    state = f'<span class="state">{escape(view.state)}</span>' if view.state else ""
-    first = f"<b>{sign}{escape(view.main)}</b>{n}"
-    lines = (first, view.interval, escape(view.sub), state)
-    content = "\n".join(filter(None, lines))
-    return (
-        f'<td role="cell" class="cell {look}{held}{_edge(place)}">'
-        f'<a href="{link[0]}{view.id}{link[1]}">{content}</a></td>'
+    # As many properties, beside the platform, as it takes to see two colours.
+    drawn = [
+        column
+        for place, column in enumerate(columns)
+        if any((it := row.cells[place]) and it.shown.is_drawn for _group, row in rows)
+    ]
+    most = len(drawn[0].facts) if drawn else 0
+    depths = (
+        depth
+        for depth in range(most)
+        if len({_colour_group(column, depth) for column in drawn}) > 1
     )
+    depth = next(depths, most)
+    series = [
+        Series(
+            ", ".join(_brief(column.facts[depth:])) or _colour_group(column, depth),
+            _colour_group(column, depth),
+        )
+        for column in columns
+    ]
+
+    names = [wording.column_name(column) for column in columns]
+    dots = [
+        Dot(
+            line,
+            place,
+            ratio,
+            names[place],
+            sentence(cell) if is_told else "",
+            mark.strength if (mark := mark_of(cell, marks or {})) else "",
+            cell.shown.interval,
+        )
+        for line, (_group, row) in enumerate(rows)
+        for place, cell in enumerate(row.cells)
+        if cell and cell.shown.is_drawn
+        if (ratio := cell.shown.written_ratio) is not None
+    ]
+    labels = short_labels(
+        [
+            [
+                f"{group.tool}: {row.label}" if group.tool else row.label,
+                *map(wording.fact_text, row.facts),
+            ]
+            for group, row in rows
+        ]
+    )
+    return dot_plot(labels, series, dots, axis_title=_axis_title(table, show))
 
 
-def _edge(place: Column) -> str:
-    return " edge" if place.is_edge else ""
+def _axis_title(table: ComparisonTable, show: str) -> str:
+    is_relative = bool(RELATIVE & table.states.keys())
+    if show == ENERGY and is_relative:
+        return _("Energy for the same work, 1 = the reference system (log scale)")
+    if show == ENERGY:
+        return _("Energy for the same work, 1 = the baseline (log scale)")
+    if "slowdown" in table.states:
+        return _("Ratio, 1 = one VM alone, of a sum one machine alone (log scale)")
+    if is_relative:
+        return _("Ratio to the reference system, 1 = as fast (log scale)")
+    return _("Ratio to the baseline, 1 = as fast (log scale)")
+
+
+def _colour_group(column: Column, depth: int) -> str:
+    return ", ".join([column.platform, *_brief(column.facts[:depth])])
+
+
+def _brief(facts: Iterable[Fact]) -> list[str]:
+    return [wording.fact_in_brief(fact) for fact in facts if fact.value]

@@ -20,8 +20,7 @@ from dashboard.kit.kept import Answer, Content, kept_part, kept_study_page
 from dashboard.kit.routes import HIDDEN, UOC, Tab, page, route
 from dashboard.kit.selections import ALL, chooser
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
-from dashboard.pages.compare.chart import comparison_chart
-from dashboard.pages.compare.page import comparison_page, grid_rows
+from dashboard.pages.compare.page import comparison_chart, comparison_page, grid_rows
 
 
 # A browser keeps the whole page and the part of one address apart.

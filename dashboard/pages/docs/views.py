@@ -29,6 +29,7 @@ from mdit_py_plugins.anchors.index import slugify, unique_slug
 from dashboard.kit.routes import page
 from dashboard.kit.viewers import query_of
 from dashboard.wording import Text
+from dashboard.wording.glossary import CHAPTERS
 
 SHELVES: Final[dict[Text, dict[str, Text]]] = {
     _("Begin"): {
@@ -303,7 +304,13 @@ def _table_ends(*_: object) -> str:
     return "</table></div>\n"
 
 
+def show_glossary(request: HttpRequest) -> HttpResponse:
+    """Show what every word of the pages means."""
+    return render(request, "docs/glossary.html", {"chapters": CHAPTERS})
+
+
 urlpatterns = [
+    page("glossary/", show_glossary, "glossary"),
     page("docs/", show_docs, "docs", walked=("", "?q=runs")),
     page(
         "docs/<path:name>.png",

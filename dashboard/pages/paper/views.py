@@ -17,8 +17,14 @@ from benchmarks.models import Study
 from dashboard import wording
 from dashboard.exports.citation import Citation, bibtex, citation_of
 from dashboard.exports.latex import Tabular, latex
-from dashboard.exports.paper.chart import CHART_FORMS, WIDTHS, chart_values, too_much
-from dashboard.exports.paper.methods import methods, methods_tex
+from dashboard.exports.paper_files import (
+    CHART_FORMS,
+    WIDTHS,
+    chart_values,
+    methods,
+    methods_tex,
+    too_much,
+)
 from dashboard.exports.pictures import attached, picture_answer
 from dashboard.exports.records import table_csv
 from dashboard.exports.table_texts import Source, group_text, row_text, source_of

@@ -5,7 +5,7 @@ from collections import namedtuple
 import pytest
 
 from dashboard.charts.chart import STROKE
-from dashboard.charts.profiles import FARTHEST, Ratio, profile_plot, ratio_plot
+from dashboard.exports.report.charts import FARTHEST, Ratio, profile_plot, ratio_plot
 
 Mean = namedtuple("Mean", ("mean", "low", "high", "minimum", "maximum"))
 SURE, ALONE = Mean(0.9, 0.8, 1.0, 0.5, 1.1), Mean(0.7, None, None, 0.7, 0.7)

@@ -6,7 +6,7 @@ import sys
 CODE = """
 import django, sys
 django.setup()
-import dashboard.urls, dashboard.templatetags.charts
+import dashboard.urls, dashboard.templatetags.virtlab
 found = {name.partition(".")[0] for name in sys.modules} & {"matplotlib", "typst"}
 sys.exit(", ".join(found) or 0)
 """

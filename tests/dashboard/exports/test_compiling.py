@@ -19,7 +19,7 @@ from dashboard.charts.paper import paper
 from dashboard.exports.citation import bibtex
 from dashboard.exports.evidence import evidence_latex
 from dashboard.exports.latex import Tabular, latex
-from dashboard.exports.paper.chart import chart_of, chart_values
+from dashboard.exports.paper_files import chart_of, chart_values
 from dashboard.kit.selections import SPEED
 from dashboard.wording.verdicts import OVERHEAD, VALUE
 from tests.comparison_rows import MEASURED, NATIVE

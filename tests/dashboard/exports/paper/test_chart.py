@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.comparing.table import comparison_table
 from dashboard.charts.paper import paper
-from dashboard.exports.paper.chart import (
+from dashboard.exports.paper_files import (
     MOST_SYSTEMS,
     chart_of,
     chart_values,

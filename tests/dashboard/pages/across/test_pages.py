@@ -199,7 +199,7 @@ def test_a_cell_says_its_interval_where_runs_were_repeated(text, measured):
 
     page = text(PAGE)
 
-    cells = re.findall(r'<td class="cell.*?</td>', page)
+    cells = re.findall(r'<td class="cell.*?</td>', page, re.DOTALL)
     intervals = [re.findall(r'class="interval">([^<]+)<', cell) for cell in cells]
     # ESXi ran once; digits are those that the interval justifies.
     assert sorted(map(len, intervals)) == [0, 1]
@@ -225,7 +225,7 @@ def gap(measured, submit, run_document):
 
 
 def empty_of(page):
-    (cell,) = re.findall(r'<td class="none.*?</td>', page)
+    (cell,) = re.findall(r'<td class="none.*?</td>', page, re.DOTALL)
     (address,) = re.findall(r'href="([^"]+)"', cell)
     return cell, unescape(address)
 

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.models import Study
 from dashboard.charts.paper import paper
 from dashboard.charts.sketch import sketch
-from dashboard.exports.report.typesetting import pdf
+from dashboard.exports.report.building import pdf
 from tests.dashboard.pages.report import paper as reading_paper
 from tests.dashboard.pages.report.conftest import IMPRINT
 from tests.dashboard.pages.report.reading import part

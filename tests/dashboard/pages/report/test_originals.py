@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import groupby, pairwise
 
 from benchmarks.reference.documents import read_rows
-from dashboard.exports.report.typesetting import pdf
+from dashboard.exports.report.building import pdf
 from tests.dashboard.pages.report import paper
 from tests.dashboard.pages.report.conftest import IMPRINT
 from tests.dashboard.pages.report.reading import part

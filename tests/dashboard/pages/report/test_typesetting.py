@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.models import Study
 from dashboard.charts.chart import NOTHING
-from dashboard.exports.report.typesetting import pdf
+from dashboard.exports.report.building import pdf
 from dashboard.kit.document import Document, Figure, Section, heading, line, plain_table
 from tests.dashboard.exports.conftest import HOSTILE
 from tests.dashboard.pages.report import paper
