@@ -5,7 +5,7 @@ from typing import Protocol
 
 from benchmarks.comparing.row import ComparisonRow, State
 from benchmarks.own_tools.lookup import known_tool
-from benchmarks.parsing.primaries import Measured, primary_cases
+from benchmarks.parsing.cases import MeasuredCase, primary_cases
 
 SPEEDLESS = (State.NO_SPEED, State.UNDIRECTED)
 
@@ -23,7 +23,7 @@ def primary_ids(cases: Mapping[int, KnownCase]) -> frozenset[int]:
     """Return those of some cases with a speed that stand for their tests."""
     return primary_cases(
         {
-            pk: Measured(known_tool(case.tool), case.metric, case.parameters)
+            pk: MeasuredCase(known_tool(case.tool), case.metric, case.parameters)
             for pk, case in cases.items()
         }
     )

@@ -16,7 +16,7 @@ from benchmarks.models.run import (
     SCENARIOS,
 )
 from benchmarks.own_tools.lookup import known_tool
-from benchmarks.parsing.labels import case_details
+from benchmarks.parsing.cases import case_details
 from benchmarks.platforms import NATIVE
 from benchmarks.units import quantity_of
 

@@ -34,9 +34,9 @@ from benchmarks.own_tools.declaration import (
     tool_of,
 )
 from benchmarks.own_tools.lookup import declared_tools, forget, named
+from benchmarks.parsing.cases import case_label
 from benchmarks.parsing.contract import Better, Component, folded
 from benchmarks.parsing.contract import Kind as NumberKind
-from benchmarks.parsing.labels import case_label
 from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text, collapse
 from benchmarks.work_classes import work_class

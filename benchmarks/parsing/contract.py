@@ -242,7 +242,7 @@ class Metric:
     ``kind``: a speed (of which times are a sort), the energy or the CPU time that work
     cost, a share, a count, an amount, a setting. Only speeds and energies have an
     efficiency; CPU time has one where no hypervisor hides a part of it
-    (``parsing/speedless``). A time is no speed where one of the options ``fixed_by``
+    (``parsing/cases``). A time is no speed where one of the options ``fixed_by``
     sets it, unless one of ``unless`` sets the amount of work; a rate is none where it
     is the one that an option of ``capped_by`` asks for.
     """
@@ -330,7 +330,7 @@ class Tool:
     test where none of these was measured. All others are details.
 
     ``costs`` are metrics that no output has: they are made of others of the same run
-    (`parsing/costs`).
+    (`parsing/cases`).
     """
 
     slug: str

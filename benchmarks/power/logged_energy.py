@@ -29,13 +29,14 @@ from benchmarks.comparing.table import natural
 from benchmarks.errors import ParseError
 from benchmarks.models import Meter, Run, RunEnergy, RunMean, Study, System
 from benchmarks.own_tools.lookup import known_tool
-from benchmarks.parsing.power_logs import PowerLog, power_log
 from benchmarks.power.energy_tables import known_mean, reference_first
 from benchmarks.power.logs import power_of, window_of
 from benchmarks.power.meters import (
     OPERATIONS,
     MeterReading,
+    PowerLog,
     operations_of,
+    power_log,
     samples_by_run,
     took_s,
 )

@@ -1,8 +1,8 @@
-"""The benchmark tools Virtlab knows: a file each.
+"""The benchmark tools that Virtlab reads: a module for each, or for a family.
 
-To add a tool: one file here, two saved outputs under ``tests/data/<slug>/``, a line for
-each in ``tests/data/README.md`` (machine, command), ``make golden``. Nothing else: the
-tests find it. The file holds
+To add a tool: one module here, two saved outputs under ``tests/data/<slug>/``, a line
+for each in ``tests/data/README.md`` (machine, command), ``make golden``. The tests find
+it: nothing else is edited. The module holds
 
 - a docstring with one real line of output, and what its units mean;
 - ``LINES = Scanner(kind=pattern, ...)``: the lines that matter, or ``documents(...)``
@@ -10,27 +10,31 @@ tests find it. The file holds
 - ``@parser("It printed no result.") def parse(output) -> list[Draft]``: a loop over
   these lines that fills a ``Draft`` for each execution (``parsing/scanning.py``), or
   a subclass of it whose ``close`` makes readings of lines that were kept;
-- ``TOOL = Tool(..., metrics=(...), version=1, parse=parse, signatures=(...))`` with
-  the signatures by which its output is known.
+- ``TOOL = Tool(slug, title, homepage, metrics, primary, labels, version=1, parse=parse,
+  signatures, programs)``; ``parsing/contract.py`` explains each field. Units are those
+  of ``benchmarks/units.py``. ``signatures`` are lines that no other saved output has.
+  ``primary`` names the metrics that stand for its tests with their class of work
+  (``work_classes.py``; ``NO_CLASS`` for work of none). A tool that only watches others
+  has none: ``tests/benchmarks/parsing/test_primaries.py`` lists it as an observer.
 
 The rules of a parser:
 
-- Text alone goes in; nothing is stored, looked up or guessed. It is linear in the text.
+- It takes text only; nothing is stored, looked up or guessed. It is linear in the text.
 - A reading is the number as printed, with the exact unit that the tool means: MiB/s if
   its "MB" are 2^20 B. ``contract.check_value`` converts it where it is stored.
-- ``line.number("group")`` refuses what is no number, with the line. A 0 of a metric
+- ``line.number("group")`` refuses what is not a number, with the line. A 0 of a metric
   that cannot be 0, NaN and a cut line never become a reading.
 - Parameters are what makes two cases different and is the same natively and in a VM
   (block size, threads); everything else (times, peers, devices) is a fact.
-- Options that people may send as parameters, too, stand in ``options`` of the ``TOOL``:
+- Options that people may send as parameters, too, are in ``options`` of the tool:
   ``-t``, ``--threads`` and ours are then one case (``contract.Options``).
-- What is said for people is a ``Sentence``: pages say it in their reader's language.
+- Text for people is a ``Sentence``: pages show it in their reader's language.
 - What a tool says against its own result is a mark (``draft.mark(code, sentence)``): a
-  failed check, errors counted, a run too short. A run without readings is refused,
-  also beside good ones: with ``nothing`` and what its marks say.
-- Whoever changes what a parser reads raises its ``version``: history is read anew.
+  failed check, errors counted, a run too short. A run without readings is refused, also
+  beside good ones: with the sentence of ``@parser`` and those of its marks.
+- Raise ``version`` with every change of what a parser reads: history is read anew.
 
-``benchmarks.parsing.reading.read`` is the way in: it decodes, cuts logs, parses.
+``benchmarks.parsing.reading.read`` decodes a text, cuts logs, and calls the parsers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -46,7 +50,7 @@ __all__ = ["TOOLS", "Metric", "Tool", "get", "register"]
 
 
 def register(tools: Iterable[Tool]) -> dict[str, Tool]:
-    """Each tool under each of its names; two tools of one name are a ValueError."""
+    """Map each name to its tool; raise ValueError if two tools share one."""
     by_name: dict[str, Tool] = {}
     for tool in tools:
         for name in map(folded, tool.names):
@@ -56,17 +60,19 @@ def register(tools: Iterable[Tool]) -> dict[str, Tool]:
 
 
 def get(name: str) -> Tool:
-    """The tool of a slug, title or alias, whatever its case; refuses an unknown one."""
+    """Return the tool of a slug, title or alias in any case, or raise an error."""
     if tool := _BY_NAME.get(folded(name)):
         return tool
     known = (known for tool in TOOLS.values() for known in tool.names)
     raise UnknownNameError("tool", name, known)
 
 
-# Whatever stands in this folder is a tool: an error in one of its files is not hidden.
+# Every module of this folder is imported, and each `Tool` that it names is a tool.
 _SCANNED: Final[list[Tool]] = [
-    import_module(f"{__name__}.{name}").TOOL
-    for name in sorted(module.name for module in iter_modules(__path__))
+    tool
+    for module in sorted(module.name for module in iter_modules(__path__))
+    for tool in vars(import_module(f"{__name__}.{module}")).values()
+    if isinstance(tool, Tool)
 ]
 _BY_NAME: Final = register(_SCANNED)
 TOOLS: Final[Mapping[str, Tool]] = MappingProxyType(

@@ -1,11 +1,15 @@
-"""HPC Challenge: seven tests of processors, memory and network over MPI.
+"""HPL (High-Performance Linpack), and HPC Challenge, which runs it among seven tests.
 
-One result row of its summary, as printed by HPCC 1.5.0::
+One result row of HPC Challenge's summary, as printed by HPCC 1.5.0::
 
     HPL_Tflops=0.00993528
 
 ``hpccoutf.txt`` is appended to: each summary is a run. GB and GBytes are 10^9 B, GUP/s
 are 10^9 updates a second; -1 is a test that was not done.
+
+One result row of HPL, a dense system over MPI processes, as printed by HPL 2.0::
+
+    WR11C2R4        1200    80     1     2               0.12              9.935e+00
 """
 
 from typing import Final
@@ -20,7 +24,7 @@ from benchmarks.parsing.contract import (
 )
 from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 
-LINES = Scanner(
+HPCC_LINES = Scanner(
     begin=r"Begin of Summary section\.",
     value=r"(?P<key>[A-Za-z]\w*+)=(?P<value>\S+)[ \t]*+$",
     end=r"End of Summary section\.",
@@ -47,23 +51,23 @@ UPDATES = 10**9
 
 
 @parser("HPCC printed no whole summary section.")
-def parse(output: str) -> list[Draft]:
+def parse_hpcc(output: str) -> list[Draft]:
     """One run for each whole summary."""
     runs: list[Draft] = []
     summary: dict[str, Found] | None = None
-    for line in LINES(output):
+    for line in HPCC_LINES(output):
         if line.kind == "begin":
             summary = {}
         elif line.kind == "value" and summary is not None:
             summary[line["key"]] = line
         elif line.kind == "end" and summary is not None:
             keep(runs, Draft())
-            runs[-1].attempt(_read, summary, runs[-1])
+            runs[-1].attempt(_read_hpcc, summary, runs[-1])
             summary = None
     return runs
 
 
-def _read(summary: dict[str, Found], run: Draft) -> None:
+def _read_hpcc(summary: dict[str, Found], run: Draft) -> None:
     versions = (summary.get(f"Version{part}") for part in ("Major", "Minor", "Micro"))
     run.tool_version = ".".join(line["value"] for line in versions if line)
     if processes := summary.get("CommWorldProcs"):
@@ -95,7 +99,7 @@ def _read(summary: dict[str, Found], run: Draft) -> None:
             run.mark("errors", "{key} is {value}.", key=key, value=line["value"])
 
 
-TOOL = Tool(
+HPCC = Tool(
     slug="hpcc",
     title="HPC Challenge",
     homepage="https://hpcchallenge.org/hpcc/",
@@ -116,7 +120,7 @@ TOOL = Tool(
         "network latency": always("network: round trip"),
     },
     version=2,
-    parse=parse,
+    parse=parse_hpcc,
     signatures=(
         r"This is the DARPA/DOE HPC Challenge",
         r"Begin of Summary section\.",
@@ -125,4 +129,73 @@ TOOL = Tool(
     localized=False,
     encloses=("hpl",),
     last_line="End of HPC Challenge tests.",
+)
+
+HPL_LINES = Scanner(
+    banner=r"(?:HPLinpack|HPL-\w+) +v?(?P<version>\d+(?:\.\d+)*) ",
+    row=r"(?P<variant>W[RC]\d\w{0,15}) +(?P<n>\d+) +(?P<nb>\d+) +(?P<p>\d+) +"
+    r"(?P<q>\d+) +(?P<time>\S+) +(?P<rate>\S+)",
+    residual=r"\|\|Ax-b\|\|_oo[^\n]*= +(?P<residual>\S+) +\.+ (?P<check>PASSED|FAILED)",
+    tests=r"(?P<failed>\d+) tests completed and failed residual checks",
+    skipped=r"(?P<skipped>[1-9]\d*) tests skipped because of illegal input",
+    error=r"(?P<error>HPL ERROR[^\n]*)",
+)
+
+
+@parser("HPL printed no result row.")
+def parse_hpl(output: str) -> list[Draft]:
+    """One run for each start of the program; its tests are the run's cases."""
+    runs = [Draft()]
+    checks: list[int] = [0]
+    for line in HPL_LINES(output):
+        run = runs[-1]
+        if line.kind == "banner":
+            keep(runs, Draft(tool_version=line["version"]))
+            keep(checks, 0)
+        elif line.kind == "row":
+            run.attempt(_read_hpl, line, run)
+        elif line.kind == "skipped":
+            run.mark("skipped", "HPL skipped {skipped} tests.", skipped=line["skipped"])
+        elif line.kind == "error":
+            run.mark("failed", "{said}", said=line["error"].strip())
+        else:
+            checks[-1] += line.kind == "residual"
+            if line["check"] == "FAILED" or line["failed"] not in {"", "0"}:
+                run.mark("residual_check", "A residual check of HPL FAILED.")
+    for run, done in zip(runs, checks, strict=True):
+        if run and not done:
+            run.mark("unchecked", "HPL printed no residual check: is the output cut?")
+    return runs
+
+
+def _read_hpl(line: Found, run: Draft) -> None:
+    sizes = {name: line.whole(name) for name in ("n", "nb", "p", "q")}
+    variant = line["variant"]
+    run.add("time", line.number("time"), "s", variant=variant, **sizes)
+    # The mantissa always has the same digits: a cut number lacks its exponent.
+    if "e" not in line["rate"].casefold():
+        raise line.refused("the rate has no exponent: is the line cut?")
+    run.add("performance", line.number("rate"), "Gflop/s", variant=variant, **sizes)
+
+
+HPL = Tool(
+    slug="hpl",
+    title="HPL",
+    homepage="https://www.netlib.org/benchmark/hpl/",
+    metrics=(
+        Metric("time", "s", "lower", "CPU"),
+        Metric("performance", "Gflop/s", "higher", "CPU"),
+    ),
+    aliases=("HPLinpack", "High-Performance Linpack"),
+    labels=("n={n}", "{p}x{q}"),
+    primary={
+        "performance": FLOATING_POINT,
+    },
+    implied={
+        "time": ("performance",),
+    },
+    version=2,
+    parse=parse_hpl,
+    signatures=(r"HPLinpack +\d", r"HPL-\w+ +v?\d", r"T/V +N +NB +P +Q +Time"),
+    programs=("xhpl",),
 )

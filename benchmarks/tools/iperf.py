@@ -33,6 +33,13 @@ UNITS = {
 BITRATE = tuple(
     Cap(option, "bit/s", times=("streams",)) for option in ("bitrate", "bandwidth", "b")
 )
+OPTIONS = Options(
+    {
+        **dict.fromkeys(("-P", "--parallel"), "streams"),
+        **dict.fromkeys(("-b", "--bandwidth", "--bitrate"), "bitrate"),
+    },
+    bit_rates=frozenset({"bitrate"}),
+)
 LINES = Scanner(
     role=r"(?P<role>Client connecting to|Server listening on) (?:(?P<host>[^,\n]*), )?"
     r"(?P<protocol>TCP|UDP) port (?P<port>\d+)",
@@ -249,13 +256,7 @@ TOOL = Tool(
     slug="iperf",
     title="iperf",
     homepage="https://sourceforge.net/projects/iperf2/",
-    options=Options(
-        {
-            **dict.fromkeys(("-P", "--parallel"), "streams"),
-            **dict.fromkeys(("-b", "--bandwidth", "--bitrate"), "bitrate"),
-        },
-        bit_rates=frozenset({"bitrate"}),
-    ),
+    options=OPTIONS,
     metrics=(
         Metric("throughput", "Mbit/s", "higher", "network", capped_by=BITRATE),
         # What left the sender of datagrams, whether it arrived or not.

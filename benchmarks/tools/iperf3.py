@@ -16,7 +16,6 @@ from benchmarks.parsing.contract import (
     NETWORK,
     Cost,
     Metric,
-    Options,
     Tool,
     cost_metric,
     metrics,
@@ -33,7 +32,7 @@ from benchmarks.parsing.scanning import (
     number,
     section,
 )
-from benchmarks.tools.iperf import BITRATE, UNITS
+from benchmarks.tools.iperf import BITRATE, OPTIONS, UNITS
 
 LINES: Final = Scanner(
     begin=r"(?:Connecting to host (?P<host>[^\n]{1,200}), port|"
@@ -257,13 +256,7 @@ TOOL = Tool(
     slug="iperf3",
     title="iperf3",
     homepage="https://software.es.net/iperf/",
-    options=Options(
-        {
-            **dict.fromkeys(("-P", "--parallel"), "streams"),
-            **dict.fromkeys(("-b", "--bandwidth", "--bitrate"), "bitrate"),
-        },
-        bit_rates=frozenset({"bitrate"}),
-    ),
+    options=OPTIONS,
     metrics=(
         Metric("throughput", "Mbit/s", "higher", "network", capped_by=BITRATE),
         Metric("sent throughput", "Mbit/s", "higher", "network", capped_by=BITRATE),

@@ -1,4 +1,4 @@
-"""LINPACK: a dense system of n linear equations solved, as netlib's programs do it.
+"""LINPACK: dense systems of n linear equations, solved by netlib's or Intel's program.
 
 One result row, as printed by netlib's ``linpack.c``::
 
@@ -9,6 +9,10 @@ the result, after at least 10 s. "Array size 200" is n = 100. The older programs
 (``clinpack.c``, ``linpackd.f``, LINPACK_BENCH) print a row of ``dgefa dgesl total
 mflops unit ratio`` or ``Factor Solve Total MFLOPS`` for each time they solved it, the
 Java one a single line ``Mflops/s: ... Time: ... Norm Res: ... Precision: ...``.
+
+One row of Intel's ``xlinpack_xeon64``, which solves each of many sizes several times::
+
+    20000  20000  4      18.362     290.4959 3.520981e-10 3.116839e-02   pass
 """
 
 from dataclasses import dataclass
@@ -16,7 +20,11 @@ from dataclasses import dataclass
 from benchmarks.parsing.contract import FLOATING_POINT, Metric, Tool
 from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
 
-LINES = Scanner(
+# A time follows from the rate of the same solution.
+PRIMARY = {"performance": FLOATING_POINT}
+IMPLIED = {"time": ("performance",)}
+
+NETLIB_LINES = Scanner(
     banner=r"LINPACK benchmark, (?P<precision>Double|Single) precision",
     size=r"Array size +(?P<size>\S+) +X",
     variant=r"(?P<variant>Average rolled and unrolled|Rolled|Unrolled) performance:",
@@ -89,11 +97,11 @@ class Table(Draft):
 
 
 @parser("LINPACK printed no result row.")
-def parse(output: str) -> list[Table]:
+def parse_netlib(output: str) -> list[Table]:
     """One run for each array size that was solved."""
     tables = [Table()]
     precision: dict[str, Parameter] = {}
-    for line in LINES(output):
+    for line in NETLIB_LINES(output):
         if line.kind == "banner":
             precision = {"precision": line["precision"].casefold()}
         elif line.kind == "title" and not line["final"]:
@@ -121,7 +129,7 @@ def parse(output: str) -> list[Table]:
     return tables
 
 
-TOOL = Tool(
+NETLIB = Tool(
     slug="linpack",
     title="LINPACK",
     homepage="https://www.netlib.org/benchmark/",
@@ -131,14 +139,10 @@ TOOL = Tool(
     ),
     aliases=("netlib LINPACK",),
     labels=("n={n}",),
-    primary={
-        "performance": FLOATING_POINT,
-    },
-    implied={
-        "time": ("performance",),
-    },
+    primary=PRIMARY,
+    implied=IMPLIED,
     version=2,
-    parse=parse,
+    parse=parse_netlib,
     signatures=(
         r"LINPACK benchmark, ",
         r"Enter array size \(q to quit\)",
@@ -150,4 +154,79 @@ TOOL = Tool(
         r"Mflops/s: +\S+ +Time: +\S+",
     ),
     programs=("linpack", "linpackc", "linpackd", "clinpack"),
+)
+
+INTEL_LINES = Scanner(
+    started=r"Current date/time: *+(?P<date>[^\n]*)",
+    fact=r"(?P<what>CPU frequency|Number of (?:CPUs|cores|threads)): *+(?P<fact>\S.*+)",
+    head=r"Size +LDA +Align\. +Time\(s\) +GFlops +Residual",
+    row=r"(?P<n>\d+) +(?P<lda>\d+) +(?P<align>\d+) +(?P<time>\S+) +(?P<rate>\S+) +"
+    r"(?P<residual>\S+) +(?P<normed>\S+) +(?P<check>pass|fail)\b",
+    verdict=r"Residual checks (?P<verdict>PASSED|FAILED)",
+    stopped=r"(?P<error>(?:Error|ERROR|forrtl|Memory allocation)\b[^\n]*)",
+)
+
+
+@parser("Intel LINPACK printed no result row.")
+def parse_intel(output: str) -> list[Draft]:
+    """One run for each start of the program."""
+    runs = [Draft()]
+    for line in INTEL_LINES(output):
+        run = runs[-1]
+        if line.kind == "started":
+            keep(runs, Draft(facts={"started": line["date"].strip()}))
+        elif line.kind == "fact":
+            run.facts[line["what"]] = line["fact"].strip()
+        # A copied table may lack the lines above it.
+        elif line.kind == "head" and run and not run.facts:
+            keep(runs, Draft())
+        elif line.kind == "row":
+            run.attempt(_read_intel, line, run)
+        elif line["verdict"] == "FAILED":
+            # It stands below all rows and says nothing about which.
+            run.mark("residual_check", "LINPACK printed: Residual checks FAILED.")
+        elif line.kind == "stopped":
+            run.mark(
+                "failed",
+                "LINPACK printed: {error}",
+                error=line["error"].strip(),
+            )
+    return runs
+
+
+def _read_intel(line: Found, run: Draft) -> None:
+    size = line.whole("n")
+    parameters = {"n": size, "lda": line.whole("lda"), "align": line.whole("align")}
+    run.add("time", line.number("time"), "s", **parameters)
+    run.add("performance", line.number("rate"), "Gflop/s", **parameters)
+    if line["check"] == "fail":
+        run.mark(
+            "residual_check",
+            "The residual check of n = {size} failed.",
+            size=size,
+        )
+
+
+INTEL = Tool(
+    slug="intel-linpack",
+    title="Intel Optimized LINPACK",
+    homepage="https://www.intel.com/content/www/us/en/developer/articles/technical/"
+    "onemkl-benchmarks-suite.html",
+    metrics=(
+        Metric("time", "s", "lower", "CPU"),
+        Metric("performance", "Gflop/s", "higher", "CPU"),
+    ),
+    aliases=("Intel LINPACK", "xlinpack"),
+    labels=("n={n}",),
+    primary=PRIMARY,
+    implied=IMPLIED,
+    version=2,
+    parse=parse_intel,
+    signatures=(
+        r"Intel\(R\) (?:Optimized )?LINPACK",
+        r"Sample data file lininput",
+        r"=+ Timing linear equation system solver =+",
+        r"Size +LDA +Align\. +Time\(s\) +GFlops",
+    ),
+    programs=("xlinpack_xeon64", "xlinpack_xeon32", "linpack_xeon64"),
 )

@@ -29,8 +29,8 @@ from benchmarks.models import (
 from benchmarks.models.cell import ratio_of_means
 from benchmarks.models.study import EFFICIENCY_RULES
 from benchmarks.own_tools.lookup import known_tool
+from benchmarks.parsing.cases import no_speed
 from benchmarks.parsing.contract import Better
-from benchmarks.parsing.speedless import no_speed
 from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence, counted, joined, stored
 from benchmarks.studies.writing import insert_or_replace

@@ -19,7 +19,7 @@ from benchmarks.database import any_of
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, CellSession, Efficiency, Study, System
 from benchmarks.own_tools.lookup import known_tool
-from benchmarks.parsing.speedless import Extremes
+from benchmarks.parsing.cases import Extremes
 from benchmarks.platforms import NATIVE
 
 COLUMNS = (

@@ -20,9 +20,8 @@ from benchmarks.models import Case, Run, Sample
 from benchmarks.own_tools.lookup import DeclaredTool
 from benchmarks.own_tools.samples import read_table
 from benchmarks.parsing import reading
+from benchmarks.parsing.cases import MeasuredSample, case_label, costs
 from benchmarks.parsing.contract import LARGEST, Metric, Tool, check_value
-from benchmarks.parsing.costs import Measured, costs
-from benchmarks.parsing.labels import case_label
 from benchmarks.parsing.reading import ReadRun
 from benchmarks.parsing.starts import placed
 from benchmarks.sentences import stored
@@ -228,7 +227,7 @@ def made_of(tool: Tool, samples: Sequence[ReadSample]) -> tuple[ReadSample, ...]
     # What a run states itself is not made once more.
     stated = {sample.case.metric.name for sample in samples}
     measured = (
-        Measured(
+        MeasuredSample(
             sample.case.metric.name,
             sample.case.parameters,
             sample.repetition,

@@ -17,7 +17,7 @@ from benchmarks.comparing.table import Fact
 from benchmarks.labs.pages import AuditLine
 from benchmarks.models import Case, Study, System
 from benchmarks.own_tools.lookup import find_tool
-from benchmarks.parsing.labels import case_details
+from benchmarks.parsing.cases import case_details
 from benchmarks.sentences import kept_words
 from dashboard import wording
 from dashboard.charts import plotly

@@ -14,7 +14,7 @@ PURE = [
     "benchmarks.fingerprints",
     "benchmarks.tools",
     "benchmarks.parsing.reading",
-    "benchmarks.parsing.labels",
+    "benchmarks.parsing.cases",
     "benchmarks.parsing.contract",
     "benchmarks.analysis.baselines",
     "benchmarks.analysis.summary",

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from benchmarks.comparing.cell_evidence import PrintedTable, PrintedValue
 from benchmarks.comparing.table import Fact
 from benchmarks.own_tools.lookup import find_tool
-from benchmarks.parsing.labels import case_details
+from benchmarks.parsing.cases import case_details
 from dashboard import wording
 from dashboard.kit.document import Section, Table, line
 

@@ -3,7 +3,7 @@ import pytest
 from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.own_tools.declaration import stored_declaration, tool_of
 from benchmarks.own_tools.declaring import checked_slug, declared, refuse_changes
-from benchmarks.parsing.speedless import Extremes, no_speed
+from benchmarks.parsing.cases import Extremes, no_speed
 from benchmarks.tools import TOOLS
 from tests.own_tools import declaration, metric
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from benchmarks.parsing.costs import Measured, costs
+from benchmarks.parsing.cases import MeasuredSample, costs
 from benchmarks.tools import TOOLS
 
 
 def made(tool, *samples):
-    return list(costs(TOOLS[tool], [Measured(*sample) for sample in samples]))
+    return list(costs(TOOLS[tool], [MeasuredSample(*sample) for sample in samples]))
 
 
 def test_a_share_of_the_time_and_a_rate_make_the_cost_of_the_data():

@@ -1,7 +1,8 @@
 import pytest
 
 from benchmarks import tools
-from benchmarks.parsing.labels import case_details, case_label, tools_page
+from benchmarks.management.commands.write_docs import tools_page
+from benchmarks.parsing.cases import case_details, case_label
 from benchmarks.reference.documents import reference_studies
 from benchmarks.tools import TOOLS
 from tests.every import for_each

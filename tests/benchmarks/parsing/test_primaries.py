@@ -2,8 +2,8 @@
 
 import pytest
 
+from benchmarks.parsing.cases import MeasuredCase, primary_cases
 from benchmarks.parsing.contract import Metric, Tool, always
-from benchmarks.parsing.primaries import Measured, primary_cases
 from benchmarks.tools import TOOLS
 from tests.every import for_each
 
@@ -16,7 +16,7 @@ OBSERVERS = {
 
 def primaries(*cases):
     measured = {
-        number: Measured(TOOLS[tool], metric, parameters)
+        number: MeasuredCase(TOOLS[tool], metric, parameters)
         for number, (tool, metric, parameters) in enumerate(cases)
     }
     return sorted(primary_cases(measured))

@@ -2,9 +2,9 @@
 
 import pytest
 
+from benchmarks.parsing.cases import Extremes, no_speed
 from benchmarks.parsing.contract import Metric
 from benchmarks.parsing.reading import read
-from benchmarks.parsing.speedless import Extremes, no_speed
 from benchmarks.tools import TOOLS
 from benchmarks.units import convert
 from tests.data.rebuild import DATA

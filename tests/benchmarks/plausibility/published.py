@@ -21,8 +21,8 @@ from benchmarks.fingerprints import (
     case_fingerprint,
     system_fingerprint,
 )
+from benchmarks.parsing.cases import case_label
 from benchmarks.parsing.contract import Component, Metric
-from benchmarks.parsing.labels import case_label
 from benchmarks.parsing.reading import read
 from benchmarks.platforms import disk_bus_byte_per_s, line_rate_bit_per_s
 from benchmarks.plausibility.facts import (

@@ -15,7 +15,7 @@ from benchmarks.fingerprints import (
     case_fingerprint,
     system_fingerprint,
 )
-from benchmarks.parsing.labels import case_label
+from benchmarks.parsing.cases import case_label
 from benchmarks.reference.documents import reference_studies
 
 LMU_HOST = "lmu-athlon64-x2-4800"

@@ -1,15 +1,144 @@
-"""Decide which cases have no efficiency: set lengths, counts, shares, amounts."""
+"""What a case is called, and what it counts for.
+
+Labels; which cases stand for their tests, and which have no efficiency (set lengths,
+counts, shares, amounts); CPU time per unit of data, from shares of CPU time and the
+rate of the same run.
+"""
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from string import Formatter
+from typing import Final, NamedTuple, TypeVar
 
-from benchmarks.parsing.contract import LINES, Cap, Kind, Metric
+from benchmarks.fingerprints import display_parameters
+from benchmarks.parsing.contract import LINES, Cap, Kind, Metric, Tool
 from benchmarks.sentences import Sentence, template
 from benchmarks.units import convert, find
+
+LONGEST_PART = 40
+# Labels speak of several: "1 threads", "1 processes".
+ONE_OF_MANY = re.compile(r"^(1 \w+?)(?:(?<=ss)es|s)$")
+
+
+def case_label(tool: Tool, metric: Metric, parameters: Mapping[str, object]) -> str:
+    """``Disk throughput · sequential write``, ``Bandwidth · read · L1``."""
+    shown = display_parameters(parameters)
+    # "sequential write" reads better than its two parameters apart.
+    doing = " ".join(shown[key] for key in ("access", "operation") if key in shown)
+    filled = (
+        ONE_OF_MANY.sub(r"\1", label.format_map(shown))
+        for label in _applicable(tool, shown)
+    )
+    return " · ".join(
+        part if len(part) <= LONGEST_PART else f"{part[: LONGEST_PART - 1]}…"
+        for part in (metric.title, doing, *filled)
+        if part
+    )
+
+
+def case_details(tool: Tool, parameters: Mapping[str, object]) -> dict[str, str]:
+    """The parameters that the label leaves out."""
+    shown = display_parameters(parameters)
+    named = {"access", "operation"}.union(
+        *(_fields(label) for label in _applicable(tool, shown))
+    )
+    return {key: text for key, text in shown.items() if key not in named}
+
+
+def _applicable(tool: Tool, shown: Mapping[str, str]) -> Iterator[str]:
+    return (label for label in tool.labels if _fields(label) <= shown.keys())
+
+
+def _fields(label: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(label) if name}
+
+
+Id = TypeVar("Id", bound=Hashable)
+Key = tuple[str, str]
+
+
+class MeasuredCase(NamedTuple):
+    """A measured case, of a metric that has a speed in it."""
+
+    tool: Tool
+    metric: str
+    parameters: Mapping[str, str]
+
+
+def primary_cases(cases: Mapping[Id, MeasuredCase]) -> frozenset[Id]:
+    """Return the cases that stand for their tests.
+
+    Cases of primary metrics do; implied ones do where nothing that implies them was
+    measured with all their parameters.
+    """
+    by_metric: dict[Key, list[frozenset[tuple[str, str]]]] = {}
+    for case in cases.values():
+        stated = frozenset(case.parameters.items())
+        by_metric.setdefault((case.tool.slug, case.metric), []).append(stated)
+
+    def is_implied(case: MeasuredCase) -> bool:
+        stated = frozenset(case.parameters.items())
+        return any(
+            stated <= other
+            for name in case.tool.implied[case.metric]
+            for other in by_metric.get((case.tool.slug, name), ())
+        )
+
+    return frozenset(
+        key
+        for key, case in cases.items()
+        if case.metric in case.tool.primary
+        or (case.metric in case.tool.implied and not is_implied(case))
+    )
+
+
+# Of a KB that is 1024 bytes, as netperf's service demand has it.
+_US_PER_KB: Final = 1e6 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSample:
+    """One sample of a run, in the unit of its metric."""
+
+    metric: str
+    parameters: Mapping[str, str]
+    repetition: int
+    value: float
+
+    @property
+    def stated(self) -> frozenset[tuple[str, str]]:
+        return frozenset(self.parameters.items())
+
+
+def costs(tool: Tool, samples: Iterable[MeasuredSample]) -> Iterator[MeasuredSample]:
+    """Yield the CPU time per data of each test whose shares and rate a run has.
+
+    A share of the whole test belongs to a rate of one direction if there is only one.
+    """
+    known = list(samples) if tool.costs else []
+    for name, cost in tool.costs.items():
+        for first in (sample for sample in known if sample.metric == cost.shares[0]):
+            alike = [s for s in known if s.repetition == first.repetition]
+            shares = {
+                s.metric: s.value
+                for s in alike
+                if s.metric in cost.shares and s.stated == first.stated
+            }
+            rates = [
+                s for s in alike if s.metric == cost.rate and first.stated <= s.stated
+            ]
+            own = [rate for rate in rates if rate.stated == first.stated]
+            if len(rates := own or rates) != 1 or len(shares) != len(cost.shares):
+                continue
+            if (rate := rates[0]).value > 0:
+                unit = tool.metric(cost.rate).unit
+                bytes_per_s = convert(rate.value, unit, "B/s")
+                value = sum(shares.values()) / 100 / bytes_per_s * _US_PER_KB
+                yield MeasuredSample(name, rate.parameters, first.repetition, value)
+
 
 # By how much a test outlasts its set length: what it has begun it ends.
 OVERSHOOT: Final = 0.01

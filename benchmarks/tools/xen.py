@@ -1,25 +1,40 @@
-"""xentop -b: what the Xen hypervisor gives to each domain.
+"""xentop -b and xl info: what Xen gives to each domain, and the host below it.
 
-One row, CPU(%) of one physical CPU in its fourth column (100 % is one CPU)::
+One row of xentop, CPU(%) of one physical CPU in its fourth column (100 % is one CPU)::
 
       du-pv ------         12   78.6     327680   20.8     328704      20.9     1 ...
 
 MEM(k) is KiB. A table has no time. CPU(%) is the difference to the table before: the
 first table of each call, and the first row of a domain, say 0.0 and are left out. The
 other tables are summarized.
+
+One line of xl info, MiB::
+
+    free_memory            : 128
+
+It is mostly facts of a host (processors, version, scheduler, command line); the one
+sample is the memory that Xen and its domains hold: ``total_memory`` without
+``free_memory``. ``xm info`` prints the same.
 """
 
 import re
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
-from benchmarks.parsing.contract import Tool
-from benchmarks.parsing.scanning import Draft, LineError, Scanner, parser
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.scanning import (
+    Draft,
+    Found,
+    LineError,
+    Scanner,
+    keep,
+    parser,
+)
 from benchmarks.parsing.telemetry import CUT, Summary, lines_of, summary_metrics
 
 HEADER = r"NAME +STATE +CPU\(sec\) +CPU\(%\)"
 _TABLE = re.compile(rf"^[ \t]*+(?:{HEADER})[^\n]*\n?", re.ASCII | re.MULTILINE)
-LINES = Scanner(
+XENTOP_LINES = Scanner(
     row=r"(?P<name>[^\s:]\S*(?: \S+){0,9}?) +(?P<state>[-dsbcpr]{6}) +(?P<seconds>\S+)"
     r" +(?P<cpu>\S+) +(?P<memory>\S+)(?P<rest>[^\n]*)$",
 )
@@ -59,7 +74,7 @@ class Log(Draft):
             )
             return
         rows: list[Row] = []
-        for line in LINES(table):
+        for line in XENTOP_LINES(table):
             if line.is_open("memory"):
                 self.mark("cut", CUT)
                 continue
@@ -94,7 +109,7 @@ class Log(Draft):
     "xentop printed no table behind its first, which has no CPU "
     "times: call it with -i 2 or more."
 )
-def parse(output: str) -> list[Draft]:
+def parse_xentop(output: str) -> list[Draft]:
     """One run; each domain is a case of its own."""
     log = Log()
     headers = chain(map(re.Match.span, _TABLE.finditer(output)), [(len(output), 0)])
@@ -106,7 +121,7 @@ def parse(output: str) -> list[Draft]:
     return [log]
 
 
-TOOL = Tool(
+XENTOP = Tool(
     slug="xentop",
     title="xentop",
     homepage="https://xenbits.xen.org/docs/unstable/man/xentop.1.html",
@@ -116,8 +131,64 @@ TOOL = Tool(
     ),
     labels=("{domain}",),
     version=2,
-    parse=parse,
+    parse=parse_xentop,
     signatures=(HEADER,),
     programs=("xentop",),
+    localized=False,
+)
+
+
+_FACTS = (
+    "host|release|machine|nr_cpus|nr_nodes|cores_per_socket|threads_per_core|cpu_mhz"
+    "|virt_caps|total_memory|free_memory|xen_major|xen_minor|xen_extra|xen_version"
+    "|xen_caps|xen_scheduler|xen_commandline|cc_compiler"
+)
+XL_INFO_LINES = Scanner(fact=rf"(?P<name>{_FACTS}) +: ?(?P<value>[^\n]*)$")
+MEMORY = ("total_memory", "free_memory")
+
+
+@parser("xl info reported no total_memory and free_memory.")
+def parse_xl_info(output: str) -> list[Draft]:
+    """One run for each host that is described."""
+    hosts: list[dict[str, Found]] = [{}]
+    for line in XL_INFO_LINES(output):
+        if line["name"] in hosts[-1]:
+            keep(hosts, {})
+        hosts[-1][line["name"]] = line
+
+    runs: list[Draft] = []
+    for host in hosts:
+        facts = {name: line["value"].strip() for name, line in host.items()}
+        # xm info prints its parts only.
+        numbered = ".".join(filter(None, map(facts.get, ("xen_major", "xen_minor"))))
+        version = facts.get("xen_version") or numbered + facts.get("xen_extra", "")
+        run = Draft(tool_version=version, facts={**facts})
+        runs.append(run)
+        lines = [host[name] for name in MEMORY if name in host]
+        if len(lines) < len(MEMORY):
+            continue
+        for line in lines:
+            line.refuse_open("value")
+            size = line["value"].strip()
+            if not size.isdecimal() or len(size) > 15:
+                raise line.refused("this is not a whole number of MiB.")
+        total, free = (int(facts[name]) for name in MEMORY)
+        if free > total:
+            raise host["free_memory"].refused(
+                "of {total} MiB, {free} are not free.", total=total, free=free
+            )
+        run.add("memory in use", total - free, "MiB")
+    return runs
+
+
+XL_INFO = Tool(
+    slug="xl-info",
+    title="xl info",
+    homepage="https://xenbits.xen.org/docs/unstable/man/xl.1.html",
+    metrics=(Metric("memory in use", "MiB", "lower", "memory"),),
+    aliases=("xm info",),
+    version=1,
+    parse=parse_xl_info,
+    signatures=(r"(?:virt_caps|hw_caps|xen_(?:major|version|caps)) +: ",),
     localized=False,
 )
