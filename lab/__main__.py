@@ -2,26 +2,27 @@
 
 import argparse
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 from agents.client import Client, RefusedError, UnreachableError
-from lab import needs
+from lab import LabError
 from lab.boots import KINDS, SESSIONS, Visit, chosen, itinerary
-from lab.desk import Desk, write_record
-from lab.errors import LabError
 from lab.images import GUEST, TOWER, binary_of, image_of, own_sources, pack_agent
 from lab.laboratory import Laboratory
 from lab.processes import Program
 from lab.results import await_read, found_of, problems, said_of, table
 from lab.servers import (
     ORDER,
+    Desk,
     create_study,
     facts_of_machine,
     free_port,
@@ -30,10 +31,22 @@ from lab.servers import (
     network_peer,
     server_of,
     versions_here,
+    write_record,
 )
 
 REPETITIONS: Final = 10
 REPETITIONS_SHORT: Final = 3
+PACKAGES: Final = {
+    "mmdebstrap": "mmdebstrap",
+    "mke2fs": "e2fsprogs",
+    "qemu-system-x86_64": "qemu-system-x86",
+    "systemd-nspawn": "systemd-container",
+    "gcc": "gcc libc6-dev",
+    "unshare": "util-linux",
+    "ip": "iproute2",
+}
+
+Which = Callable[[str], str | None]
 
 
 def main() -> int:
@@ -54,12 +67,12 @@ def main() -> int:
     )
     options = parser.parse_args()
     if options.packages:
-        print(*needs.missing_packages())
+        print(*missing_packages())
         return 0
     # As Ctrl-C does it: all that was started is stopped on the way out.
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        needs.check()
+        check_machine()
         if options.check:
             return 0
         return _lab(options, os.environ)
@@ -182,6 +195,41 @@ def _judged(laboratory: Laboratory, visits: list[Visit]) -> list[str]:
     for failure in failures:
         sys.stderr.write(f"{failure}\n")
     return failures
+
+
+def missing_packages(which: Which = shutil.which) -> list[str]:
+    """Return the Debian packages of the programs that are not there."""
+    absent = (PACKAGES[name] for name in PACKAGES if which(name) is None)
+    return [package for packages in absent for package in packages.split()]
+
+
+def can_mount() -> bool:
+    """Return whether mounts of our own are allowed; in many containers they are not."""
+    argv = ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    return subprocess.run(argv, capture_output=True).returncode == 0
+
+
+def check_machine(
+    which: Which = shutil.which,
+    user: Callable[[], int] = os.geteuid,
+    mounts: Callable[[], bool] = can_mount,
+) -> None:
+    """Raise LabError with the command that makes the machine fit."""
+    if packages := missing_packages(which):
+        raise LabError(
+            "The lab needs programs that are not here. On Debian 12, as root: "
+            f"apt-get install --no-install-recommends {' '.join(packages)}"
+        )
+    if user() != 0:
+        raise LabError(
+            "The lab builds root file systems and enters them, which only root may. "
+            "Run it as root: sudo make lab"
+        )
+    if not mounts():
+        raise LabError(
+            "This machine allows no mounts, which a root file system needs. In a "
+            "container, run the lab outside of it, or in a privileged one."
+        )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Final
 
-from lab.errors import LabError
+from lab import LabError
 
 CONTAINER: Final = "systemd-nspawn"
 KERNELS: Final = ("virtlab-linpack", "virtlab-memory", "virtlab-system")

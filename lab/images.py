@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lab.errors import LabError
+from lab import LabError
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 FILES: Final = ROOT / "lab" / "files"

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from agents.client import Client
-from lab import images
+from lab import LabError, images
 from lab.boots import Boot, System, Visit, measure_words, note_of, plan_document
-from lab.errors import LabError
 from lab.images import Image
 from lab.machines import (
     HOTPLUG,

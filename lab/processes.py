@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from lab.errors import LabError
+from lab import LabError
 
 END_S: Final = 20
 LAST_LINES: Final = 15

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agents.client import Client
+from lab import LabError
 from lab.boots import LIAR, NATIVE, NSPAWN, System, Visit, note_of, runs_of
-from lab.errors import LabError
 from lab.processes import ClockCheck, ConsoleReport
 
 READ_S: Final = 180

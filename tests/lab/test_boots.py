@@ -5,6 +5,7 @@ from random import Random
 import pytest
 
 from agents.commands.run import add_arguments
+from lab import LabError
 from lab.boots import (
     HERE,
     KVM,
@@ -21,7 +22,6 @@ from lab.boots import (
     runs_of,
     system_words,
 )
-from lab.errors import LabError
 
 WHOLE = itinerary(3, 10, Random("monday"), is_short=False)
 ONCE = ("trio", "liar")

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from benchmarks.reference.documents import recorded_study
-from lab.desk import Desk, write_record
+from lab.servers import Desk, write_record
 
 RUN = {"key": "a", "output": "text"}
 

@@ -3,8 +3,7 @@ import tarfile
 
 import pytest
 
-from lab import images
-from lab.errors import LabError
+from lab import LabError, images
 from lab.images import (
     GUEST,
     TOWER,

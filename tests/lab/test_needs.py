@@ -1,7 +1,7 @@
 import pytest
 
-from lab.errors import LabError
-from lab.needs import PACKAGES, check, missing_packages
+from lab import LabError
+from lab.__main__ import PACKAGES, check_machine, missing_packages
 
 
 def everything(_):
@@ -14,19 +14,19 @@ def test_it_names_the_packages_of_programs_that_are_missing():
 
     assert missing_packages(which) == ["qemu-system-x86", "gcc", "libc6-dev"]
     with pytest.raises(LabError, match=r"apt-get install .* qemu-system-x86 gcc"):
-        check(which, lambda: 0, lambda: True)
+        check_machine(which, lambda: 0, lambda: True)
 
 
 def test_it_wants_root():
     with pytest.raises(LabError, match="sudo make lab"):
-        check(everything, lambda: 1000, lambda: True)
+        check_machine(everything, lambda: 1000, lambda: True)
 
-    check(everything, lambda: 0, lambda: True)
+    check_machine(everything, lambda: 0, lambda: True)
 
 
 def test_it_wants_to_mount():
     with pytest.raises(LabError, match="privileged"):
-        check(everything, lambda: 0, lambda: False)
+        check_machine(everything, lambda: 0, lambda: False)
 
 
 def test_its_document_names_every_package(repository):

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from lab.errors import LabError
+from lab import LabError
 from lab.servers import check_answers
 
 

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from lab.errors import LabError
+from lab import LabError
 from lab.processes import ClockCheck, Line, Program, read_console
 
 

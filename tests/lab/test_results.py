@@ -2,8 +2,8 @@ from collections import Counter
 
 import pytest
 
+from lab import LabError
 from lab.boots import KVM, LIAR, NATIVE, NSPAWN, TRIO, Visit
-from lab.errors import LabError
 from lab.processes import ClockCheck, ConsoleReport
 from lab.results import Found, await_read, found_of, problems, said_of, table
 

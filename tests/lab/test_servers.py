@@ -4,8 +4,7 @@ import os
 
 import pytest
 
-from lab import servers
-from lab.errors import LabError
+from lab import LabError, servers
 from lab.servers import Server, create_study, lab_folder, machine_name, server_of
 
 
