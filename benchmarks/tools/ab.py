@@ -95,12 +95,11 @@ NUMBERS = {
 
 @dataclass
 class Report(Draft):
-    """What one start printed, its lines by what they tell."""
+    """The lines of one start, by their kind."""
 
     lines: dict[str, Found] = field(default_factory=dict)
 
     def close(self) -> None:
-        """The readings of its lines."""
         self.facts.update(
             (line["fact"].casefold(), line["told"].strip())
             for line in self.lines.values()
@@ -198,7 +197,7 @@ class Report(Draft):
 
 @parser("ab completed no request.")
 def parse(output: str) -> list[Report]:
-    """One run for each start, and for each table of percentiles."""
+    """Return one run for each start, and for each table of percentiles."""
     reports = [Report()]
     for line in LINES(output):
         key = line.kind + "".join(line[group] for group in TELLING)

@@ -40,7 +40,7 @@ NOT_VALID = Sentence("NOT VALID for comparison of different systems.")
 
 @dataclass(slots=True)
 class Summary:
-    """What is printed before the last row, by the number of processes."""
+    """The lines before the last row, by number of processes."""
 
     weighted: dict[int, list[Found]] = field(default_factory=dict)
     parts: dict[int, Found] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Summary:
     is_judged: bool = False
 
     def read_last(self, last: Found) -> None:
-        """The last row, which is the result, and with it those above."""
+        """Add the result, which is the last row, and the rows above it."""
         run, judged = self.run, last["judged_last"]
         # NOT VALID stands at its end: cut off, the doubt would be lost.
         if last.is_open("judged_last") and not self.is_judged:
@@ -81,7 +81,7 @@ class Summary:
 
 @parser("b_eff_io did not print its last row, which is the result.")
 def parse(output: str) -> list[Draft]:
-    """One run for each start of the program: its last row ends it."""
+    """Return one run for each start of the program: its last row ends it."""
     runs: list[Draft] = []
     summary = Summary()
     for line in LINES(output):

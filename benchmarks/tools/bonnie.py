@@ -63,7 +63,7 @@ _SIZE = re.compile(r"(\d{1,15})([kKMG]?)", re.ASCII)
 
 @parser("Bonnie++ printed no result.")
 def parse(output: str) -> list[Draft]:
-    """One run for each row of CSV; without any, one for each table."""
+    """Return one run for each row of CSV; without any, one for each table."""
     runs: list[Draft] = []
     version = ""
     for line in LINES(output):
@@ -85,7 +85,7 @@ def parse(output: str) -> list[Draft]:
 
 
 def _of_csv(line: Found, version: str) -> Draft:
-    """A row of CSV; that of 1.03 has neither its own version nor latencies."""
+    """Return the run of a CSV row; 1.03 has neither its version nor latencies."""
     if line.kind == "old":
         fields = line["old"].strip().split(",")
         if line.is_open("old") and fields[-1]:
@@ -130,7 +130,7 @@ def _read_sizes(run: Draft, size: str, chunk: str) -> None:
 def _read_rates(
     line: Found, cells: list[str], tests: Tests, run: Draft, unit: str = "K/sec"
 ) -> None:
-    """A rate and its CPU for each of six tests; ``unit`` is what their heading says."""
+    """Add the rate and CPU of six tests; ``unit`` is that of their heading."""
     _forget_sizes(run, tests)
     for (metric, case), rate, cpu in zip(tests, cells[::2], cells[1::2], strict=True):
         if rate.startswith("+"):
@@ -159,7 +159,6 @@ def _read_latencies(line: Found, cells: list[str], tests: Tests, run: Draft) -> 
 
 
 def _forget_sizes(run: Draft, tests: Tests) -> None:
-    """The many small files do not depend on the size of the large one."""
     if tests is FILES:
         run.parameters.pop("size", None)
         run.parameters.pop("chunk", None)
@@ -167,7 +166,7 @@ def _forget_sizes(run: Draft, tests: Tests) -> None:
 
 @dataclass(slots=True)
 class Table:
-    """Where a table stands: its tests, unit, first column, and the run of its row."""
+    """A table being read: its tests, unit, first column, and the run of its row."""
 
     tests: Tests = IO
     unit: str = ""
@@ -176,26 +175,25 @@ class Table:
     row: int = -1
 
     def begin(self, line: Found) -> None:
-        """A heading: what is not named stands in front of its first rate."""
+        """Take a heading; text before its first rate is not a test."""
         self.unit = line["unit"]
         self.start = line.text.find("/sec") - 2
         self.row = self.first - 1
 
     def is_row(self, line: Found) -> bool:
-        """The first row below a heading; another one only if it has every cell."""
         cells = line["row"].split()[-12:]
         is_whole = len(cells) == 12 and all(map(_CELL.fullmatch, cells))
         return self.row < self.first or is_whole
 
     def next_run(self, runs: list[Draft]) -> Draft:
-        """The run of the next row. bon_csv2txt has the rows of several runs."""
+        """Return the run of the next row; bon_csv2txt has rows of several runs."""
         self.row += 1
         if self.row == len(runs) and self.tests is IO:
             keep(runs, Draft(tool_version=runs[-1].tool_version))
         return runs[min(self.row, len(runs) - 1)]
 
     def read_row(self, line: Found, run: Draft) -> None:
-        """The name (or size, or number of files) of a row, and its cells."""
+        """Return the name (or size, or number of files) of a row, and its cells."""
         cells = _cells(line, self.start, "row", 2)
         is_whole = len(line["row"].split()) >= 13
         name = line["row"] if is_whole else line.text[: self.start]
@@ -209,7 +207,7 @@ class Table:
 
 
 def _of_tables(lines: Iterator[Found]) -> list[Draft]:
-    """The runs of a text without CSV: copied without it, or cut before it."""
+    """Return the runs of a text that has no CSV."""
     runs = [Draft()]
     table = Table()
     for line in lines:
@@ -233,7 +231,7 @@ def _of_tables(lines: Iterator[Found]) -> list[Draft]:
 
 
 def _cells(line: Found, start: int, group: str, per_test: int) -> list[str]:
-    """The cells of six tests, by their places if some of them were not done."""
+    """Return the cells of six tests, by their places if some were not done."""
     if line.is_open(group):
         raise line.refused("the text ends within this line: upload its end.")
     words = line[group].split()

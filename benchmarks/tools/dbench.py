@@ -30,7 +30,7 @@ LINES = Scanner(
 
 @parser("dbench printed no throughput: it did not come to its end.")
 def parse(output: str) -> list[Draft]:
-    """One run for each line of throughput."""
+    """Return one run for each line of throughput."""
     runs = [Draft()]
     is_over = per_client = False
     for line in LINES(output):

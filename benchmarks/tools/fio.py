@@ -114,7 +114,7 @@ _TIMES: Final = {"nsec": "ns", "usec": "us", "msec": "ms"}
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
-    """One run for each start of fio, from its most exact form."""
+    """Return one run for each start of fio, from its most exact form."""
     if reported := [report.run() for report in _last_of_each_start(output)]:
         return finished(reported, "fio reports nothing that was read or written.")
     terse: list[Found] = []
@@ -138,7 +138,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 
 
 def _case_of(options: Mapping[str, str], operation: str) -> dict[str, Parameter]:
-    """The parameters of a job's readings of one operation."""
+    """Return the parameters of a job's readings of one operation."""
     case: dict[str, Parameter] = {"operation": operation}
     if pattern := options.get("rw") or options.get("readwrite"):
         # randread, randrw and so on are random; rw is sequential.
@@ -164,7 +164,7 @@ def _case_of(options: Mapping[str, str], operation: str) -> dict[str, Parameter]
 
 
 def _block_size(text: str, operation: str) -> str:
-    """``4k``, ``4096B-4096B``, ``4K-4K/64K-64K`` as a size; a range stays a text."""
+    """Return ``4k`` or ``4096B-4096B`` as a size; a range stays a text."""
     ways = re.split(r"[,/]", text.strip())
     place = {"read": 0, "write": 1, "trim": 2, "mixed": 0}[operation]
     mine = (ways[place] if place < len(ways) else "").strip() or ways[-1].strip()
@@ -180,7 +180,6 @@ def _mark_failed(run: Draft, job: str, error: Parameter) -> None:
 
 
 def _mark_short(run: Draft, job: str, runtime_s: float) -> None:
-    """fio measures whatever it is given, also a file that fits into a moment."""
     if 0 < runtime_s < SHORT_S:
         run.mark(
             "short",
@@ -191,7 +190,6 @@ def _mark_short(run: Draft, job: str, runtime_s: float) -> None:
 
 
 def _mark_errors(run: Draft, job: str, errors: float) -> None:
-    """``continue_on_error`` counts errors, passes over them and ends without one."""
     if errors:
         run.mark(
             "errors", "{job} passed over {errors:g} errors.", job=job, errors=errors
@@ -200,8 +198,6 @@ def _mark_errors(run: Draft, job: str, errors: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The JSON of one run, or of a run that goes on."""
-
     document: Mapping[str, Any]
 
     @property
@@ -213,7 +209,7 @@ class Report:
 
     @property
     def runtime_ms(self) -> float:
-        """How long its jobs have run; those behind a stonewall one after another."""
+        """Return how long its jobs ran; those behind a stonewall run in sequence."""
         runtimes: dict[object, float] = {}
         for job in self.jobs:
             ways = (section(job, way).get("runtime", 0) for way in WAYS)
@@ -223,7 +219,6 @@ class Report:
         return sum(runtimes.values())
 
     def goes_on_in(self, later: Report) -> bool:
-        """Return whether a later report has the same jobs and start."""
         names, names_later = (
             [job.get("jobname") for job in report.jobs] for report in (self, later)
         )
@@ -239,7 +234,6 @@ class Report:
         return moment > 0 and ran_later > ran and apart < min(500.0, ran / 2)
 
     def run(self) -> Draft:
-        """The run that it reports."""
         version = str(self.document.get("fio version", "")).removeprefix("fio-")
         # A text of JSON can be of any length.
         run = Draft(tool_version=version[:40])
@@ -264,7 +258,7 @@ class Report:
 
 
 def _last_of_each_start(output: str) -> Iterator[Report]:
-    """``--status-interval`` prints the same run again and again while it grows."""
+    """Yield the last report of each run: ``--status-interval`` repeats it."""
 
     def needed(pairs: Pairs) -> dict[str, Any]:
         return {key: value for key, value in pairs if key not in _UNNEEDED}
@@ -352,7 +346,7 @@ def _read_terse(line: Found, run: Draft) -> None:
 
 @dataclass
 class Log:
-    """What was read so far; a job's last report counts (``--status-interval``)."""
+    """The text of one start; a job's last report counts (``--status-interval``)."""
 
     whole: Draft = field(default_factory=Draft)
     results: dict[object, Draft] = field(default_factory=dict)
@@ -364,7 +358,6 @@ class Log:
     unit: str = "us"
 
     def take(self, line: Found) -> None:
-        """A line of this start."""
         if line.kind == "named":
             self._take_named(line)
         elif line.kind == "version":
@@ -449,7 +442,7 @@ class Log:
             self.run.add(f"latency {which}", _time(line, which), unit, **case)
 
     def finished(self) -> Draft:
-        """The run: the last result of each job."""
+        """Return the run with the last result of each job."""
         for result in map(Draft.finished, self.results.values()):
             for reading in result.readings:
                 self.whole.add(
@@ -461,7 +454,7 @@ class Log:
 
 
 def _time(line: Found, group: str) -> float:
-    """``1616``, ``16.2k``: thousands, whatever the case of the letter."""
+    """Return ``1616`` or ``16.2k`` as a number."""
     text = line[group]
     many = _MANY.get(text[-1:], 1) if text[-1:].isalpha() else 1
     return line.number_of(text[:-1] if text[-1:].isalpha() else text) * many

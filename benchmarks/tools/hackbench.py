@@ -26,7 +26,7 @@ LINES = Scanner(
 
 @parser("hackbench printed no time: it did not come to its end.")
 def parse(output: str) -> list[Draft]:
-    """One run for each header; without one, for each time."""
+    """Return one run for each header; without one, for each time."""
     runs = [Draft()]
     for line in LINES(output):
         if line.kind in {"header", "old"} or (line.kind == "time" and runs[-1]):

@@ -30,7 +30,7 @@ UNITS = {"kB": "KiB/s", "MB": "MiB/s"}
 
 @parser("hdparm timed no reads.")
 def parse(output: str) -> list[Draft]:
-    """One run for each device that was timed."""
+    """Return one run for each device that was timed."""
     runs = [Draft()]
     for line in LINES(output):
         if line.kind == "row":

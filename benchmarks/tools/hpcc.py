@@ -52,7 +52,7 @@ UPDATES = 10**9
 
 @parser("HPCC printed no whole summary section.")
 def parse_hpcc(output: str) -> list[Draft]:
-    """One run for each whole summary."""
+    """Return one run for each whole summary."""
     runs: list[Draft] = []
     summary: dict[str, Found] | None = None
     for line in HPCC_LINES(output):
@@ -144,7 +144,7 @@ HPL_LINES = Scanner(
 
 @parser("HPL printed no result row.")
 def parse_hpl(output: str) -> list[Draft]:
-    """One run for each start of the program; its tests are the run's cases."""
+    """Return one run for each start of the program; its tests are the run's cases."""
     runs = [Draft()]
     checks: list[int] = [0]
     for line in HPL_LINES(output):

@@ -64,13 +64,12 @@ COUNTS = ("requests", "replies", "errors")
 
 @dataclass
 class Run(Draft):
-    """One execution; ``replies`` is None until its total was read."""
+    """One run; ``replies`` is None until its total was read."""
 
     replies: int | None = None
     has_errors: bool = False
 
     def read(self, line: Found) -> None:
-        """A line of this start."""
         if line.kind == "command":
             self._read_options(line)
         elif line.kind == "total":
@@ -118,7 +117,6 @@ class Run(Draft):
         self.facts.update({name: given[name] for name in FACTS if name in given})
 
     def _mark_trouble(self, line: Found) -> None:
-        """What the client lacked, or what the server answered instead."""
         if line.kind == "more":
             counts = line["more"].split()
             if any(count.isdigit() and int(count) for count in counts):
@@ -160,7 +158,7 @@ class Run(Draft):
 
 @parser("httperf got no reply.")
 def parse(output: str) -> list[Run]:
-    """One run for each command that httperf repeats above its numbers."""
+    """Return one run for each command that httperf repeats above its numbers."""
     runs = [Run()]
     version = ""
     for line in LINES(output):

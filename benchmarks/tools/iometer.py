@@ -38,7 +38,7 @@ ERRORS: Final = ("Errors", "Read Errors", "Write Errors")
 
 @dataclass(slots=True)
 class Block:
-    """The test that a file tells of, and its block of results that is open."""
+    """A test, and its block of results that is open."""
 
     version: str = ""
     facts: dict[str, Parameter] = field(default_factory=dict)
@@ -53,7 +53,6 @@ class Block:
         self.kinds = set()
 
     def read(self, key: str, line: Found) -> None:
-        """A line below the one that names it."""
         text = line["value"].strip().rstrip(",")
         if key == "target type":
             kind = line["value"].partition(",")[0].strip()
@@ -79,7 +78,7 @@ class Block:
 
     @property
     def loads_disks(self) -> bool:
-        """Also if no targets are recorded: then nothing tells of a network."""
+        """Whether disks are loaded, also if no targets are recorded."""
         return "DISK" in self.kinds or not self.loads_network
 
     def cells(self, line: Found) -> dict[str, str]:
@@ -106,7 +105,7 @@ class Block:
         return dict(zip(columns, map(str.strip, cells), strict=False))
 
     def run(self, line: Found) -> Draft:
-        """The run of these results, from the row of all targets."""
+        """Return the run of these results, from the row of all targets."""
         cells = self.cells(line)
         draft = Draft(tool_version=self.version, facts=dict(self.facts))
         name = cells.get("Access Specification Name", "")
@@ -143,7 +142,7 @@ class Block:
 
 @parser(Sentence("Iometer wrote no whole results. {cut}", cut=CUT))
 def parse(output: str) -> list[Draft]:
-    """One run for each block of results that its time stamp closes."""
+    """Return one run for each block of results that its time stamp closes."""
     runs: list[Draft] = []
     block = Block()
     key = ""
@@ -167,7 +166,7 @@ def parse(output: str) -> list[Draft]:
 
 
 def _access(row: Found) -> Iterator[tuple[str, Parameter]]:
-    """What an access specification of one row asks for."""
+    """Return the parameters of an access specification of one row."""
     texts = [text.strip() for text in row["value"].split(",")]
     size, _, reads, random = (_whole(row, text) for text in texts[:4])
     yield "block_size", whole_size(size)
@@ -184,7 +183,7 @@ def _access(row: Found) -> Iterator[tuple[str, Parameter]]:
 def _measured_access(
     line: Found, name: str, cells: dict[str, str]
 ) -> Iterator[tuple[str, Parameter]]:
-    """What was done, where a specification is a mix or is not in the file."""
+    """Return what was done where a specification is a mix or missing."""
     if name:
         yield "specification", name
     reads, writes = (
@@ -210,14 +209,13 @@ def _whole(line: Found, text: str) -> int:
 
 @dataclass(slots=True)
 class Row:
-    """The row of all targets, being read into a run."""
+    """The row of all targets."""
 
     line: Found
     cells: dict[str, str]
     draft: Draft
 
     def read(self, loaded: str) -> None:
-        """The numbers of a test of disks or of a network."""
         self._read_throughput("", f"{loaded} throughput")
         if loaded == "disk":
             self._read_disk("")

@@ -110,7 +110,7 @@ _SHARES: Final = {"Min": "min", "Avg": "mean", "Max": "max"}
 
 @dataclass
 class Log(Draft):
-    """One start of iozone. ``sheet`` is what -R adds: the same numbers again."""
+    """One start; ``sheet`` is the spreadsheet of -R, with the same numbers again."""
 
     unit: str = ""
     head: Found | None = None
@@ -121,7 +121,6 @@ class Log(Draft):
     complete: bool = False
 
     def read(self, line: Found) -> None:
-        """A line of results, or what tells the meaning of those below it."""
         if line.kind == "row":
             self._read_row(line)
         elif line.kind == "seen":
@@ -197,7 +196,7 @@ class Log(Draft):
             self.add("operation rate", line.number(group), "1/s", **self.seen)
 
     def close(self) -> None:
-        """The spreadsheet is read where the text above it was not."""
+        """Read the spreadsheet where the text above it was not read."""
         if not self:
             for line, report, records in self.sheet:
                 self._read_sheet(line, report, records)
@@ -228,7 +227,7 @@ class Log(Draft):
 
 @parser("iozone printed no result.")
 def parse(output: str) -> list[Log]:
-    """One run for each start of the program."""
+    """Return one run for each start of the program."""
     logs = [Log()]
     for line in LINES(output):
         if line.kind == "banner":
@@ -239,12 +238,10 @@ def parse(output: str) -> list[Log]:
 
 
 def _sizes(file: str, record: str) -> Case:
-    """The parameters of two numbers that iozone prints in kB."""
     return {"file_size": f"{file} KiB", "record": f"{record} KiB"}
 
 
 def _meaning(unit: str) -> tuple[str, str] | None:
-    """Metric and unit of what "Output is in ..." names."""
     word = unit.casefold().removesuffix("/sec")
     if word in {"", *_KIB}:
         return "throughput", "KiB/s"
@@ -256,7 +253,7 @@ def _meaning(unit: str) -> tuple[str, str] | None:
 
 
 def _placed(head: Found, line: Found) -> list[tuple[Case, str]]:
-    """Case and text of each number. Numbers that are too wide shift all behind."""
+    """Return case and text of each number; too wide ones shift those behind."""
     heads, cells = _ends(head, "reclen"), _ends(line, line["record"])
     placed: list[tuple[Case, str]] = []
     first = 0
@@ -273,7 +270,7 @@ def _placed(head: Found, line: Found) -> list[tuple[Case, str]]:
 
 
 def _ends(line: Found, anchor: str) -> list[tuple[int, str]]:
-    """Where each word behind the second one ends, counted from the second one's end."""
+    """Return where each word ends, counted from the end of the second."""
     words = list(re.finditer(r"\S+", line.text.expandtabs()))
     # The first word may be the same number: a file of one record.
     index = next(

@@ -73,7 +73,7 @@ FORWARD, REVERSE = "forward", "reverse"
 class Test(Draft):
     """One start of the client, or simultaneous connections of a server.
 
-    ``totals`` is each stream's last row from 0.0; ``until`` the next test's first line.
+    ``totals`` are each stream's last rows from 0.0; ``until`` begins the next test.
     """
 
     is_client: bool = False
@@ -85,7 +85,7 @@ class Test(Draft):
     until: Found | None = None
 
     def ends_before(self, line: Found) -> bool:
-        """Whether a line begins another test, once this one has a total."""
+        """Whether a line begins another test."""
         if line.kind == "connected":
             return not self.is_client
         # CSV has no headings: a second total of a stream without intervals between is
@@ -95,7 +95,6 @@ class Test(Draft):
         return line.kind == "role" and line["role"].startswith("Client")
 
     def take(self, line: Found) -> None:
-        """A line of this test."""
         if line.kind == "role":
             self.is_client |= line["role"].startswith("Client")
             self.ports.add(line["port"])
@@ -147,7 +146,6 @@ class Test(Draft):
         return line.precedes(INTERVALS[line.kind].format(stream=name), until)
 
     def close(self) -> None:
-        """The readings of its totals."""
         for stream, reported in list(self.totals):
             if self._is_interval(stream, reported, self.until):
                 del self.totals[stream, reported]
@@ -228,7 +226,7 @@ class Test(Draft):
 
 @parser("iperf printed no total.")
 def parse(output: str) -> list[Test]:
-    """One run for each test."""
+    """Return one run for each test."""
     tests = [Test()]
     for line in LINES(output):
         last = tests[-1]
@@ -245,7 +243,7 @@ def parse(output: str) -> list[Test]:
 
 
 def _total_of(line: Found) -> tuple[str, bool]:
-    """The stream of a row, and whether it is the receiver's."""
+    """Return the stream of a row, and whether it is the receiver's."""
     if line.kind == "csv":
         stream = SUM if line["csv_id"] == "-1" else line["csv_id"]
         return stream, bool(line["csv_jitter"]) and line["csv_total"] != "-1"

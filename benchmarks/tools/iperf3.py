@@ -65,8 +65,7 @@ _REPORT: Final = r"\{\s*\"(?:start\"\s*:\s*\{|event\"\s*:)"
 
 @dataclass
 class Test(Draft):
-    """One text test; ``ids`` are streams by role; ``is_echo``: the server's report at
-    its client."""
+    """One test; ``is_echo``: the server's report, repeated by its client."""
 
     operation: str = "forward"
     is_server: bool = False
@@ -79,13 +78,11 @@ class Test(Draft):
     cpu: Found | None = None
 
     def begin(self, line: Found) -> None:
-        """A client names the host that it connects to; a server has nobody to name."""
         self.is_server = not line["host"]
         if line["host"]:
             self.facts["to"] = line["host"]
 
     def take(self, line: Found) -> None:
-        """A line of this test."""
         if line.kind == "done":
             self.is_done = True
         elif line.kind == "reverse":
@@ -109,7 +106,6 @@ class Test(Draft):
                 keep(self.totals, line)
 
     def close(self) -> None:
-        """The readings of its totals."""
         if self.is_server:
             # It knows its own end only; where it sent, the way was back.
             received = [row for row in self.totals if row["rest"].strip() != "sender"]
@@ -155,7 +151,7 @@ class Test(Draft):
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
-    """One run for each test, from its JSON if there is any; servers print many."""
+    """Return one run for each test, from its JSON if there is any."""
     if reported := [_of_report(report) for report in _reports(output)]:
         return finished(reported, "iperf3 reports no total.")
     tests = [Test()]

@@ -51,7 +51,7 @@ WINDOWS: dict[str, tuple[str, Callable[[Iterable[float]], float]]] = {
 
 @parser("The BMC gave no power reading.")
 def parse(output: str) -> list[Draft]:
-    """One run, which summarizes the readings of the BMC."""
+    """Return one run, which summarizes the readings of the BMC."""
     run = Draft()
     log: dict[str, Summary] = defaultdict(Summary)
     block: dict[str, Found] = {}
@@ -85,7 +85,7 @@ def parse(output: str) -> list[Draft]:
 def _read(
     line: Found, block: dict[str, Found], run: Draft, log: dict[str, Summary]
 ) -> None:
-    """A whole reading: its state, which is printed last, and the lines before it."""
+    """Add a whole reading: its state is printed last."""
     state = line["state"].strip().rstrip(".").casefold()
     if state not in ON:
         line.refuse_open("state")

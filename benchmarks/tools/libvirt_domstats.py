@@ -49,7 +49,7 @@ PARAMETERS = {"vcpu": "vCPU", "block": "disk", "net": "interface"}
 
 
 class Domain:
-    """A machine: what its samples tell so far."""
+    """A virtual machine and its samples so far."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -61,12 +61,10 @@ class Domain:
         self.labels: dict[str, str] = {}
 
     def begin(self) -> None:
-        """Another sample of this machine."""
         self.samples += 1
         self.labels = {}
 
     def read(self, line: Found) -> None:
-        """A line of the sample."""
         if line.kind == "label":
             self.labels[f"{line['labelled']}.{line['number']}"] = line["label"].strip()
         elif line.kind == "gauge":
@@ -90,7 +88,7 @@ class Domain:
             self.has_restarted = True
 
     def add_to(self, run: Draft) -> None:
-        """Its readings: what its counters have grown by, and its gauges."""
+        """Add the growth of its counters, and its gauges."""
         for name, gauge in self.gauges.items():
             gauge.add_to(run, name, "KiB", domain=self.name)
         for (group, label, key), grown in self.grown.items():
@@ -115,7 +113,7 @@ class Domain:
 
 @parser("virsh domstats reported no machine.")
 def parse(output: str) -> list[Draft]:
-    """One run; each machine is a case of its own."""
+    """Return one run; each machine is a case of its own."""
     domains: dict[str, Domain] = {}
     current: Domain | None = None
     for line in LINES(output):

@@ -55,7 +55,6 @@ class Table(Draft):
     last: Found | None = None
 
     def read(self, line: Found) -> None:
-        """A line of this table, or what tells the meaning of its rows."""
         if line.kind in {"head", "classic"}:
             self.unit = UNITS[(line["unit"] or line["flops"]).upper()]
         elif line.kind == "row":
@@ -76,7 +75,6 @@ class Table(Draft):
             self.add("performance", line.number("final"), unit)
 
     def close(self) -> None:
-        """The last row is the result."""
         if not (row := self.last):
             if "array size" in self.facts and not self:
                 size = self.facts["array size"]
@@ -98,7 +96,7 @@ class Table(Draft):
 
 @parser("LINPACK printed no result row.")
 def parse_netlib(output: str) -> list[Table]:
-    """One run for each array size that was solved."""
+    """Return one run for each array size that was solved."""
     tables = [Table()]
     precision: dict[str, Parameter] = {}
     for line in NETLIB_LINES(output):
@@ -169,7 +167,7 @@ INTEL_LINES = Scanner(
 
 @parser("Intel LINPACK printed no result row.")
 def parse_intel(output: str) -> list[Draft]:
-    """One run for each start of the program."""
+    """Return one run for each start of the program."""
     runs = [Draft()]
     for line in INTEL_LINES(output):
         run = runs[-1]

@@ -26,7 +26,7 @@ BLOCKS = "MCBLOCK"
 
 @parser("mbw printed no copy.")
 def parse(output: str) -> list[Draft]:
-    """One run for each header, or for each return to a row that was printed already."""
+    """Return one run for each header, or for each return to an earlier row."""
     runs = [Draft()]
     header: dict[str, int] = {}
     seen: set[tuple[str, str]] = set()

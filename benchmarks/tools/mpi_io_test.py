@@ -34,7 +34,7 @@ MOST_ERRORS: Final = 5
 
 @parser("mpi-io-test printed no bandwidth.")
 def parse(output: str) -> list[Draft]:
-    """One run for each line that tells of processes and blocks."""
+    """Return one run for each line that tells of processes and blocks."""
     runs: list[Draft] = []
     errors: dict[str, None] = {}
     for line in LINES(output):

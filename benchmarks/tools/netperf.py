@@ -109,7 +109,7 @@ _CUT_VALUES: Final = Sentence("the text ends within the values below it.")
 
 @parser("netperf printed no result.")
 def parse(output: str) -> Sequence[Draft]:
-    """One run for each test."""
+    """Return one run for each test."""
     # Rows without headers, also below the line of the command.
     if has_bare_rows(output) or has_bare_rows(output.partition("\n")[2]):
         rows = [line for line in LINES(output) if line.kind == "row"]
@@ -144,7 +144,7 @@ def parse(output: str) -> Sequence[Draft]:
 
 @dataclass
 class Table(Draft):
-    """One test. ``wanted``: how many rows may still be its result."""
+    """One test; ``wanted``: how many rows may still be its result."""
 
     test: str = ""
     unit: str = ""
@@ -155,7 +155,6 @@ class Table(Draft):
     last_key: Found | None = None
 
     def open(self, line: Found) -> None:
-        """The line that names the test and the machine at its other end."""
         test = line["test"].upper()
         self.test = _TESTS.get(test, test.replace(" ", "_"))
         self.parameters["test"] = self.test
@@ -167,7 +166,6 @@ class Table(Draft):
             self.parameters["operation"] = "receive"
 
     def take(self, line: Found) -> None:
-        """A line of this test."""
         if line.kind == "units":
             self.unit = UNITS.get(line["unit"], "")
             self.cpu = bool(line["cpu"])
@@ -191,7 +189,6 @@ class Table(Draft):
             self.mark("failed", printed)
 
     def close(self) -> None:
-        """The readings of its rows, and of its keys."""
         if self.rows:
             kind = _kind_of(self.test, self.rows)
             rows = self.rows[:1] if kind == "stream" else self.rows
@@ -204,14 +201,14 @@ class Table(Draft):
 
 
 def has_bare_rows(output: str) -> bool:
-    """Whether a text is nothing but such rows."""
+    """Whether a text is nothing but rows without headers."""
     if len(output) > _LONGEST_BARE or not output.strip():
         return False
     return _BARE.fullmatch(output) is not None
 
 
 def _kind_of(test: str, rows: list[Found]) -> str:
-    """``stream``, ``rr`` or ``udp``; without a name the rows themselves say."""
+    """Return ``stream``, ``rr`` or ``udp``, by the test's name or else by its rows."""
     if test.endswith("RR"):
         return "rr"
     if test:
@@ -224,7 +221,6 @@ def _kind_of(test: str, rows: list[Found]) -> str:
 def _read_classic(
     run: Draft, kind: str, unit: str, rows: list[Found], cpu: bool
 ) -> None:
-    """The readings of one table."""
     if kind == "udp":
         _read_udp(run, unit, rows, cpu)
         return
@@ -238,7 +234,7 @@ def _read_classic(
 
 
 def _read_udp(run: Draft, unit: str, rows: list[Found], cpu: bool) -> None:
-    """Two rows: what was sent, and what of it arrived."""
+    """Add two rows: what was sent, and what arrived."""
     sent = _cells(rows[0], 8 if cpu else 6, cpu)
     run.parameters.update(send_socket=int(sent[0]), message=int(sent[1]))
     run.facts["elapsed_s"] = sent[2]
@@ -256,7 +252,7 @@ def _read_udp(run: Draft, unit: str, rows: list[Found], cpu: bool) -> None:
 
 
 def _cells(row: Found, columns: int, cpu: bool) -> list[float]:
-    """The numbers of a row. What ``-B`` adds behind them is left out."""
+    """Return the numbers of a row, without those that ``-B`` adds."""
     cells = row["row"].split()
     if len(cells) > columns and not re.match(r"[-+.\d]", cells[columns]):
         return [row.number_of(cell) for cell in cells[:columns]]
@@ -272,7 +268,7 @@ def _cells(row: Found, columns: int, cpu: bool) -> list[float]:
 def _add_cpu(
     run: Draft, shares: list[float], costs: list[float], demand: tuple[str, str]
 ) -> None:
-    """A negative number says that netperf could not measure it."""
+    """Add CPU shares; a negative one was not measured."""
     name, unit = demand
     for end, share, cost in zip(ENDS, shares, costs, strict=False):
         if share >= 0 and cost >= 0:
@@ -289,7 +285,7 @@ class Values:
 
     @classmethod
     def from_csv(cls, line: Found) -> Values:
-        """A line of names and the line of values below it (``-o``)."""
+        """Return the values of a line below a line of names (``-o``)."""
         names, values = csv.reader([line["names"], line["values"]])
         if len(names) != len(values):
             raise line.refused(
@@ -304,7 +300,7 @@ class Values:
 
     @classmethod
     def from_columns(cls, line: Found) -> Values:
-        """Values below names that are several lines high (``-O``)."""
+        """Return values below names that are several lines high (``-O``)."""
         if line.is_open("cells"):
             raise line.refused(_CUT_VALUES)
         heads = line["heads"].split("\n")[1:]
@@ -317,7 +313,7 @@ class Values:
         return cls(line, texts)
 
     def number(self, key: str) -> float | None:
-        """None for what is absent or could not be measured (a negative number)."""
+        """Return a number; None if it is absent or negative (not measured)."""
         text = self.texts.get(key, "")
         if text in {"", "(null)"}:
             return None
@@ -325,7 +321,6 @@ class Values:
         return number if number >= 0 else None
 
     def add_to(self, run: Draft) -> None:
-        """The readings of this result."""
         for key, name in _SIZES.items():
             if (size := self.number(key)) and size > 0:
                 run.parameters[name] = int(size)

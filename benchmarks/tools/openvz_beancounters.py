@@ -20,7 +20,7 @@ LINES = Scanner(
 
 @parser("There are no beancounters.")
 def parse(output: str) -> list[Draft]:
-    """One run for each table; each container is a case of its own."""
+    """Return one run for each table; each container is a case of its own."""
     runs: list[Draft] = []
     for line in LINES(output):
         if line.kind == "header":

@@ -40,7 +40,7 @@ _BEHIND_POINT: Final = len("544251e-03")
 
 @parser("partdiff printed no time with a residuum below it.")
 def parse(output: str) -> list[Draft]:
-    """One run for each calculation whose residuum is printed."""
+    """Return one run for each calculation whose residuum is printed."""
     runs = [Draft()]
     called: dict[str, Parameter] = {}
     lines: dict[str, Found] = {}

@@ -74,7 +74,7 @@ _OF_THE_HOST = ("Hyper-V Hypervisor Logical Processor", "Processor", "Physical C
 
 @dataclass
 class Table(Draft):
-    """A header, which of its columns are read, and the run below it."""
+    """A header, the columns that are read, and the run of its rows."""
 
     width: int = 0
     separator: str = ","
@@ -85,7 +85,7 @@ class Table(Draft):
     summaries: dict[int, Summary] = field(default_factory=dict)
 
     def begin(self, line: Found) -> None:
-        """The columns of a header that are counters of CPUs."""
+        """Choose the columns of a header that are counters of CPUs."""
         self.separator = ";" if line["columns"].lstrip().startswith(";") else ","
         names = self.cells_of(line)
         self.width = len(names)
@@ -107,7 +107,7 @@ class Table(Draft):
             self.summaries[index] = Summary()
 
     def take_alike(self, chunk: str) -> bool:
-        """Rows all at once, if each is whole and its numbers are plain."""
+        """Take rows at once if each is whole and its numbers are plain."""
         between = f'"{self.separator}"'
         rows = [line[1:-1].split(between) for line in chunk.split("\n")[:-1]]
         # The first row may be blank: it is taken by itself.
@@ -127,7 +127,6 @@ class Table(Draft):
         return True
 
     def take_row(self, line: Found) -> None:
-        """A row by itself."""
         cells = self.cells_of(line)
         if len(cells) != self.width and line.is_open("cells"):
             self.mark("cut", CUT)
@@ -143,11 +142,10 @@ class Table(Draft):
         self.rows += 1
 
     def plain(self, cell: str) -> str:
-        """A number as English writes it."""
+        """Return a number with a decimal point."""
         return cell.replace(",", ".") if self.is_german else cell
 
     def cells_of(self, line: Found) -> list[str]:
-        """The cells of a header or a row."""
         # A list ends with a separator in some versions.
         text = line.text.strip().removesuffix(self.separator)
         try:
@@ -162,7 +160,7 @@ class Table(Draft):
 
 
 def _counter_of(name: str) -> tuple[str, str, str, str] | None:
-    """Host, object, instance and counter of a column, in English; None: not read."""
+    """Return host, object, instance and counter of a column in English, or None."""
     if path := _PATH.fullmatch(name):
         return path["host"], path["object"], path["instance"], path["counter"]
     if not (path := _GERMAN_PATH.fullmatch(name)):
@@ -195,7 +193,7 @@ def _english_object(german: str) -> str:
     "of the counters only those of processors are read."
 )
 def parse(output: str) -> list[Table]:
-    """One run for each header; the rows below it are summarized."""
+    """Return one run for each header; the rows below it are summarized."""
     tables: list[Table] = []
     take_chunks(output, partial(_take, tables))
     return tables

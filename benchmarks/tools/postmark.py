@@ -45,7 +45,7 @@ SHORT = 10
 
 @parser("PostMark printed no result.")
 def parse(output: str) -> list[Draft]:
-    """One run for each ``Time:``."""
+    """Return one run for each ``Time:``."""
     reports: list[list[Found]] = [[]]
     for line in LINES(output):
         # A report ends with two lines of data.

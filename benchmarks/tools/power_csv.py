@@ -60,7 +60,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def is_rows(text: str) -> bool:
-    """Whether a text without a header is rows of a time and a number, in order."""
+    """Whether a text without header is rows of a time and a number, in order."""
     head = [line for line in text[:2000].split("\n")[:8] if line.strip()][:5]
     cells = [_ROW.fullmatch(line) for line in head]
     # A table of anything else would do for one row.
@@ -78,7 +78,7 @@ def is_rows(text: str) -> bool:
 
 @dataclass
 class Rows(Draft):
-    """The rows below one header, and the run they become."""
+    """The rows below one header."""
 
     names: list[str]
     times: array[int] = field(default_factory=lambda: array("q"))
@@ -87,11 +87,11 @@ class Rows(Draft):
 
     @property
     def is_ms(self) -> bool:
-        """Whether times are milliseconds; the header has the time in front."""
+        """Whether times are milliseconds."""
         return bool(re.search(r"[ _(\[]ms[)\]]?$", self.names[0].casefold()))
 
     def take(self, chunk: str) -> None:
-        """Lines of the log: all at once if all are alike, else one by one."""
+        """Take lines of the log: at once if all are alike, else one by one."""
         if self._take_alike(chunk):
             return
         rows = list(LINES(chunk))
@@ -161,7 +161,7 @@ class Rows(Draft):
 
     @property
     def factor(self) -> float:
-        """What one of its numbers is in watts."""
+        """Watts per unit of its numbers."""
         return FACTORS[_unit(self.names[1])]
 
 
@@ -199,7 +199,7 @@ def _row(separator: str, columns: int, is_number: bool) -> re.Pattern[str]:
 
 
 def _all_microseconds(cells: tuple[str, ...], is_ms: bool) -> list[int]:
-    """What :func:`microseconds` makes of each cell; nothing if they are not alike."""
+    """Apply :func:`microseconds` to each cell; [] if they are not alike."""
     if _NUMBER.fullmatch(cells[0]):
         numbers = list(map(float, cells))
         is_milli = is_ms or min(numbers) > _FIRST_MILLISECOND

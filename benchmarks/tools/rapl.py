@@ -55,7 +55,7 @@ _OF_ONE_CPU: Final = {"Core", "CPU", "Package", "Node", "Die"}
 
 @dataclass(slots=True)
 class Counter:
-    """A counter of microjoules, and what it has counted."""
+    """A counter of microjoules and its growth."""
 
     label: str
     limit: int = 0
@@ -63,7 +63,7 @@ class Counter:
     total: int = 0
 
     def take(self, value: int, line: Found) -> None:
-        """Its next value; one below the last has wrapped, once."""
+        """Take the next value; a smaller one has wrapped once."""
         if self.before is not None:
             if value < self.before and not self.limit:
                 raise line.refused(
@@ -77,7 +77,7 @@ class Counter:
 
 @dataclass(slots=True)
 class Log:
-    """What one call, or one log, has told."""
+    """One call or one log."""
 
     run: Draft = field(default_factory=Draft)
     joules: dict[tuple[str, str], float] = field(default_factory=dict)
@@ -93,7 +93,6 @@ class Log:
         return bool(self.joules or self.counters or self.watts)
 
     def take_joules(self, line: Found) -> None:
-        """A row of perf."""
         part = PARTS.get(line["part"], line["part"])
         if line["joules"].startswith("<"):
             self.run.mark(
@@ -107,7 +106,6 @@ class Log:
             self.elapsed_s = line.number("at")
 
     def take_file(self, line: Found) -> None:
-        """A file of /sys."""
         zone, content = line["zone"].rpartition("/")[2], line["content"].strip()
         counter = self.counters.setdefault(zone, Counter(zone))
         if line["file"] == "name":
@@ -118,7 +116,7 @@ class Log:
             counter.take(line.whole("content"), line)
 
     def begin_counters(self, names: str) -> None:
-        """The heading of a CSV of counters, and perhaps of the ranges they wrap at."""
+        """Take the heading of a CSV of counters and, maybe, their ranges."""
         self.names = split(names)
         self.is_ms = self.names[0].casefold().endswith("ms")
         columns = list(enumerate(self.names))
@@ -132,7 +130,6 @@ class Log:
                 self.columns.append((index, limit, counter))
 
     def take_row(self, line: Found) -> None:
-        """A row below one of the two headings."""
         if self.watts:
             self._take_watts(line)
         elif self.counters and self.names:
@@ -155,7 +152,6 @@ class Log:
             counter.take(_whole(line, cells[index]), line)
 
     def begin_turbostat(self, columns: str) -> None:
-        """The heading of turbostat, which it repeats."""
         self.names = columns.rstrip().split("\t")
         for name in self.names:
             if name.endswith("Watt") and name in PARTS:
@@ -176,7 +172,7 @@ class Log:
                 self.watts[PARTS[name]].take(line.amount_of(cell))
 
     def done(self) -> Draft:
-        """The run: energy, time, and the power that both make."""
+        """Return the run: energy, time, and power."""
         if self.times:
             self.elapsed_s = (max(self.times) - min(self.times)) / 1_000_000
         for (part, socket), joules in self.joules.items():
@@ -200,7 +196,7 @@ class Log:
 
 @parser("There are no joules or watts.")
 def parse(output: str) -> list[Draft]:
-    """One run for each call of perf, for each CSV, for all rows of turbostat."""
+    """Return one run for each call of perf, for each CSV, for all rows of turbostat."""
     logs = [Log()]
     for line in LINES(output):
         if line.kind in {"stats", "counters"} and logs[-1]:
@@ -228,7 +224,7 @@ def _is(name: str, ending: str) -> bool:
 
 
 def _part(name: str, ending: str) -> str:
-    """``package-0`` of ``package-0 energy_uj``; empty if the column names none."""
+    """Return ``package-0`` of ``package-0 energy_uj``; "" if no part is named."""
     return name[: -len(ending)].strip(" _.:-")
 
 

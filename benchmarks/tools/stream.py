@@ -29,7 +29,7 @@ LINES = Scanner(
 
 @parser("STREAM printed no bandwidth.")
 def parse(output: str) -> list[Draft]:
-    """One run for each start; a kernel that is missing is an error, never a zero."""
+    """Return one run for each start; refuse one that lacks a kernel."""
     runs = [Draft()]
     rows: list[str] = []
     for line in LINES(output):

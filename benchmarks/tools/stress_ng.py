@@ -45,8 +45,6 @@ _HOGS = re.compile(rf"(\d{{1,9}}) ({_NAME})")
 
 @dataclass(slots=True)
 class Report:
-    """One run in one of the two forms."""
-
     is_yaml: bool = False
     run: Draft = field(default_factory=Draft)
     instances: dict[str, int] = field(default_factory=dict)
@@ -55,7 +53,7 @@ class Report:
     stressor: str = ""
 
     def add(self, metric: str, value: float, stressor: str) -> None:
-        """A number of a stressor; how many of it ran is a part of the case."""
+        """Add a number of a stressor; its instances are part of the case."""
         if metric == OPS:
             self.ops[stressor] = value
         case: dict[str, Parameter] = {"stressor": stressor}
@@ -64,7 +62,6 @@ class Report:
         self.run.add(metric, value, "" if metric == OPS else "1/s", **case)
 
     def read_row(self, line: Found) -> None:
-        """A row of the table, if it is one."""
         cells = line["cells"].split()
         # What it says in prose looks like a row, but not all its words are numbers.
         if not self.columns or not all(map(_CELL.fullmatch, cells)):
@@ -95,7 +92,6 @@ class Report:
             self.run.facts[f"{name} real time s"] = row["real time"]
 
     def read_yaml(self, line: Found) -> None:
-        """A line of YAML."""
         if line.kind == "stressor":
             self.stressor = line["stressor"].replace("_", "-")
         elif line.kind == "value" and self.stressor:
@@ -105,7 +101,6 @@ class Report:
                 self.add(metric, line.number("value", decimals=6), self.stressor)
 
     def read_text(self, line: Found) -> None:
-        """A line of text: the heading of the table, a row, or what went wrong."""
         if line.kind == "hogs":
             hogs = _HOGS.findall(line["hogs"])
             self.instances = {name.replace("_", "-"): int(many) for many, name in hogs}
@@ -125,7 +120,7 @@ class Report:
 
 @parser('stress-ng printed no metrics: call it "--metrics".')
 def parse(output: str) -> list[Draft]:
-    """One run for each table, or for each YAML file without its table."""
+    """Return one run for each table, or for each YAML file without its table."""
     reports = [Report()]
     for line in LINES(output):
         report = reports[-1]
@@ -170,7 +165,7 @@ def _mark_printed(line: Found, run: Draft) -> None:
 
 
 def _columns(head: str, order: tuple[str, ...]) -> list[str]:
-    """The names of the columns, up to the first that is unknown."""
+    """Return the names of the columns, up to the first unknown one."""
     rates = iter([WALL if clock == "real" else CPU for clock in order])
     # Called with its own names again, when the line below tells their order.
     head = head.replace(CPU, "bogo ops/s").replace(WALL, "bogo ops/s")

@@ -154,7 +154,7 @@ _DOUBTS: Final = {"ignored errors", "reconnects"}
 
 
 def _size(text: str) -> str:
-    """``16Kb``, ``16KiB`` and ``16K`` are all 16 KiB here."""
+    """Return ``16Kb``, ``16KiB`` or ``16K`` as 16 KiB."""
     if not (size := _SIZE.fullmatch(text)):
         return text
     return f"{size[1]} {size[2]}iB" if size[2] else f"{size[1]} B"
@@ -191,7 +191,7 @@ FILE_NUMBERS: Final[dict[str, tuple[tuple[str, int | None, str, str], ...]]] = {
 
 @parser("sysbench printed no result.")
 def parse(output: str) -> list[Draft]:
-    """One run for each start of the program."""
+    """Return one run for each start of the program."""
     called = _called(output[:_LONGEST_COMMAND].lstrip().partition("\n")[0])
     runs = [Draft(parameters={**called})]
     for line in LINES(output):
@@ -225,7 +225,7 @@ def parse(output: str) -> list[Draft]:
 
 
 def _called(command: str) -> dict[str, Parameter]:
-    """What only the command tells: the test, its script, a random access."""
+    """Return what only the command tells: test, script, random access."""
     called = _COMMAND.search(command)
     if called is None:
         return {}

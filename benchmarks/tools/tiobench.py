@@ -64,7 +64,7 @@ METRICS = (
 
 @dataclass
 class Report:
-    """What is printed by one call: a run for each identifier, mostly one."""
+    """The output of one call: a run for each identifier, mostly one."""
 
     drafts: dict[str, Draft] = field(default_factory=dict)
     sections: set[str] = field(default_factory=set)
@@ -73,7 +73,6 @@ class Report:
     is_wide: bool = False
 
     def read(self, line: Found) -> None:
-        """A row of one of its tables."""
         cells = line["row"].split()
         if not any(cell.endswith("%") for cell in cells):
             return
@@ -105,7 +104,7 @@ class Report:
 
 @parser("tiobench printed no rates.")
 def parse_tiobench(output: str) -> list[Draft]:
-    """One run for each report."""
+    """Return one run for each report."""
     reports = [Report()]
     for line in TIOBENCH_LINES(output):
         section = line["access"] + line["operation"]
@@ -225,13 +224,12 @@ FIELDS = {
 
 @dataclass
 class Run(Draft):
-    """One start: the sizes by operation, and which rows were read."""
+    """One start: its sizes by operation, and the rows that were read."""
 
     sizes: dict[str, str] = field(default_factory=dict)
     seen: set[tuple[str, str]] = field(default_factory=set)
 
     def read(self, line: Found) -> None:
-        """A line of this start."""
         if line.kind == "terse":
             self._read_terse(line)
             return
@@ -285,7 +283,7 @@ class Run(Draft):
 
 @parser("tiotest printed no rates.")
 def parse_tiotest(output: str) -> list[Run]:
-    """One run for each start."""
+    """Return one run for each start."""
     runs = [Run()]
     for line in TIOTEST_LINES(output):
         if line.kind == "cut":

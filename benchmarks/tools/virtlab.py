@@ -154,7 +154,6 @@ class Output(Draft, ABC, Generic[Case]):
         """Make readings of the rows; the output is whole."""
 
     def read(self, line: Found) -> None:
-        """Take one line."""
         if line.kind == "title":
             if not line["version"].startswith(KNOWN):
                 raise line.refused("this version is not known here: update Virtlab.")

@@ -49,8 +49,6 @@ _ALIKE = re.compile(
 
 @dataclass
 class Log(Draft):
-    """What one logging has sent."""
-
     watts: array[float] = field(default_factory=lambda: array("d"))
     times: array[int] = field(default_factory=lambda: array("q"))
     names: tuple[str, ...] = FIELDS
@@ -70,7 +68,7 @@ class Log(Draft):
             self.add("meter time", len(self.watts) * self.interval, "s")
 
     def take_alike(self, chunk: str) -> bool:
-        """Take a chunk all at once, if every line of it is a packet with a power."""
+        """Take a chunk at once if every line is a packet with a power."""
         packets = _ALIKE.findall(chunk)
         if self.names[0] != "W" or len(packets) != lines_of(chunk):
             return False
@@ -83,7 +81,6 @@ class Log(Draft):
         return True
 
     def take_packet(self, line: Found) -> None:
-        """A packet by itself."""
         cells = [cell.strip() for cell in line["cells"].split(",")]
         if len(cells) != line.whole("fields"):
             raise line.refused(

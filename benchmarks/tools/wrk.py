@@ -39,13 +39,12 @@ PEBI = 1024
 
 @dataclass
 class Run(Draft):
-    """One execution, its lines by kind; percentiles of each distribution."""
+    """The lines of one run by kind; percentiles of each distribution."""
 
     lines: dict[str, Found] = field(default_factory=dict)
     spectra: list[tuple[str, list[Found]]] = field(default_factory=list)
 
     def close(self) -> None:
-        """The readings of its lines."""
         self._mark_doubts()
         total = self.lines.get("total")
         if total is None or total.whole("requests") == 0:
@@ -119,7 +118,7 @@ class Run(Draft):
 
 @parser("wrk got no answer.")
 def parse(output: str) -> list[Run]:
-    """One run for each "Running ... test"."""
+    """Return one run for each "Running ... test"."""
     runs = [Run()]
     for line in LINES(output):
         # The rates stand last: what follows is of another test.

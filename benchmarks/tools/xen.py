@@ -48,8 +48,6 @@ Row = tuple[str, int, float, int]
 
 @dataclass(slots=True)
 class Domain:
-    """What the tables tell of a domain."""
-
     seconds: int
     cpu: Summary = field(default_factory=Summary)
     memory: Summary = field(default_factory=Summary)
@@ -62,7 +60,7 @@ class Log(Draft):
     domains: dict[str, Domain] = field(default_factory=dict)
 
     def read(self, table: str) -> None:
-        """A table: all at once if it holds nothing else, row by row otherwise."""
+        """Take a table: at once if it has nothing else, else row by row."""
         alike = _ALIKE.findall(table)
         # Every line was matched: no row of the table is of another form.
         if alike and len(alike) == lines_of(table):
@@ -110,7 +108,7 @@ class Log(Draft):
     "times: call it with -i 2 or more."
 )
 def parse_xentop(output: str) -> list[Draft]:
-    """One run; each domain is a case of its own."""
+    """Return one run; each domain is a case of its own."""
     log = Log()
     headers = chain(map(re.Match.span, _TABLE.finditer(output)), [(len(output), 0)])
     for (_, start), (end, _) in pairwise(headers):
@@ -149,7 +147,7 @@ MEMORY = ("total_memory", "free_memory")
 
 @parser("xl info reported no total_memory and free_memory.")
 def parse_xl_info(output: str) -> list[Draft]:
-    """One run for each host that is described."""
+    """Return one run for each host that is described."""
     hosts: list[dict[str, Found]] = [{}]
     for line in XL_INFO_LINES(output):
         if line["name"] in hosts[-1]:
