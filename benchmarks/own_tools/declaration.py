@@ -49,7 +49,7 @@ class DeclaredMetric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """All that a version of an own tool says."""
+    """The content of a version of an own tool."""
 
     title: str
     metrics: tuple[DeclaredMetric, ...]
@@ -68,7 +68,7 @@ class Declaration:
 
 
 def stored_declaration(row: Mapping[str, Any]) -> Declaration:
-    """The declaration of a stored version; a field it lacks has its default."""
+    """Return the declaration of a stored version, with defaults for absent fields."""
     known = {each.name for each in fields(DeclaredMetric)}
     metrics = tuple(
         DeclaredMetric(**{name: metric[name] for name in known & metric.keys()})
@@ -79,7 +79,7 @@ def stored_declaration(row: Mapping[str, Any]) -> Declaration:
 
 
 def tool_of(name: str, declaration: Declaration) -> Tool:
-    """The tool as all analyses know it; ``name`` is the stored one, ``lab:slug``."""
+    """Return the tool for analyses; ``name`` is the stored one, ``lab:slug``."""
     return Tool(
         slug=name,
         title=declaration.title,

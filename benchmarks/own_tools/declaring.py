@@ -88,7 +88,7 @@ def declare_tool(
 def change_tool(
     *, tool: OwnTool, declaration: Declaration, by: Author
 ) -> tuple[OwnToolVersion, bool]:
-    """Store a new version; what the newest says already is that one.
+    """Store a new version; an unchanged declaration is the newest one.
 
     Raises InvalidError where a metric that has results would become another.
     """
@@ -110,7 +110,7 @@ def change_tool(
 
 @transaction.atomic
 def retire_tool(*, tool: OwnTool, by: Author, is_retired: bool = True) -> OwnTool:
-    """Take no new uploads of a tool, or take them again; twice is the same as once."""
+    """Take no new uploads of a tool, or take them again."""
     tool = locked(tool)
     if (tool.retired_at is not None) != is_retired:
         tool.retired_at = timezone.now() if is_retired else None
@@ -137,7 +137,7 @@ def delete_tool(*, tool: OwnTool, by: Author) -> None:
 
 
 def locked(tool: OwnTool) -> OwnTool:
-    """Return the row, which nobody else changes until this transaction ends."""
+    """Return the row, locked until this transaction ends."""
     rows = OwnTool.objects.select_for_update(of=("self",)).select_related("lab")
     return rows.get(pk=tool.pk)
 
@@ -149,7 +149,7 @@ def lock_tools(names: Iterable[str]) -> None:
 
 
 def has_results(tool: OwnTool) -> bool:
-    """Whether any run is of this tool, read or not."""
+    """Whether the tool has any run, read or not."""
     return Run.objects.filter(tool=tool.name).exists()
 
 
@@ -172,7 +172,7 @@ def _add_version(
 
 
 def _refresh_cases(tool: OwnTool, declaration: Declaration) -> None:
-    """Let cases say what is declared now: their labels, and what may still change."""
+    """Update cases: their labels, and what may still change."""
     known = tool_of(tool.name, declaration)
     metrics = {metric.name: metric for metric in known.metrics}
     cases = list(Case.objects.filter(tool=tool.name, metric__in=metrics))
@@ -227,7 +227,7 @@ def _taken(field: str, word: str, slug: str) -> InvalidError:
 
 
 def checked_slug(slug: str) -> str:
-    """A slug that an own tool may have, or the sentence why not."""
+    """Return a slug that an own tool may have, or raise InvalidError."""
     if len(slug) > MAX_SLUG or not _SLUG.fullmatch(slug):
         raise _refused(
             "slug",
@@ -242,7 +242,7 @@ def checked_slug(slug: str) -> str:
 
 
 def declared(document: Mapping[str, Any]) -> Declaration:
-    """What a document declares in its one spelling, or an InvalidError with a field.
+    """Return a document's declaration in its one spelling, or raise InvalidError.
 
     The shape of the document is checked already: texts are texts, flags are flags.
     """
@@ -271,10 +271,7 @@ def declared(document: Mapping[str, Any]) -> Declaration:
 def refuse_changes(
     old: Declaration, new: Declaration, measured: Collection[str]
 ) -> None:
-    """Raise InvalidError if a metric that has results would mean another thing.
-
-    ``measured`` are the names of the metrics that have results.
-    """
+    """Raise InvalidError if a metric in ``measured`` would mean another thing."""
     before = {metric.name: metric for metric in old.metrics}
     after = {folded(metric.name): metric for metric in new.metrics}
     for name in sorted(measured):
@@ -389,7 +386,6 @@ def _kind(name: str) -> str:
 
 
 def _parameter(name: str) -> str:
-    """A parameter's name as cases spell it."""
     try:
         [key] = display_parameters({name: "1"}) if collapse(name) else [""]
     except BenchmarksError as error:
@@ -414,7 +410,7 @@ def _text(
 
 
 def _refuse_known(field: str, name: str) -> None:
-    """An own tool that is called like one that everybody has would hide it."""
+    """Refuse the name of a tool that everybody has."""
     for tool in tools.TOOLS.values():
         if folded(name) in map(folded, tool.names):
             raise _refused(

@@ -46,7 +46,7 @@ class DeclaredTool:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What uploads of its lab may call it."""
+        """The names that uploads of its lab may use."""
         return (self.name, self.slug, self.declaration.title)
 
 
@@ -54,7 +54,7 @@ _remembered: dict[str, tuple[float, Mapping[str, DeclaredTool]]] = {}
 
 
 def forget(**_signal: Any) -> None:
-    """Ask the database again: a request begins, or something was declared."""
+    """Clear the cache: a request begins, or something was declared."""
     _remembered.clear()
 
 
@@ -62,22 +62,20 @@ request_started.connect(forget, dispatch_uid="own tools are read once a request"
 
 
 def is_own(name: str) -> bool:
-    """Whether a stored name is that of a lab's own tool."""
     return BETWEEN in name
 
 
 def lab_of(name: str) -> str:
-    """The slug of the lab whose tool has this stored name."""
     return name.partition(BETWEEN)[0]
 
 
 def known_tool(name: str) -> Tool:
-    """Return the tool that a case, a cell or a run names; refuses an unknown one."""
+    """Return the tool of a case, cell or run, or raise UnknownNameError."""
     return tools.get(name) if not is_own(name) else _own(name).tool
 
 
 def find_tool(name: str) -> Tool | None:
-    """Return the same, or None for one that is gone."""
+    """Return the tool of a name, or None if it is gone."""
     try:
         return known_tool(name)
     except UnknownNameError:
@@ -85,7 +83,7 @@ def find_tool(name: str) -> Tool | None:
 
 
 def find_declared(name: str) -> DeclaredTool | None:
-    """Return what a lab declared of a tool of this stored name."""
+    """Return the declared tool of a stored name, or None."""
     try:
         return _own(name) if is_own(name) else None
     except UnknownNameError:
@@ -106,7 +104,7 @@ def _own(name: str) -> DeclaredTool:
 
 
 def declared_tools(lab: str) -> dict[str, DeclaredTool]:
-    """Return a lab's own tools as they are declared now, by stored name."""
+    """Return a lab's own tools as declared now, by stored name."""
     newest = (
         OwnToolVersion.objects.filter(tool__lab__slug=lab)
         .select_related("tool")
@@ -151,7 +149,7 @@ def readable_tool(viewer: Viewer, name: str) -> DeclaredTool | None:
 
 
 def named(declared: Iterable[DeclaredTool], name: str) -> DeclaredTool | None:
-    """Return the one that a lab's upload means by a name, in any case."""
+    """Return the tool that a lab's upload means by a name, in any case."""
     wanted = folded(name)
     return next((each for each in declared if wanted in map(folded, each.names)), None)
 

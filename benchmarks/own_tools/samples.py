@@ -36,7 +36,7 @@ MAX_SAMPLES_A_RUN: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class TableRun:
-    """One execution: its samples as uploads have them, and where they stand."""
+    """One execution: its samples as in uploads, and their lines."""
 
     samples: tuple[Mapping[str, Any], ...]
     first_line: int | None = None
@@ -152,7 +152,6 @@ def _lines(text: str, has_comma: bool) -> Iterator[_Row]:
 
 
 def _columns(names: Sequence[str], line: int, shown: str) -> list[str]:
-    """The columns in their one spelling: those with a meaning in small letters."""
     columns = [folded(name) if folded(name) in KNOWN else name for name in names]
     if missing := [name for name in NEEDED if name not in columns]:
         raise LineError(

@@ -71,8 +71,7 @@ def members(
     limit_bytes: int,
     wanted: Callable[[int], bool] = lambda index: True,
 ) -> Iterator[Member]:
-    """Yield a file's members in order, refused ones with the reason; unpack only
-    ``wanted`` ones."""
+    """Yield a file's members, refused ones with the reason; unpack ``wanted`` ones."""
     head = file.read(512)
     file.seek(0)
     is_tar = head[_TAR_MARK_AT:].startswith(_TAR_MARK)
@@ -103,7 +102,7 @@ def members(
 
 
 class _Bounded:
-    """A stream of which no more than so many bytes are read, whoever asks for them."""
+    """A stream of which at most ``most`` bytes are read."""
 
     def __init__(self, stream: IO[bytes] | GzipFile, most: int) -> None:
         self.stream, self.most = stream, most
@@ -208,7 +207,7 @@ def _read(file: IO[bytes], limit_bytes: int) -> bytes:
 
 
 def _opened(file: IO[bytes]) -> tuple[ZipFile, list[ZipInfo]]:
-    """Open a zip and list its files, unless it holds or claims too much."""
+    """Open a zip and list its files; refuse one that holds or claims too much."""
     # The entries are counted before anything is made of them: each begins with a mark.
     count, tail = 0, b""
     while chunk := file.read(_CHUNK):
@@ -269,7 +268,7 @@ def _too_many(count: int) -> TooLargeError:
 
 
 def _hides(name: str) -> bool:
-    """Whether it is what an operating system puts beside the files of a person."""
+    """Whether an operating system put the file beside those of a person."""
     parts = name.split("/")
     hidden = parts[-1].startswith(".") or parts[-1] == "Thumbs.db"
     return hidden or parts[0] == "__MACOSX"

@@ -24,7 +24,7 @@ ONE_OF_MANY = re.compile(r"^(1 \w+?)(?:(?<=ss)es|s)$")
 
 
 def case_label(tool: Tool, metric: Metric, parameters: Mapping[str, object]) -> str:
-    """``Disk throughput · sequential write``, ``Bandwidth · read · L1``."""
+    """Return ``Disk throughput · sequential write``, ``Bandwidth · read · L1``."""
     shown = display_parameters(parameters)
     # "sequential write" reads better than its two parameters apart.
     doing = " ".join(shown[key] for key in ("access", "operation") if key in shown)
@@ -40,7 +40,7 @@ def case_label(tool: Tool, metric: Metric, parameters: Mapping[str, object]) -> 
 
 
 def case_details(tool: Tool, parameters: Mapping[str, object]) -> dict[str, str]:
-    """The parameters that the label leaves out."""
+    """Return the parameters that the label leaves out."""
     shown = display_parameters(parameters)
     named = {"access", "operation"}.union(
         *(_fields(label) for label in _applicable(tool, shown))
@@ -61,7 +61,7 @@ Key = tuple[str, str]
 
 
 class MeasuredCase(NamedTuple):
-    """A measured case, of a metric that has a speed in it."""
+    """A case of a metric that has a speed."""
 
     tool: Tool
     metric: str
@@ -189,7 +189,7 @@ SET_RATE: Final = template(
 
 @dataclass(frozen=True, slots=True)
 class Extremes:
-    """The least and the greatest run of one side, in the unit of the metric."""
+    """The least and greatest run of a cell, in the unit of the metric."""
 
     least: float
     greatest: float
@@ -241,8 +241,7 @@ def _set_length(
 
 
 def _set(parameters: Mapping[str, str], option: str) -> float:
-    """Return the number an option is set to, else 0; ``wsess.1`` is the second of its
-    numbers."""
+    """Return an option's number, else 0; ``wsess.1`` is the second of a list."""
     # "10", "60 s", "e0.02", "4,15,10"
     name, _, place = option.partition(".")
     numbers = _stated(parameters, name).split(",")
@@ -252,7 +251,7 @@ def _set(parameters: Mapping[str, str], option: str) -> float:
 
 
 def _asked(cap: Cap, unit: str, parameters: Mapping[str, str]) -> float:
-    """The rate that an option asks for, in ``unit``; 0 where it asks for none."""
+    """Return the rate that an option asks for, in ``unit``; else 0."""
     parts = _stated(parameters, cap.option).split(",")
     operation = parameters.get("operation", "")
     at = cap.ways.index(operation) if operation in cap.ways else 0
@@ -276,7 +275,7 @@ def _asked(cap: Cap, unit: str, parameters: Mapping[str, str]) -> float:
 
 
 def _stated(parameters: Mapping[str, str], option: str) -> str:
-    """What an option is set to: as a parameter of its own, or on a command line."""
+    """Return an option's value: a parameter of its own, or in a command line."""
     if option in parameters:
         return parameters[option]
     for name, text in parameters.items():
@@ -288,7 +287,7 @@ def _stated(parameters: Mapping[str, str], option: str) -> str:
 
 @cache
 def _typed(option: str) -> re.Pattern[str]:
-    """An option as it is typed: ``--max-time=60``, ``--time 10``, ``-t60``."""
+    """Return a pattern of an option: ``--max-time=60``, ``--time 10``, ``-t60``."""
     if len(option) == 1:
         return re.compile(rf"(?<!\S)-{option}[= ]?([^\s=-]\S*)")
     words = re.escape(option).replace("_", "[-_]")
@@ -296,7 +295,7 @@ def _typed(option: str) -> re.Pattern[str]:
 
 
 def _whole_seconds(side: Extremes) -> float:
-    """The length after which all runs ended, as a clock ends them; 0: none did."""
+    """Return the whole seconds after which all runs ended, else 0."""
     seconds = math.floor(side.least * (1 + EARLY))
     latest = seconds + max(OVERSHOOT_S, OVERSHOOT * seconds)
     return float(seconds) if seconds and side.greatest <= latest else 0.0

@@ -128,23 +128,22 @@ class Work:
     rules: tuple[Rule, ...]
 
     def of(self, parameters: Mapping[str, str]) -> str:
-        """The slug of a case's class, "" where no rule fits."""
+        """Return the slug of a case's class, "" where no rule fits."""
         fitting = (rule.work for rule in self.rules if rule.fits(parameters))
         return next(fitting, NONE)
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Every class that a case may have, each once."""
         return tuple(dict.fromkeys(rule.work for rule in self.rules))
 
 
 def always(work: str) -> Work:
-    """Every case is of one class, by its slug or title."""
+    """Return the work of a metric whose cases are all of one class."""
     return Work((when(work),))
 
 
 def when(work: str, **where: str) -> Rule:
-    """A class and what its cases state: parameters and patterns of their values."""
+    """Return the rule of a class: parameters and patterns of their values."""
     return Rule(work_class(work).slug, tuple(where.items()))
 
 
@@ -280,7 +279,7 @@ class Metric:
 
     @property
     def is_of_cpu(self) -> bool:
-        """Whether it tells of the time of processors, by its name."""
+        """Whether it is about time of processors, by its name."""
         return _OF_CPU.search(self.name) is not None
 
 
@@ -378,7 +377,6 @@ class Tool:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Everything the tool may be called by."""
         return (self.slug, self.title, *self.aliases)
 
     def starts(self, text: str, position: int) -> bool:
@@ -386,7 +384,7 @@ class Tool:
         return self._signature.match(text, position) is not None
 
     def metric(self, name: str) -> Metric:
-        """The metric of that name, whatever its case; refuses an unknown one."""
+        """Return the metric of that name in any case, or raise UnknownNameError."""
         if metric := self._by_name.get(folded(name)):
             return metric
         known = [metric.name for metric in self.metrics]
@@ -403,26 +401,25 @@ class Tool:
         )
 
     def work_of(self, metric: str, parameters: Mapping[str, str]) -> str:
-        """Return the slug of a case's class of work, directly or by what implies it; ""
-        for none."""
+        """Return the slug of a case's class of work, or "" for none."""
         sources = (metric, *self.implied.get(metric, ()))
         works = (self.primary.get(name, NO_CLASS).of(parameters) for name in sources)
         return next(filter(None, works), "")
 
     def same_work(self, metric: str) -> frozenset[str]:
-        """The metrics that measure the same in another unit: one implies the other."""
+        """Return the metrics that measure the same in another unit."""
         implying = self.implied.get(metric, ())
         implied = (name for name, sources in self.implied.items() if metric in sources)
         return frozenset((*implying, *implied))
 
 
 def cost_metric(name: str, component: Component) -> Metric:
-    """CPU time for data: 0 where a share was too small to be printed."""
+    """Return the metric of CPU time for data; 0 where a share was too small."""
     return Metric(name, "us/KB", "lower", component, zero_allowed=True, kind="cost")
 
 
 def folded(name: str) -> str:
-    """A name as it is looked up: case and spacing do not matter."""
+    """Return a name for lookups, without case and spacing."""
     return collapse(name).casefold()
 
 

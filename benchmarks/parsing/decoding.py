@@ -72,8 +72,7 @@ _DECIMAL_COMMA: Final = re.compile(
 
 
 def decode(output: bytes | str) -> str:
-    """Return the text of UTF-8, UTF-16 or Latin-1 bytes with ``\\n`` and without
-    escapes.
+    """Return bytes of UTF-8, UTF-16 or Latin-1 as text with ``\\n``, without escapes.
 
     NULs are an error that names the line, except in a power meter's serial log.
     """
@@ -156,7 +155,7 @@ def writes_comma(locale: str | None) -> bool:
 
 
 def _stated_locale(text: str) -> str:
-    """The locale itself, of settings of a shell the one that decides the numbers."""
+    """Return the locale; of a shell's settings the one that decides the numbers."""
     settings: dict[str, str] = {}
     position = 0
     while position < len(text):
@@ -173,7 +172,7 @@ def _stated_locale(text: str) -> str:
 
 
 def with_points(text: str) -> str:
-    """``text`` with its decimal commas turned into points: 1.234,5 is 1234.5."""
+    """Return ``text`` with decimal points for commas: 1.234,5 is 1234.5."""
     if "," not in text:
         return text
     return _DECIMAL_COMMA.sub(
@@ -182,7 +181,7 @@ def with_points(text: str) -> str:
 
 
 def first_comma(text: str) -> int | None:
-    """Where the first number with a decimal comma is."""
+    """Return where the first number with a decimal comma is."""
     number = _DECIMAL_COMMA.search(text)
     return number.start() if number else None
 
@@ -258,8 +257,7 @@ names of sources, and stand before one line each."""
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The lines of one source: their ``numbers`` in the whole text, and the first
-    ``prefix``."""
+    """Lines of one source, their ``numbers`` in the text, and the first ``prefix``."""
 
     text: str
     numbers: Sequence[int] = range(1, sys.maxsize)
@@ -267,7 +265,6 @@ class Source:
 
 
 def _unindented(source: Source) -> Source:
-    """The source without the blanks that all its lines begin with."""
     if not (indent := _indent(_heads(source.text))):
         return source
     # Its first lines have it; only now the others are looked at.
@@ -293,8 +290,7 @@ def unprefixed(source: Source) -> Iterator[tuple[Source, ...]]:
 
 
 def _heads(text: str) -> list[str]:
-    """Return the first lines that are not blank or grep's ``--``, each behind a
-    newline."""
+    """Return the first lines that are not blank or ``--``, each behind a newline."""
     probed = text[: 200 * _PROBED_LINES].split("\n")[:_PROBED_LINES]
     return [f"\n{line}" for line in probed if line.strip() not in _BETWEEN]
 
@@ -306,14 +302,14 @@ def _indent(heads: Sequence[str]) -> str:
 
 
 def _common(indents: Sequence[str]) -> str:
-    """What all begin with; a tab is no blank."""
+    """Return the common beginning; a tab is not a blank."""
     first, last = min(indents, default=""), max(indents, default="")
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     return "".join(blank for blank, _ in alike)
 
 
 def _within(source: Source) -> tuple[Source, ...]:
-    """The sources within one, without the mark of its lines; none if they have none."""
+    """Return the sources within one, without the mark of its lines; else ()."""
     heads = _heads(source.text)
     for mark in _PREFIX_MARKS if _first(_ANY, heads) else ():
         if (first := _first(mark, heads)) is None:
@@ -328,7 +324,7 @@ def _within(source: Source) -> tuple[Source, ...]:
 
 
 def _first(mark: re.Pattern[str], heads: Sequence[str]) -> re.Match[str] | None:
-    """The mark of the first line that has it; None if too many lines have not."""
+    """Return the mark of the first line that has it; None if too many have not."""
     first, missing = None, 0
     for head in heads:
         if found := mark.match(head):
@@ -345,8 +341,7 @@ def _apart(
 ) -> tuple[Source, ...]:
     """Group lines by source without their prefix; () if it is not a prefix.
 
-    Unmarked lines continue the one before; line numbers must be on every line and
-    increase.
+    Unmarked lines continue the one before; line numbers must be on all and increase.
     """
     is_counted, is_named = "count" in mark.groupindex, "source" in mark.groupindex
     name = first["source"] if is_named else ""

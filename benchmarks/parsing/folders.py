@@ -72,7 +72,7 @@ class Guess:
 
 
 def named(name: str) -> Guess:
-    """Return what the name of a folder, or of an archive of one, says."""
+    """Return the system that the name of a folder or an archive states."""
     words = _words(_ARCHIVE.sub("", name[:LONGEST]))
     found: dict[str, object] = {}
     if platform := _platform(words):
@@ -104,10 +104,9 @@ def named(name: str) -> Guess:
 
 
 def folder_of(path: str) -> str:
-    """Return the folder that stands for a file's system; empty if there is none.
+    """Return the folder that stands for a file's system; "" if there is none.
 
-    It is the innermost that names a platform, else the innermost that is not of a tool
-    or a repetition.
+    The innermost one that names a platform, else that is not a tool or a repetition.
     """
     folders = path.split("/")[:-1]
     for end in range(len(folders), 0, -1):
@@ -123,8 +122,7 @@ def folder_of(path: str) -> str:
 
 
 def with_files(guess: Guess, texts: Sequence[str]) -> Guess:
-    """Add what ``lscpu``, ``systemd-detect-virt`` and the like print; more exact names
-    win."""
+    """Add what ``lscpu``, ``systemd-detect-virt`` and the like print."""
     found: dict[str, object] = {}
     said: dict[str, str] = {}
 
@@ -162,13 +160,13 @@ def _words(name: str) -> list[str]:
 
 
 def _split(word: str) -> tuple[str, str]:
-    """A word and the number at its end: ("esxi", "8")."""
+    """Return a word and the number at its end: ("esxi", "8")."""
     parts = _NUMBERED.fullmatch(word)
     return (parts[1], parts[2]) if parts else (word, "")
 
 
 def _platform(words: Sequence[str]) -> tuple[str, str, int, int] | None:
-    """The platform that most words name: its name, a version, where it begins, ends."""
+    """Return the platform that most words name: name, version, begin, end."""
     for length in range(min(_LONGEST_NAME, len(words)), 0, -1):
         for at in range(len(words) - length + 1):
             some = words[at : at + length]
@@ -185,7 +183,7 @@ def _platform(words: Sequence[str]) -> tuple[str, str, int, int] | None:
 
 
 def _detected(word: str) -> str:
-    """The platform that a program's one word means, if it is one of the vocabulary."""
+    """Return the platform of the vocabulary that a program's one word means."""
     if word.casefold() in {"vmware", "microsoft", "qemu", "oracle"}:
         # Which product of theirs is not said; of Microsoft there is one.
         return {"microsoft": "Hyper-V", "oracle": "VirtualBox"}.get(word.casefold(), "")

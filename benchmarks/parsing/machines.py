@@ -46,7 +46,7 @@ Fact = str | int
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """What was read, by which programs, and what to think about before it is kept."""
+    """The facts, by which programs, and doubts about them."""
 
     facts: Mapping[str, Fact]
     programs: tuple[str, ...]
@@ -54,8 +54,7 @@ class MachineFacts:
 
 
 def read_machine(text: str) -> MachineFacts:
-    """Return the facts in a text; precedence: dmidecode, esxcli, lscpu, systeminfo,
-    uname."""
+    """Return a text's facts; of several programs the first in ``found`` wins."""
     text = text[:LIMIT].replace("\r\n", "\n")
     sections = list(_dmi_sections(text))
     pairs = dict(_pairs(text))
@@ -74,8 +73,7 @@ def read_machine(text: str) -> MachineFacts:
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (name, value) of each "name: value" line, last first so that the first one
-    wins."""
+    """Yield (name, value) of each "name: value" line, from the last: the first wins."""
     for line in reversed(text.splitlines()):
         if match := _LINE.match(line):
             yield match[1], match[2]
@@ -252,7 +250,7 @@ def _known(facts: Mapping[str, Fact | None]) -> dict[str, Fact]:
 
 
 def _stated(text: str | None) -> str | None:
-    """Return a text; what firmware says where nobody filled it in is nothing."""
+    """Return a text, None for what firmware says where nothing was filled in."""
     text = " ".join((text or "").split())
     return None if text.casefold() in _NOTHING else text[:300]
 
@@ -266,15 +264,14 @@ def _whole(text: str | None) -> int | None:
 
 
 def _total(parts: list[dict[str, str]], name: str) -> int | None:
-    """Return a sum; None where any part does not say its own."""
+    """Return a sum; None where any part lacks the number."""
     counts = [_whole(each.get(name)) for each in parts]
     known = [count for count in counts if count is not None]
     return sum(known) if known and len(known) == len(counts) else None
 
 
 def _bytes(text: str | None) -> int | None:
-    """Return a size in bytes (prefixes of 1,024); points, commas and blanks part
-    thousands."""
+    """Return a size in bytes (prefixes of 1,024) without separators of thousands."""
     match = _SIZE.match(text or "")
     digits = re.sub(r"\D", "", match[1]) if match else ""
     if match is None or not digits or len(digits) > 18:

@@ -76,8 +76,7 @@ NO_TOOL = Sentence(
 class ReadRun:
     """A run found in a text, or why it is refused (``problem``).
 
-    Lines are those of the part it was read from; ``printed_start`` may lack a time
-    zone.
+    Lines are those of its part; ``printed_start`` may lack a time zone.
     """
 
     tool: str
@@ -103,7 +102,7 @@ PREFIX: Final = "line prefix"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A stretch of what a source printed, from the source's line ``line`` on."""
+    """A stretch of a source, from the source's line ``line`` on."""
 
     text: str
     line: int
@@ -112,12 +111,12 @@ class Part:
     command: str = ""
 
     def at(self, line: int) -> int:
-        """Which line of the whole text a line of this part is."""
+        """Return the line of the whole text that a line of this part is."""
         return self.source.numbers[self.line + max(line, 1) - 2]
 
     @property
     def prefix(self) -> str:
-        """What stood before its lines; empty if nothing did, or but a blank."""
+        """Return the text in front of its lines; "" for nothing or one blank."""
         blanks = self.source.prefix.replace("\t", "    ")
         return blanks.strip() or (f"{len(blanks)} blanks" if len(blanks) > 1 else "")
 
@@ -150,7 +149,7 @@ def read(
 
 
 def _as_uploaded(runs: Iterable[ReadRun], text: str) -> Iterator[ReadRun]:
-    """The runs with the lines that were not understood as they stand in the text."""
+    """Yield runs whose problems quote the line as it was uploaded."""
     lines: list[str] = []
     for run in runs:
         if isinstance(run.problem, LineError):
@@ -161,7 +160,7 @@ def _as_uploaded(runs: Iterable[ReadRun], text: str) -> Iterator[ReadRun]:
 
 
 def _spoken(text: str, named: Tool | None) -> list[Part]:
-    """The parts of the named tool, or of any; at least one."""
+    """Return the parts of the named tool, or of any; at least one."""
     if not text or text.isspace():
         raise ParseError("The output is empty. Upload what the tool printed.")
     whole = Source(text)
@@ -186,8 +185,7 @@ def _spoken(text: str, named: Tool | None) -> list[Part]:
 
 
 def _clearest(source: Source) -> tuple[Source, ...]:
-    """Return the source with or without line prefixes, whichever starts more tools or
-    reads more."""
+    """Return the source with or without line prefixes, whichever has more results."""
     texts = [(source,), *unprefixed(source)]
     if len(texts) == 1:
         return (source,)
@@ -201,20 +199,19 @@ def _signatures(source: Source) -> int:
 
 
 def _readings(sources: tuple[Source, ...]) -> int:
-    """How many numbers are read of these."""
     known = [part for source in sources for part in _parts(source) if part.tool]
     runs = [run for part in known for run in _read_part(part, True, "")]
     return sum(len(run.readings) for run in runs)
 
 
 def _shape(text: str) -> Tool | None:
-    """The tool that prints such a text, though no line of it is its signature."""
+    """Return the tool that prints such a text without a signature."""
     shaped = (tool for tool in _READERS if tool.shape and tool.shape(text))
     return next(shaped, None)
 
 
 def _nameless(whole: Source, tool: Tool) -> list[Part]:
-    """A text that does not say whose it is: as it is, or as its tool can read it."""
+    """Return a text without signatures as one part, without prefixes if need be."""
     for sources in ((whole,), *unprefixed(whole)):
         found = [
             Part(text=each.text, line=1, source=each, tool=tool) for each in sources
@@ -225,7 +222,7 @@ def _nameless(whole: Source, tool: Tool) -> list[Part]:
 
 
 def _parts(source: Source) -> Iterator[Part]:
-    """The outputs of known tools in their order; the rest has no tool."""
+    """Yield the outputs of known tools in order; the rest has no tool."""
     text = source.text
     may_hold = text.startswith("+") or any(sign in text for sign in _SIGNS)
     found = (
@@ -259,8 +256,7 @@ def _parts(source: Source) -> Iterator[Part]:
 
 
 def _behind_prompt(stretch: str, source: Source, line: int) -> tuple[Source, ...]:
-    """Return a command and its output without prefixes (``sysbench cpu run | ts``), if
-    clearer."""
+    """Return a command and its output without prefixes (``sysbench cpu run | ts``)."""
     prompt, _, body = stretch.partition("\n")
     if not body:
         return ()
@@ -280,7 +276,7 @@ def _behind_prompt(stretch: str, source: Source, line: int) -> tuple[Source, ...
 
 
 def _called(command: str) -> Tool | None:
-    """The tool whose program a command line calls for a measurement."""
+    """Return the tool whose program a command line calls for a measurement."""
     position = 0
     while before := _BEFORE_PROGRAM.match(command, position):
         position = before.end()
@@ -294,7 +290,7 @@ def _called(command: str) -> Tool | None:
 def _outputs(
     text: str, command: str, is_prompted: bool
 ) -> Iterator[tuple[int, int, Tool | None]]:
-    """Where each tool speaks in what stands between two prompts, and where it ends."""
+    """Yield begin, end and tool of each output between two prompts."""
     end = len(text)
     if starts := list(_starts(f"\n{text}")):
         # What stands before the first signature belongs to it: warnings, the command.
@@ -309,7 +305,7 @@ def _outputs(
 
 
 def _starts(text: str) -> Iterator[tuple[int, Tool]]:
-    """Where another tool begins to speak."""
+    """Yield where another tool's output begins."""
     speaker: Tool | None = None
     began = 0
     for signature in _SIGNATURES.finditer(text):
@@ -375,7 +371,7 @@ LineNumber = Callable[[int], int]
 
 
 def _checked(tool: Tool, run: ParsedRun, refused: ReadRun, at: LineNumber) -> ReadRun:
-    """The run without the readings that are none; rejected if nothing is left."""
+    """Return the run without unusable readings; rejected if none is left."""
     if run.problem:
         return _because(run.problem, refused, at)
     kept, doubts = [], dict.fromkeys(run.warnings)
@@ -414,7 +410,7 @@ def _checked(tool: Tool, run: ParsedRun, refused: ReadRun, at: LineNumber) -> Re
 
 
 def _because(problem: ParseError, refused: ReadRun, at: LineNumber) -> ReadRun:
-    """The refused run with its reason, at its line of the whole text."""
+    """Return the refused run with its reason, at its line of the whole text."""
     if isinstance(problem, LineError):
         return replace(refused, problem=_placed(problem, at))
     assert isinstance(refused.problem, LineError)

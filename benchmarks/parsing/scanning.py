@@ -46,7 +46,7 @@ class LineError(ParseError):
         )
 
     def moved(self, lines: int) -> LineError:
-        """The same error, counted from so many lines earlier."""
+        """Return the same error, counted from so many lines earlier."""
         return LineError(self.line + lines, self.text, self.why)
 
 
@@ -61,7 +61,7 @@ class Found:
         self.kind = kind
 
     def __getitem__(self, group: str) -> str:
-        """The text of a group; empty if it took no part."""
+        """Return the text of a group; "" if it took no part."""
         return self._match[group] or ""
 
     def number(self, group: str, decimals: int | None = None) -> float:
@@ -74,13 +74,13 @@ class Found:
         return number
 
     def amount_of(self, text: str) -> float:
-        """The number that a piece of this line is; it cannot be negative."""
+        """Return a piece of this line as a number that is not negative."""
         if (number := self.number_of(text)) < 0:
             raise self.refused("{text} cannot be: it is negative.", text=text)
         return number
 
     def number_of(self, text: str) -> float:
-        """The number that a piece of this line is; it may be negative."""
+        """Return a piece of this line as a number."""
         if _NUMBER.fullmatch(text):
             return float(text)
         why: str = Sentence('"{text}" is not a number.', text=shorten(text))
@@ -91,13 +91,12 @@ class Found:
         raise self.refused(why)
 
     def numbers(self, group: str, decimals: int) -> list[float]:
-        """The numbers of a row, separated by blanks; ``decimals`` of the last one."""
+        """Return the numbers of a row; ``decimals`` is how many the last one has."""
         cells = self[group].split()
         self._refuse_cut(group, cells[-1], decimals)
         return [self.number_of(cell) for cell in cells]
 
     def whole(self, group: str) -> int:
-        """The whole number of a group."""
         if not _WHOLE.fullmatch(self[group]):
             raise self.refused(
                 '"{text}" is not a whole number.', text=shorten(self[group])
@@ -122,7 +121,7 @@ class Found:
             )
 
     def precedes(self, pattern: str, until: Found | None) -> bool:
-        """Whether such a line comes behind this one, before the line ``until``."""
+        """Whether such a line follows this one, before the line ``until``."""
         end = len(self._match.string) if until is None else until._match.start() + 1
         lines = re.compile(rf"\n[ \t]*+{pattern}", re.ASCII)
         return lines.search(self._match.string, self._match.end(), end) is not None
@@ -133,12 +132,11 @@ class Found:
 
     @property
     def line(self) -> int:
-        """The number of the line, from 1. Counts from the start: for errors only."""
+        """The number of the line, from 1; it counts from the start, for errors only."""
         return self._match.string.count("\n", 0, self._match.start()) + 1
 
     @property
     def text(self) -> str:
-        """The whole line."""
         start = self._match.start() + 1
         end = self._match.string.find("\n", start)
         return self._match.string[start : None if end < 0 else end]
@@ -165,7 +163,7 @@ class Scanner:
 
 
 def fault(output: str, position: int, why: str) -> LineError:
-    """The error that the line at a position of ``output`` cannot be read."""
+    """Return the error that the line at a position of ``output`` cannot be read."""
     start = output.rfind("\n", 0, position) + 1
     end = output.find("\n", position)
     text = output[start : None if end < 0 else end]
@@ -205,12 +203,12 @@ def documents(
 
 
 def _refuse_constant(name: str) -> None:
-    """``NaN`` and ``Infinity`` are no JSON, though Python reads them."""
+    """Refuse ``NaN`` and ``Infinity``, which Python's JSON reads."""
     raise ValueError(Sentence("{name} is not a number that can be measured", name=name))
 
 
 def number(value: object, what: str) -> float:
-    """A number of a document; anything else is a ParseError."""
+    """Return a number of a document, or raise ParseError."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ParseError("{what} is not a number in this output.", what=what)
     try:
@@ -220,7 +218,7 @@ def number(value: object, what: str) -> float:
 
 
 def section(document: object, *names: str) -> dict[str, Any]:
-    """The object under these names; empty if there is none."""
+    """Return the object under these names; {} if there is none."""
     for name in names:
         document = document.get(name) if isinstance(document, dict) else None
     return document if isinstance(document, dict) else {}
@@ -237,7 +235,7 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """One number as it was printed, in the unit that its tool means by it."""
+    """One number as printed, in the unit that its tool means by it."""
 
     metric: str
     value: float
@@ -256,8 +254,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedRun:
-    """One execution of a tool; ``facts`` are not parameters; ``problem``: why it is
-    refused."""
+    """One execution; ``facts`` are not parameters; ``problem``: why it is refused."""
 
     readings: tuple[Reading, ...]
     tool_version: str = ""
@@ -268,7 +265,7 @@ class ParsedRun:
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """A run while it is being read. Tools may add what they need in a subclass."""
+    """A run while it is read; tools may subclass it."""
 
     tool_version: str = ""
     parameters: dict[str, Parameter] = field(default_factory=dict)
@@ -282,8 +279,7 @@ class Draft:
     def attempt(
         self, read: Callable[P, None], *args: P.args, **kwargs: P.kwargs
     ) -> None:
-        """Call a reader unless the run is refused; its ParseError refuses this run
-        alone."""
+        """Call a reader unless the run is refused; its ParseError refuses this run."""
         if self._refusal is None:
             try:
                 read(*args, **kwargs)
@@ -293,8 +289,7 @@ class Draft:
     def add(
         self, metric: str, value: float, unit: str, **parameters: Parameter
     ) -> None:
-        """Add a reading under the draft's parameters; a repeated case is its next
-        repetition."""
+        """Add a reading under the draft's parameters; a repeated case counts up."""
         if len(self._readings) == MAX_READINGS:
             raise ParseError(
                 "There are more than {most:,} readings of one run. Summarize "
@@ -327,11 +322,10 @@ class Draft:
 
     @property
     def is_told(self) -> bool:
-        """Whether it is a run at all: read, refused, or but doubted."""
+        """Whether it is a run: read, refused, or only doubted."""
         return bool(self or self._refusal or self._warnings)
 
     def _problem(self, nothing: str) -> ParseError | None:
-        """Return why the run is refused: its error, or that nothing was read."""
         if self or self._refusal:
             return self._refusal
         doubts = [mark.sentence for mark in self._warnings]
@@ -348,7 +342,7 @@ class Draft:
 
 
 def keep(items: list[T], item: T) -> None:
-    """Append a run or a total; too many are refused before they fill the memory."""
+    """Append a run or a total; refuse too many before they fill the memory."""
     if len(items) > MAX_RUNS:
         raise ParseError(
             "The text holds more than {most:,} results: cut it.", most=MAX_RUNS
@@ -357,8 +351,7 @@ def keep(items: list[T], item: T) -> None:
 
 
 def finished(drafts: Sequence[Draft], nothing: str) -> tuple[ParsedRun, ...]:
-    """Return the runs of drafts with readings or warnings; ParseError(``nothing``) for
-    none."""
+    """Return the runs with readings or warnings, or raise ParseError(``nothing``)."""
     nothing = sentence_of(nothing, {})
     for draft in drafts:
         draft.attempt(draft.close)
@@ -372,7 +365,7 @@ Parse = Callable[[str], tuple[ParsedRun, ...]]
 
 
 def parser(nothing: str) -> Callable[[Callable[[str], Sequence[Draft]]], Parse]:
-    """Make the ``parse`` of a tool of a function that returns drafts.
+    """Make the ``parse`` of a tool from a function that returns drafts.
 
     ``nothing``: the sentence that refuses a text without any run.
     """

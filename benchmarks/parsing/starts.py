@@ -46,8 +46,7 @@ _EARLIEST: Final = datetime(1990, 1, 1)  # noqa: DTZ001 - of any time zone
 
 
 def printed_start(tool: str, text: str) -> datetime | None:
-    """Return when the first run of an output began, or None; naive where no zone is
-    printed."""
+    """Return when an output's first run began, or None; naive without a zone."""
     for pattern in _PATTERNS.get(tool, ()):
         if found := pattern.search(text):
             moment = _moment(found.groupdict())
@@ -76,13 +75,12 @@ def _moment(printed: dict[str, str | None]) -> datetime | None:
 
 
 def prints_clock(text: str) -> bool:
-    """Whether a time of a machine's clock stands anywhere in a text."""
+    """Whether a text has a time of a machine's clock."""
     return _ANY_CLOCK.search(text) is not None
 
 
 def placed(moment: datetime | None, zone: str) -> datetime | None:
-    """Return a printed start as a moment; None where its IANA time ``zone`` is not
-    known."""
+    """Return a printed start as a moment; None without a known IANA ``zone``."""
     if moment is None or moment.tzinfo:
         return moment
     known = time_zone(zone)
