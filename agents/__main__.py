@@ -1,4 +1,4 @@
-"""The command line: finds the command, loads it alone, turns errors to exit codes."""
+"""The command line: load one command, run it, and turn errors into exit codes."""
 
 import argparse
 import importlib
@@ -46,11 +46,11 @@ def main(arguments: Optional[List[str]] = None) -> int:
     """Run one command and return its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     if os.name == "nt" and hasattr(sys.stdout, "reconfigure"):
-        # A file's code page may lack a letter of what is said: better \\u than an end.
+        # The code page of a file may lack a character: write \\u instead of failing.
         sys.stdout.reconfigure(errors="backslashreplace")
     name = words[0] if words else "--help"
     if name not in dict(COMMANDS):
-        _top_parser().parse_args([name])  # prints the help, or what is wrong, and ends
+        _top_parser().parse_args([name])  # prints the help or an error, and exits
     module = importlib.import_module("agents.commands." + name)
     parser = Parser(
         prog="virtlab-agent.pyz " + name,
@@ -63,16 +63,16 @@ def main(arguments: Optional[List[str]] = None) -> int:
         return int(module.run(options))
     except KeyboardInterrupt:
         return errors.INTERRUPTED
-    # An OSError, too: it has to stand before that.
-    except BrokenPipeError:  # our reader had enough, as `head` has
-        # Python flushes stdout once more as it ends, and would complain on stderr.
+    # Before OSError, its base class.
+    except BrokenPipeError:  # the reader has closed its end, as `head` does
+        # Python flushes stdout again at its end and would print an error.
         sys.stderr.close()
         return errors.DONE
-    except OSError as error:  # a disk that is full, a folder that may not be written
+    except OSError as error:  # a full disk, a folder without write permission
         where = error.filename or "this machine"
         sys.stderr.write("%s: %s\n" % (where, error.strerror or error))
         return errors.FAILED
-    except Exception as error:  # an AgentError, or one of the client's
+    except Exception as error:  # an AgentError, or an error of the client
         if not hasattr(error, "exit_code"):
             raise
         sys.stderr.write(printable(without_token("%s\n" % error)))

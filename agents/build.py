@@ -203,7 +203,7 @@ def write_windows(folder: str) -> int:
     from agents.kernels import probe
 
     try:
-        programs = {}
+        programs: Dict[str, bytes] = {}
         with tempfile.TemporaryDirectory() as work:
             for platform in probe.PLATFORMS:
                 if platform.is_windows:

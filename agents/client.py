@@ -1,4 +1,4 @@
-"""A client for the Virtlab API that needs nothing but Python 3.6 and this file.
+"""A client for the Virtlab API; needs only Python 3.6 and this file.
 
     client = Client("http://127.0.0.1:8000", "vl_...")
     client.create_study({"slug": "my-study", "title": "My study"})
@@ -6,12 +6,12 @@
     for done in client.upload(runs):
         print(done, "of", len(runs))
 
-Uploading twice is safe: a run is known by its key. What may pass by itself (a server
-that restarts, a full queue) is tried again; everything else raises `RefusedError`, with
-the sentence in which the server says what to do.
+Uploading twice is safe: a run is identified by its key. Temporary failures (a server
+that restarts, a full queue) are retried; others raise `RefusedError` with the server's
+sentence.
 
-Whoever answers may be a stranger: a proxy, a portal, a server that never ends. Answers
-are read up to a length and until a deadline, and the token stands in no sentence.
+The other side may be a proxy, a portal or a server that never ends its answer: answers
+are read up to a length and a deadline, and no error contains the token.
 """
 
 import base64
@@ -31,63 +31,70 @@ from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tu
 Document = Dict[str, Any]
 
 SILENCE_S = 60.0  # between two pieces of an answer
-ANSWER_S = 120.0  # from the first sign sent to the last one heard
+ANSWER_S = 120.0  # from the first byte sent to the last one received
 MOST_ANSWER_BYTES = 32 * 1024 * 1024
-PATIENCE_S = 300  # how long an answer may be out of reach before we give up
-LONGEST_PAUSE_S = 15
-# Whatever Retry-After says: a proxy may ask for anything.
-MOST_WAIT_S = 3600.0
-# Well inside what the server takes in one piece (8 MiB unpacked, 10,000 lines).
+PATIENCE_S = 300  # how long failures are retried
+SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 15
+MOST_WAIT_S = 3600.0  # limit for Retry-After
+# Well below the server's limits (8 MiB unpacked, 10,000 lines).
 BATCH_LINES = 200
 BATCH_BYTES = 2 * 1024 * 1024
 PASSING = (408, 425, 429, 500, 502, 503, 504)
 _PROXY_WANTS_A_PASSWORD = 407
-# What HTTP takes in a header, without the blank that would end it.
+# Printable ASCII without blanks, as an HTTP header allows it.
 _TOKEN = re.compile(r"[!-~]{1,512}")
 _LONGEST_HEAD = 16 * 1024
-# A certificate's file among the trusted ones, as OpenSSL looks for it.
+# Name of a trusted certificate's file in OpenSSL's folder.
 _HASHED = re.compile(r"[0-9a-f]{8}\.\d+")
-# Empty until `trusted` is asked for the first time.
-_CONTEXTS: List[Any] = []
+_CONTEXTS: List[Any] = []  # filled by `trusted`
 
 
 class RefusedError(Exception):
-    """The server will not take this request, however often it is sent."""
+    """The server refuses this request permanently."""
 
-    exit_code = 4  # that of the agent's ServerRefusedError; this file stands alone
+    exit_code = 4  # as the agent's ServerRefusedError; this file has no imports of ours
 
     def __init__(self, status: int, answer: Document) -> None:
         kinds = {"code": str, "detail": str, "fields": dict}
-        # Any proxy can say 404. Only Virtlab says why, and always in these three words.
+        # Any proxy can answer 404; Virtlab's errors always have these three fields.
         self.is_ours = all(
             isinstance(answer.get(name), kind) for name, kind in kinds.items()
         )
         self.status = status
         self.code = str(answer.get("code", "unknown"))
-        unsaid = (
+        other = (
             "A proxy or another server answers there: it says nothing about Virtlab."
         )
-        self.detail = str(answer.get("detail", unsaid))
+        self.detail = str(answer.get("detail", other))
         self.fields = answer.get("fields", {})
         super().__init__("%s (HTTP %d): %s" % (self.code, status, self.detail))
 
 
 class UnreachableError(Exception):
-    """Nobody answered for as long as we were ready to wait."""
+    """The server did not answer within the patience of the client."""
 
     exit_code = 5
 
 
 class PassingError(Exception):
-    """One attempt failed for a reason that may pass; ``wait_s`` is what was asked."""
+    """An attempt failed temporarily; ``wait_s`` is the server's Retry-After."""
 
     def __init__(self, sentence: str, wait_s: float = 0) -> None:
         self.wait_s = wait_s
         super().__init__(sentence)
 
 
+def pause_s(
+    failures: int, asked_s: float, shortest_s: float, longest_s: float
+) -> float:
+    """Return the pause after failures: doubling up to a limit, half of it random."""
+    # 2.0 ** 1024 is an OverflowError, and a server can be away for days.
+    grown_s = min(longest_s, shortest_s * 2.0 ** min(failures, 10))
+    return max(asked_s, grown_s * random.uniform(0.5, 1))
+
+
 def token_problem(token: str) -> str:
-    """Say why this cannot be a token, without a sign of it; nothing if it can be."""
+    """Return why this cannot be a token, without quoting it; empty if it can be."""
     if _TOKEN.fullmatch(token):
         return ""
     if not token:
@@ -106,7 +113,7 @@ def token_problem(token: str) -> str:
 
 
 class Client:
-    """Speaks to one Virtlab server in the name of one token."""
+    """A connection to one Virtlab server with one token."""
 
     def __init__(self, url: str, token: str = "", patience_s: float = PATIENCE_S):
         problem = token_problem(token) if token else ""
@@ -115,12 +122,12 @@ class Client:
         self.url = url.rstrip("/") + "/api/v1/"
         self.token = token
         self.patience_s = patience_s
-        # Connections that wait for the next request. A list: threads can share it.
+        # Open connections for the next request; a list can be shared by threads.
         self._idle: List[Way] = []
         self._stays_open = False
 
     def __enter__(self) -> "Client":
-        """Send all requests of a `with` over one connection."""
+        """Keep the connection open for all requests in the `with` block."""
         self._stays_open = True
         return self
 
@@ -130,7 +137,7 @@ class Client:
             self._idle.pop().close()
 
     def create_study(self, study: Document) -> Document:
-        """Create a study; one that is there already with these words is fine."""
+        """Create a study; an identical one may exist."""
         return self.request("POST", "studies/", study)
 
     def update_study(self, slug: str, changes: Document) -> Document:
@@ -140,11 +147,11 @@ class Client:
         )
 
     def register_host(self, host: Document) -> Document:
-        """Register a machine; one that is there already with these facts is fine."""
+        """Register a machine; an identical one may exist."""
         return self.request("POST", "hosts/", host)
 
     def declare_tool(self, tool: Document) -> Document:
-        """Declare a tool of the lab; one that is there with these words is fine."""
+        """Declare a tool of the lab; an identical one may exist."""
         return self.request("POST", "own-tools/", tool)
 
     def register_system(self, system: Document) -> Document:
@@ -152,15 +159,16 @@ class Client:
         return self.request("POST", "systems/", system)
 
     def upload(self, runs: Iterable[Document]) -> Iterator[int]:
-        """Send runs in batches; yield how many are safely stored so far."""
+        """Send runs in batches; yield how many are stored so far."""
         stored = 0
-        for lines in _batches(runs):
-            self._send("POST", "runs/bulk/", b"\n".join(lines), "application/x-ndjson")
-            stored += len(lines)
+        lines = (json.dumps(run).encode() for run in runs)
+        for batch in batches(lines, BATCH_LINES, BATCH_BYTES):
+            self._send("POST", "runs/bulk/", b"\n".join(batch), "application/x-ndjson")
+            stored += len(batch)
             yield stored
 
     def send_form(self, path: str, body: bytes, content_type: str) -> Document:
-        """Send a form that is encoded already."""
+        """Send an encoded form."""
         return self._send("POST", path, body, content_type)
 
     def get(self, path: str, **query: Any) -> Document:
@@ -169,20 +177,20 @@ class Client:
         return self.request("GET", address)
 
     def get_all(self, path: str, **query: Any) -> Iterator[Document]:
-        """Read a list to its end, page by page."""
+        """Yield all items of a paginated list."""
         page = self.get(path, **query)
         while True:
             yield from page["results"]
             if not page["next"]:
                 return
-            # Only the query: the server may know itself under another name than we.
+            # Only the query: the server may use another name for itself.
             cursor = urllib.parse.urlsplit(page["next"]).query
             page = self.request("GET", path + "?" + cursor)
 
     def request(
         self, method: str, path: str, body: Optional[Document] = None
     ) -> Document:
-        """Send one request below /api/v1/ and return the answer's JSON object."""
+        """Send a request below /api/v1/ with retries; return the JSON object."""
         packed = None if body is None else json.dumps(body).encode()
         return self._send(method, path, packed, "application/json")
 
@@ -190,15 +198,14 @@ class Client:
         self, method: str, path: str, body: Optional[bytes], content_type: str
     ) -> Document:
         deadline = time.monotonic() + self.patience_s
-        pause_s = 0.25
+        failures = 0
         while True:
             try:
                 return self.attempt(method, path, body, content_type)
             except PassingError as passing:
-                sentence, wait_s = str(passing), passing.wait_s
-            # Half of the pause is left to chance, so that many agents spread out.
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
-            wait_s = max(wait_s, pause_s * random.uniform(0.5, 1))
+                sentence, asked_s = str(passing), passing.wait_s
+            failures += 1
+            wait_s = pause_s(failures, asked_s, SHORTEST_PAUSE_S, LONGEST_PAUSE_S)
             if time.monotonic() + wait_s > deadline:
                 raise UnreachableError(
                     "%s did not answer for %g s: %s"
@@ -214,7 +221,7 @@ class Client:
         content_type: str = "application/json",
         most_bytes: int = MOST_ANSWER_BYTES,
     ) -> Document:
-        """Send once and return the answer; raise PassingError or RefusedError."""
+        """Send a request once; raise PassingError or RefusedError."""
         headers, packed = self._headers(body, content_type)
         way: Optional[Way] = None
         try:
@@ -226,7 +233,7 @@ class Client:
                     break
                 except (OSError, http.client.HTTPException):
                     way.close()
-                    # A server may have hung up on one that waited: then call anew.
+                    # The server may have closed an idle connection: open a new one.
                     if not is_used:
                         raise
             with response:
@@ -244,7 +251,7 @@ class Client:
             raise PassingError("an answer of more than %d bytes" % most_bytes)
         if 200 <= response.status < 300:
             return _json_object(text)
-        # Some proxies answer with the question.
+        # Some proxies repeat the request in their answer.
         if self.token:
             text = text.replace(self.token.encode(), b"***")
         raise _error_of(response, text, way.proxy)
@@ -261,7 +268,7 @@ class Client:
             return headers, None
         headers["Content-Type"] = content_type
         packed = gzip.compress(body, 6)
-        # The server takes a body that was packed to 1 % for a bomb.
+        # The server rejects a body that was packed to 1 % as a bomb.
         if len(body) // 90 < len(packed) < len(body):
             headers["Content-Encoding"] = "gzip"
             return headers, packed
@@ -269,7 +276,7 @@ class Client:
 
 
 class Proxy(NamedTuple):
-    """What stands between us and the server; ``name`` is without its password."""
+    """A proxy before the server; ``name`` is without the password."""
 
     name: str
     host: str
@@ -278,7 +285,7 @@ class Proxy(NamedTuple):
 
 
 class Way:
-    """A connection to a server, or to the proxy before it."""
+    """A connection to a server or its proxy."""
 
     def __init__(
         self, connection: http.client.HTTPConnection, line: "_Line", proxy: Any
@@ -293,7 +300,7 @@ class Way:
         headers: Dict[str, str],
         patience_s: float = 0.0,
     ) -> http.client.HTTPResponse:
-        """Send a request and return the answer, of which the head was read."""
+        """Send a request; return the answer after its head."""
         self.line.deadline_s = time.monotonic() + (patience_s or ANSWER_S)
         parts = urllib.parse.urlsplit(url)
         target = parts.path + ("?" + parts.query if parts.query else "")
@@ -305,7 +312,7 @@ class Way:
 
     @property
     def is_open(self) -> bool:
-        """Whether another request can follow: http.client closes what cannot."""
+        """Whether another request can follow: http.client closes it otherwise."""
         return self.connection.sock is not None
 
     def close(self) -> None:
@@ -314,7 +321,7 @@ class Way:
 
 
 class _Line:
-    """A socket with one deadline for all waiting together."""
+    """A socket with one deadline for all operations together."""
 
     def __init__(self, sock: Any, deadline_s: float) -> None:
         self.sock, self.deadline_s = sock, deadline_s
@@ -339,7 +346,7 @@ class _Line:
 class _Heard(io.RawIOBase):
     def __init__(self, line: _Line) -> None:
         super().__init__()
-        # Its own file: the socket stays open until both are closed.
+        # The socket stays open until it and this file are closed.
         self._line, self._file = line, line.sock.makefile("rb", 0)
 
     def readable(self) -> bool:
@@ -356,24 +363,24 @@ class _Heard(io.RawIOBase):
 
 
 def open_way(url: str, patience_s: float = 0.0) -> Way:
-    """Connect to an address's server, through its proxy; raise OSError, or ValueError
-    for no address."""
+    """Connect to the server of an address, through a proxy if one is set.
+
+    Raises OSError, or ValueError for an invalid address.
+    """
     parts = urllib.parse.urlsplit(url)
     is_tls = parts.scheme == "https"
     host, port = host_of(parts), parts.port or (443 if is_tls else 80)
-    # The other side knows nothing of our links.
-    name = host.partition("%")[0]
+    name = host.partition("%")[0]  # without the zone of an IPv6 address
     deadline_s = time.monotonic() + (patience_s or ANSWER_S)
     proxy = proxy_of(parts.scheme, host)
-    limit_s = patience_s or SILENCE_S
     try:
         place = (proxy.host, proxy.port) if proxy else (host, port)
-        sock = socket.create_connection(place, limit_s)
+        sock = socket.create_connection(place, patience_s or SILENCE_S)
     except OSError as error:
         if proxy is None:
             raise
         raise OSError("the proxy %s: %s" % (proxy.name, _reason_of(error))) from None
-    # A question that waits for more to send would look like a slow path.
+    # Delayed requests would make the round trip of a stamp longer.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     line = _Line(sock, deadline_s)
     try:
@@ -386,22 +393,22 @@ def open_way(url: str, patience_s: float = 0.0) -> Way:
         line.close()
         raise
     connection = http.client.HTTPConnection(name, port)
-    # Once it is closed, nobody calls behind our back, without the proxy.
+    # Never reconnect automatically: that would bypass the proxy.
     connection.auto_open = 0
     connection.sock = line  # type: ignore[assignment]  # it only sends and reads files
     if is_tls:
-        connection.default_port = 443  # type: ignore[misc]  # else it stands in Host
+        connection.default_port = 443  # type: ignore[misc]  # else Host has the port
     return Way(connection, line, proxy)
 
 
 def host_of(parts: urllib.parse.SplitResult) -> str:
-    """Return an address's host for a socket (``%25`` of an IPv6 zone is ``%``)."""
+    """Return the host of an address (``%25`` of an IPv6 zone becomes ``%``)."""
     host = parts.hostname or ""
     return host if host.endswith("%25") else host.replace("%25", "%", 1)
 
 
 def bracketed(host: str, port: int) -> str:
-    """Return both as one text, an IPv6 address in brackets."""
+    """Return HOST:PORT, an IPv6 address in brackets."""
     return "%s:%d" % ("[%s]" % host if ":" in host else host, port)
 
 
@@ -413,7 +420,7 @@ def _ask_for_tunnel(line: _Line, proxy: Proxy, host: str, port: int) -> None:
     heard = b""
     while b"\r\n\r\n" not in heard:
         line.limit()
-        # By single bytes: what follows the head belongs to TLS.
+        # Single bytes: the bytes after the head belong to TLS.
         byte = line.sock.recv(1)
         if not byte or len(heard) > _LONGEST_HEAD:
             raise OSError("the proxy %s hung up" % proxy.name)
@@ -425,10 +432,9 @@ def _ask_for_tunnel(line: _Line, proxy: Proxy, host: str, port: int) -> None:
 
 
 def proxy_of(scheme: str, host: str) -> Optional[Proxy]:
-    """Return the proxy set for a server, if any; raise OSError for one that is not
-    HTTP."""
+    """Return the proxy for a server, if any; raise OSError unless it is HTTP."""
     named = [name for name in os.environ if name.lower().endswith("_proxy")]
-    # Windows and macOS have settings besides; elsewhere a megabyte is spared.
+    # Only Windows and macOS have other settings; importing urllib.request costs 1 MB.
     if not named and os.name != "nt" and sys.platform != "darwin":
         return None
     from urllib import request
@@ -459,32 +465,34 @@ def proxy_of(scheme: str, host: str) -> Optional[Proxy]:
 
 
 def _reason_of(error: Exception) -> str:
-    """Return what went wrong in words; some errors have no text of their own."""
-    is_silent = isinstance(error, ConnectionError)  # of the same kind: nothing came
+    """Return the text of an error; some errors have none."""
+    is_silent = isinstance(error, ConnectionError)  # RemoteDisconnected is both
     if isinstance(error, http.client.BadStatusLine) and not is_silent:
         return "what answers there does not speak HTTP: %s" % str(error).strip()[:80]
     sentence = getattr(error, "strerror", None) or str(error)
     return str(sentence or type(error).__name__)
 
 
-def _batches(runs: Iterable[Document]) -> Iterator[List[bytes]]:
-    lines: List[bytes] = []
+def batches(
+    lines: Iterable[bytes], most_lines: int, most_bytes: int
+) -> Iterator[List[bytes]]:
+    """Group lines up to a number of lines and bytes."""
+    batch: List[bytes] = []
     size = 0
-    for run in runs:
-        line = json.dumps(run).encode()
-        if lines and (len(lines) == BATCH_LINES or size + len(line) > BATCH_BYTES):
-            yield lines
-            lines, size = [], 0
-        lines.append(line)
+    for line in lines:
+        if batch and (len(batch) == most_lines or size + len(line) > most_bytes):
+            yield batch
+            batch, size = [], 0
+        batch.append(line)
         size += len(line) + 1
-    if lines:
-        yield lines
+    if batch:
+        yield batch
 
 
 def _error_of(
     response: http.client.HTTPResponse, text: bytes, proxy: Optional[Proxy]
 ) -> Exception:
-    """Return the PassingError or the RefusedError that an answer stands for."""
+    """Return the PassingError or RefusedError for an answer."""
     status = response.status
     if proxy and status == _PROXY_WANTS_A_PASSWORD:
         sentence = "the proxy %s wants a password (HTTP 407): set it as http://NAME:"
@@ -493,39 +501,34 @@ def _error_of(
         return RefusedError(status, _json_object(text))
     try:
         wait_s = float(response.getheader("Retry-After") or 0)
-    except ValueError:  # a date, as proxies send it
+    except ValueError:  # a date, as some proxies send it
         wait_s = 0.0
-    # What is no number at all is compared with nothing.
-    wait_s = min(wait_s, MOST_WAIT_S) if wait_s > 0 else 0.0
+    wait_s = min(wait_s, MOST_WAIT_S) if wait_s > 0 else 0.0  # 0 for NaN
     return PassingError("the server answered HTTP %d" % status, wait_s)
 
 
 def _json_object(text: bytes) -> Document:
     try:
-        # A portal's page is no error here: whoever reads the answer misses our keys.
         answer = json.loads(text.decode())
-    # Nested so deep that no Virtlab said it.
     except (ValueError, RecursionError):
-        return {}
+        return {}  # a portal's page: the caller misses the expected keys
     return answer if isinstance(answer, dict) else {}
 
 
 def trusted() -> Any:
-    """Return one shared SSL context: reading the certificates costs 25 ms and a
-    megabyte."""
-    # A Python that was built without ssl still speaks to http:// servers.
+    """Return a shared SSL context: reading the certificates costs 25 ms and 1 MB."""
+    # A Python that was built without ssl can still use http:// servers.
     import ssl
 
     if not _CONTEXTS:
-        # Named by their hashes, they are read one by one when a server shows one.
+        # From a folder by hash, OpenSSL reads only the needed certificates.
         folder = folder_of(ssl.get_default_verify_paths()) or None
         _CONTEXTS.append(ssl.create_default_context(capath=folder))
     return _CONTEXTS[0]
 
 
 def folder_of(paths: Any) -> str:
-    """Return the folder of trusted certificates by hash, "" if it may not replace the
-    file."""
+    """Return the folder of certificates by hash, "" if it cannot replace the file."""
     named = (paths.openssl_cafile_env, paths.openssl_capath_env)
     if not (paths.cafile and paths.capath) or any(map(os.environ.get, named)):
         return ""

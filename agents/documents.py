@@ -1,7 +1,4 @@
-"""Uploads of raw output: what a tool printed, on which system, in which run.
-
-With the words by which `push` and `run` are told what no machine can detect.
-"""
+"""Documents of uploads, and the options for what cannot be detected."""
 
 import argparse
 import codecs
@@ -15,8 +12,8 @@ from agents.errors import UsageError
 
 Facts = Dict[str, Any]
 
-# Innermost layer -> the hypervisor and the type of virtualization, in Virtlab's words.
-# VMware signs the same in a Workstation and in ESXi, so its user must say.
+# Innermost layer -> hypervisor and type of virtualization, as Virtlab names them.
+# VMware is missing: Workstation and ESXi have the same signature.
 _PLATFORMS = {
     "kvm": ("KVM", "full"),
     "qemu-tcg": ("QEMU TCG", "full"),
@@ -37,7 +34,7 @@ _PLATFORMS = {
     "gvisor": ("gVisor", "container"),
 }
 
-# utf-8-sig and utf-16 take the mark off; which end comes first is read from it.
+# Byte order marks; both codecs remove them.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -58,7 +55,7 @@ _RUN = ("vms", *_RUN_HELP)
 
 
 def add_describing_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the words for study, system and run."""
+    """Add the options for study, system and run."""
     parser.add_argument("--study", help="its slug; the enrolled one unless told")
     add_system_arguments(parser)
     run = parser.add_argument_group("the run (see docs/api.md)")
@@ -68,7 +65,7 @@ def add_describing_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_system_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the words for the system alone: a plan says the rest."""
+    """Add the options for the system; a plan states the rest."""
     system = parser.add_argument_group("the system under test")
 
     def word(name: str, metavar: str, says: str, **more: Any) -> None:
@@ -95,7 +92,7 @@ def add_system_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def study_of(options: argparse.Namespace, enrolled: str) -> str:
-    """Return the study's slug, or say that it must be named."""
+    """Return the slug of the study or raise UsageError."""
     slug = str(options.study or enrolled)
     if not slug:
         raise UsageError("Name the study: --study SLUG")
@@ -105,7 +102,7 @@ def study_of(options: argparse.Namespace, enrolled: str) -> str:
 def described_system(
     options: argparse.Namespace, facts: Dict[str, Any], host: str
 ) -> Any:
-    """Return a system's id, or its description from what is said and detected."""
+    """Return the id of a system, or its description from options and facts."""
     if options.system:
         return options.system
     slug = options.host or host
@@ -118,54 +115,50 @@ def described_system(
 
 
 def stated_system(options: argparse.Namespace) -> Dict[str, Any]:
-    """Return what was said of the system, with None for what was not."""
+    """Return the options for the system; None for those not given."""
     given = {name: getattr(options, name) for name in _SYSTEM + _NUMBERS}
-    given["options"] = options_of(options.option)
+    wrong = [pair for pair in options.option if not re.match(r"[^=]+=.", pair)]
+    if wrong:
+        raise UsageError('"%s" is no name=value, as in hw_virt=on' % wrong[0])
+    given["options"] = dict(pair.split("=", 1) for pair in options.option)
     return given
 
 
 def described_run(options: argparse.Namespace) -> Dict[str, Any]:
-    """Return what was said of the run."""
+    """Return the options for the run."""
     return {name: getattr(options, name) for name in _RUN}
 
 
 def own_clock(facts: Dict[str, Any]) -> str:
-    """Say whose clock the tools here read: a guest's, or the machine's own."""
+    """Return whose clock the tools read: "guest" or "local"."""
     return "guest" if facts["platform"]["layers"] else "local"
 
 
 def decoded(content: bytes) -> str:
-    """Return the text of a file in UTF-8, in UTF-16 with its mark, or in Latin-1."""
+    """Decode UTF-8, UTF-16 with a byte order mark, or Latin-1."""
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             return content.decode(encoding, "replace")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
-        # Any bytes are Latin-1: nothing that a tool printed is lost.
-        return content.decode("latin-1")
+        return content.decode("latin-1")  # accepts any bytes
 
 
 def upload(
     output: str, study: str, system: Any, facts: Facts, given: Dict[str, Any]
 ) -> Dict[str, Any]:
-    """Return the document of one upload, under a new key, with all that is given."""
+    """Return an upload under a new key, with the properties that are given."""
     stated = {name: value for name, value in given.items() if value not in (None, "")}
-    return dict(
-        stated,
-        key=str(uuid.uuid4()),
-        study=study,
-        system=system,
-        output=output,
-        facts=facts,
-    )
+    about = {"study": study, "system": system, "output": output, "facts": facts}
+    return dict(stated, key=str(uuid.uuid4()), **about)
 
 
 def system_of(facts: Facts, host: str, given: Dict[str, Any]) -> Dict[str, Any]:
-    """Describe the system under test: given facts, and detected ones that are certain.
+    """Describe the system under test from given and detected facts.
 
-    Memory is not read from the kernel: each kernel shows another figure. Raises
-    UsageError where a person has to say.
+    Memory is not detected: each kernel reports another figure. Raises UsageError where
+    the user must decide.
     """
     hypervisor, virtualization = _platform(facts, given.get("hypervisor"))
     build = facts.get("hypervisor build")
@@ -184,7 +177,7 @@ def system_of(facts: Facts, host: str, given: Dict[str, Any]) -> Dict[str, Any]:
         {name: value for name, value in given.items() if value is not None}
     )
     layers = facts["platform"]["layers"]
-    # Nested: what lies further out tells two systems of one hypervisor apart.
+    # The outer layers distinguish nested systems of one hypervisor.
     if len(layers) > 1 and hypervisor != "native":
         described["options"] = dict(
             {"layers": " > ".join(layers)}, **described["options"]
@@ -195,7 +188,7 @@ def system_of(facts: Facts, host: str, given: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _platform(facts: Facts, stated: Optional[str]) -> Tuple[str, Optional[str]]:
-    """Return hypervisor and virtualization; the type is of the detected one only."""
+    """Return hypervisor and type of virtualization; the type is detected only."""
     detected = facts["platform"]
     layers = detected["layers"]
     known = _PLATFORMS.get(layers[-1]) if layers else ("native", None)
@@ -211,15 +204,7 @@ def _platform(facts: Facts, stated: Optional[str]) -> Tuple[str, Optional[str]]:
 
 
 def guest_bits(architecture: str) -> Optional[int]:
-    """Return the width of the programs that run here; a 64-bit kernel can run 32."""
+    """Return the width of programs here; a 64-bit kernel can run 32-bit ones."""
     if not architecture:
         return None
     return 64 if sys.maxsize > 2**32 else 32
-
-
-def options_of(pairs: Any) -> Dict[str, str]:
-    """Read name=value pairs."""
-    wrong = [pair for pair in pairs if not re.match(r"[^=]+=.", pair)]
-    if wrong:
-        raise UsageError('"%s" is no name=value, as in hw_virt=on' % wrong[0])
-    return {pair.partition("=")[0]: pair.partition("=")[2] for pair in pairs}

@@ -1,4 +1,4 @@
-"""What a command says when it cannot do its work, each with its exit code."""
+"""Exit codes, and errors whose text tells the user what is wrong and what to do."""
 
 DONE = 0
 FAILED = 1
@@ -12,31 +12,31 @@ INTERRUPTED = 130
 
 
 class AgentError(Exception):
-    """A sentence for the user: what is wrong and what to do."""
+    """The command failed."""
 
     exit_code = FAILED
 
 
 class UsageError(AgentError):
-    """The command was given something that makes no sense."""
+    """The arguments make no sense."""
 
     exit_code = USAGE
 
 
 class NotEnrolledError(AgentError):
-    """There is no server, or what is written of it cannot be read."""
+    """There is no server, or its settings cannot be read."""
 
     exit_code = NOT_ENROLLED
 
 
 class SpoolFullError(AgentError):
-    """The run was not saved; nothing that was saved before is touched."""
+    """The run was not saved; older ones are untouched."""
 
     exit_code = NO_ROOM
 
 
 class ServerRefusedError(AgentError):
-    """The server will not have it, however often it is sent."""
+    """The server refuses permanently."""
 
     exit_code = REFUSED
 

@@ -1,9 +1,9 @@
-"""The agent's own folder: who it is enrolled with, its spool, and who measures now.
+"""The agent's folder: its enrolment, its spool, and the locks of measuring and sending.
 
-While a tool runs, nobody here sends anything: sending would be measured. Two locks of
-the operating system see to it, which end with the process that holds them, however that
-ends. Who measures holds `measuring`, and waits until what is being sent is sent; who
-sends holds `sending` for one request, and asks before each whether somebody measures.
+Nothing is sent while a tool runs: sending would be measured. A process that measures
+holds the lock `measuring` and waits for the request being sent; a process that sends
+holds `sending` during one request and checks `measuring` before each. The operating
+system releases the locks of a killed process.
 """
 
 import json
@@ -17,22 +17,21 @@ from agents.files import take, write_durably
 
 
 def is_address(server: str) -> bool:
-    """Whether this can be the address of a Virtlab server."""
+    """Return whether this can be the address of a Virtlab server."""
     try:
         parts = urlsplit(server)
-        # urlsplit looks at the port only here, and raises if it is not a number.
         is_port = parts.port is None or parts.port > 0
-    except ValueError:
+    except ValueError:  # also a port that is not a number
         return False
-    is_plain = parts.username is None  # names and passwords would stand in every log
+    is_plain = parts.username is None  # passwords would appear in every log
     known = parts.scheme in ("http", "https")
-    # Paths are put behind it.
+    # Paths are appended to it.
     is_whole = server.isprintable() and not set(server) & set("?# ")
     return known and bool(parts.hostname) and is_port and is_plain and is_whole
 
 
 def without_password(server: str) -> str:
-    """Return what a person wrote, to be shown."""
+    """Return an address without its name and password."""
     before, at, after = server.rpartition("@")
     return before.partition("//")[0] + "//***@" + after if at else server
 
@@ -41,7 +40,7 @@ VARIABLE = "VIRTLAB_AGENT"
 SERVER = "VIRTLAB_SERVER"
 TOKEN = "VIRTLAB_TOKEN"
 _FILE = "agent.json"
-# A server that hangs takes no time of ours: what is to be measured does not wait.
+# Measuring does not wait longer for a server that hangs.
 MOST_WAIT_S = 5.0
 _LOOK_AGAIN_S = 0.02
 _MOST_BYTES = 64 * 1024
@@ -49,7 +48,7 @@ _NO_ADDRESS = "%s is no address such as https://virtlab.example.org: %s"
 
 
 class Enrolment(NamedTuple):
-    """The server, the token that may upload to it, and what uploads have in common."""
+    """The server, its token, and the common properties of uploads."""
 
     server: str
     token: str
@@ -58,12 +57,12 @@ class Enrolment(NamedTuple):
     time_server: str = ""
 
     def __repr__(self) -> str:
-        """Without the token: what is shown by accident must not be worth anything."""
+        """Hide the token."""
         return "Enrolment(%r)" % self.server
 
 
 def home() -> str:
-    """Return the folder: $VIRTLAB_AGENT, or .virtlab-agent in the user's own."""
+    """Return $VIRTLAB_AGENT, or .virtlab-agent in the user's home."""
     return os.environ.get(VARIABLE) or os.path.expanduser("~/.virtlab-agent")
 
 
@@ -76,7 +75,7 @@ def enrolment_path() -> str:
 
 
 def save_enrolment(enrolment: Enrolment) -> str:
-    """Write the file that only its owner can read; return where it is."""
+    """Write the enrolment, readable by its owner only; return the path."""
     os.makedirs(home(), mode=0o700, exist_ok=True)
     content = json.dumps(enrolment._asdict(), indent=1).encode() + b"\n"
     write_durably(enrolment_path(), content, 0o600)
@@ -84,10 +83,9 @@ def save_enrolment(enrolment: Enrolment) -> str:
 
 
 def load_enrolment() -> Enrolment:
-    """Return the enrolment, or raise NotEnrolledError with what to do.
+    """Return the enrolment or raise NotEnrolledError.
 
-    $VIRTLAB_SERVER and $VIRTLAB_TOKEN do without a file, for guests that live for one
-    run.
+    $VIRTLAB_SERVER and $VIRTLAB_TOKEN replace the file in short-lived guests.
     """
     server, token = os.environ.get(SERVER), os.environ.get(TOKEN)
     if server and token:
@@ -109,7 +107,7 @@ def load_enrolment() -> Enrolment:
 
 
 def _usable(token: str, place: str) -> str:
-    """Return a token without the blanks around it, or say what is wrong with it."""
+    """Return the stripped token or raise NotEnrolledError."""
     from agents.client import token_problem
 
     problem = token_problem(token.strip())
@@ -132,7 +130,7 @@ def _checked(stored: Any) -> Enrolment:
 
 
 def open_spool() -> Any:
-    """Open the spool, or say why that cannot be done."""
+    """Open the spool or raise AgentError."""
     from agents.spool import Spool
 
     try:
@@ -142,12 +140,12 @@ def open_spool() -> Any:
 
 
 class Quiet:
-    """Held by who measures; several may hold it at once."""
+    """Held while measuring; several processes may hold it at once."""
 
     def __enter__(self) -> "Quiet":
-        # Who asks whether somebody measures holds it alone for a moment.
+        # `is_quiet` holds the lock exclusively for a moment.
         self._file = _locked("measuring", is_shared=True, patience_s=MOST_WAIT_S)
-        # From here on no request begins; the one that did may end.
+        # From here on no request begins; wait for the current one.
         ended = _locked("sending", is_shared=False, patience_s=MOST_WAIT_S)
         if ended is not None:
             ended.close()
@@ -159,7 +157,7 @@ class Quiet:
 
 
 class Sending:
-    """Held for one request; ``is_allowed`` unless somebody measures."""
+    """Held for one request; ``is_allowed`` unless a process measures."""
 
     def __enter__(self) -> "Sending":
         self._file = _locked("sending", is_shared=True)
@@ -172,8 +170,8 @@ class Sending:
 
 
 def is_quiet() -> bool:
-    """Say whether somebody measures now."""
-    # Another who asks the same holds it for some microseconds.
+    """Return whether a process measures now."""
+    # Another `is_quiet` may hold the lock for some microseconds.
     file = _locked("measuring", is_shared=False, patience_s=2 * _LOOK_AGAIN_S)
     if file is not None:
         file.close()
@@ -181,7 +179,7 @@ def is_quiet() -> bool:
 
 
 def _locked(name: str, is_shared: bool, patience_s: float = 0.0) -> Optional[Any]:
-    """Return the locked file, or None if others hold it all the time."""
+    """Return the locked file, or None if the lock stays with others."""
     os.makedirs(home(), mode=0o700, exist_ok=True)
     file = open(os.path.join(home(), name), "ab")  # noqa: SIM115 - held open
     deadline_s = time.monotonic() + patience_s

@@ -17,40 +17,34 @@ import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from agents.client import Client, RefusedError, UnreachableError
-from agents.console import Console
+from agents.console import Console, utc_text
 from agents.errors import ServerAwayError, ServerRefusedError, UsageError
 from agents.files import forget, text_of, write_durably
 from agents.home import Quiet, home
 from agents.measuring import runners
 from agents.measuring.bracket import (
     Measured,
-    TimePath,
     execute,
+    failure_of,
     measure,
-    stamp_or_silence,
+    run_document,
 )
-from agents.measuring.rounds import Job, Round, document_of, failure_of
 from agents.measuring.runners import Step, Wishes
-from agents.measuring.through import Through, check_tools, seen_from_outside
+from agents.measuring.through import Through, check_tools
 from agents.sending import deliver
 from agents.spool import Spool
-from agents.timing.asking import Stamp
+from agents.timing.asking import Stamp, TimePath, stamp_or_silence
 from agents.timing.clocks import monotonic_us, own_clocks
 
 STAMP_AGES_US = 1000000
 LAST_LOOK_US = 500000
-FIRST_NAP_US = 250000  # short: how fast our clock runs is not known before it
+FIRST_NAP_US = 250000  # short: the rate of our clock is not known before
 SPIN_US = 3000
-# Who comes later than this has missed the start: what follows would be no co-run.
+# A slot that is later than this has missed the start of the co-run.
 MOST_LATE_US = 100000
 
 Answer = Dict[str, Any]
 Report = Callable[[str], None]
-
-
-def instance() -> str:
-    """Return what tells this guest from its clones, which have its name."""
-    return hashlib.sha256((own_clocks().name + home()).encode()).hexdigest()[:16]
 
 
 class PlanServer:
@@ -60,8 +54,10 @@ class PlanServer:
         self.client, self.plan = client, plan
 
     def join(self, name: str, system: Any) -> Answer:
-        """Take the slot of a guest; the same one whenever it asks."""
-        guest = {"name": name, "system": system, "instance": instance()}
+        """Take the slot of a guest; the same one each time."""
+        # Clones of a guest have its name, but another clock or folder.
+        clone = hashlib.sha256((own_clocks().name + home()).encode()).hexdigest()[:16]
+        guest = {"name": name, "system": system, "instance": clone}
         return self._ask("plans/%d/slots/" % self.plan, guest)
 
     def next_part(self, slot: int) -> Answer:
@@ -73,7 +69,7 @@ class PlanServer:
         state["attempt"] = part["attempt"]
         return self._ask("plan-parts/%d/meet/" % part["id"], state)
 
-    def finish(self, part: int, report: Dict[str, Any]) -> Answer:
+    def finish(self, part: int, report: Answer) -> Answer:
         """Report an end: keep, discard or held."""
         return self._ask("plan-parts/%d/finish/" % part, report)
 
@@ -87,15 +83,15 @@ class PlanServer:
 
 
 class ReleasedError(Exception):
-    """The attempt has ended: nobody is to start."""
+    """The attempt has ended without a start."""
 
 
 class LateError(Exception):
-    """The moment had passed when this slot learnt of it."""
+    """The moment of the start has already passed."""
 
 
 class Barrier:
-    """What a slot passes before its program starts."""
+    """The gate of a slot before its program starts."""
 
     def __init__(
         self, server: PlanServer, part: Dict[str, Any], limit_s: float, report: Report
@@ -104,64 +100,64 @@ class Barrier:
         self.limit_s, self.report = limit_s, report
 
     def __call__(self, path: TimePath) -> Tuple[Optional[Stamp], str]:
-        """Wait for the others; return the last stamp before the start."""
+        """Wait for the other slots; return the last stamp before the start."""
         stamp, silence = stamp_or_silence(path)
-        stamp, moment_us = self._met(path, stamp)
-        if moment_us is None or stamp is None:
-            # A slot alone is told no moment; its stamp has aged while it asked.
-            return stamp_or_silence(path) if stamp else (None, silence)
-        return wait_for(moment_us, stamp, path), ""
-
-    def _met(
-        self, path: TimePath, stamp: Optional[Stamp]
-    ) -> Tuple[Optional[Stamp], Optional[int]]:
-        """Ask until the moment is known."""
         while True:
             stamp = refreshed(stamp, path)
             clock: Dict[str, Any] = {}
-            if stamp is not None:  # what the time server's clock shows now
+            if stamp is not None:
                 passed_us = monotonic_us() - stamp.local_monotonic_us
                 now_us = stamp.server_monotonic_us + passed_us
                 clock = {"clock": stamp.clock, "now_us": now_us}
             answer = self.server.meet(self.part, limit_s=self.limit_s, **clock)
             if answer["state"] == "start":
-                return stamp, answer["starts_at_us"]
+                break
             if answer["state"] != "wait":
                 raise ReleasedError(answer["sentence"])
             self.report(answer["sentence"])
-            # Not as exactly as it was told: many slots shall not ask at once.
-            time.sleep(answer["wait_s"] * random.uniform(0.7, 1.3))
+            pause(answer["wait_s"])
+        if stamp is None:
+            return None, silence
+        if answer["starts_at_us"] is None:
+            # A slot alone gets no moment; its stamp has aged meanwhile.
+            return stamp_or_silence(path)
+        return wait_for(answer["starts_at_us"], stamp, path), ""
+
+
+def pause(wait_s: float) -> None:
+    """Sleep about as long as the server asked, so that agents do not ask at once."""
+    time.sleep(wait_s * random.uniform(0.7, 1.3))
 
 
 def wait_for(moment_us: int, stamp: Stamp, path: TimePath) -> Stamp:
-    """Sleep until a moment of the time server's clock; return the last stamp taken."""
+    """Sleep until a moment of the time server's clock; return the last stamp."""
     first, pace, nap_us = stamp, 1.0, FIRST_NAP_US
     while left_us(moment_us, stamp, pace) > LAST_LOOK_US:
         left = left_us(moment_us, stamp, pace) - LAST_LOOK_US
         time.sleep(min(nap_us, left) / 1e6)
         stamp, nap_us = refreshed(stamp, path, 0) or stamp, STAMP_AGES_US
         pace = pace_of(first, stamp)
-    # Before the last sleep: a slot that is late must not start at all.
+    # Checked before the last sleep: a late slot must not start at all.
     late_us = -left_us(moment_us, stamp, pace)
     if late_us > MOST_LATE_US:
         raise LateError("learnt of the start %.2f s after it" % (late_us / 1e6))
     time.sleep(max(0.0, (left_us(moment_us, stamp, pace) - SPIN_US) / 1e6))
-    # A sleep ends when the scheduler likes: the last milliseconds are spent awake.
+    # The scheduler ends a sleep late: spin during the last milliseconds.
     while left_us(moment_us, stamp, pace) > 0:
         pass
     return stamp
 
 
 def left_us(moment_us: int, stamp: Stamp, pace: float = 1.0) -> float:
-    """Return how long it is until then, by our clock."""
+    """Return the time until a moment, by our clock."""
     passed_us = monotonic_us() - stamp.local_monotonic_us
     return (moment_us - stamp.server_monotonic_us) / pace - passed_us
 
 
 def pace_of(first: Stamp, last: Stamp) -> float:
-    """Return how fast the server's clock runs against ours; 1 if nothing else shows.
+    """Return the rate of the server's clock relative to ours.
 
-    Round trips alone may make two good clocks look different.
+    1 if round trips alone explain the difference.
     """
     own_us = last.local_monotonic_us - first.local_monotonic_us
     server_us = last.server_monotonic_us - first.server_monotonic_us
@@ -174,15 +170,14 @@ def pace_of(first: Stamp, last: Stamp) -> float:
 def refreshed(
     stamp: Optional[Stamp], path: TimePath, age_us: int = STAMP_AGES_US
 ) -> Optional[Stamp]:
-    """Return a stamp that is not older than this, if one can be had."""
+    """Return a stamp of at most this age if possible, else the older one."""
     if stamp is not None and monotonic_us() - stamp.local_monotonic_us < age_us:
         return stamp
-    # One exchange may be lost: an older stamp is still better than none.
     return stamp_or_silence(path)[0] or stamp
 
 
 class Window(NamedTuple):
-    """When a program began and ended, by the time server's clock."""
+    """Start and end of a program by the time server's clock."""
 
     began_us: int
     ended_us: int
@@ -191,9 +186,9 @@ class Window(NamedTuple):
 
 
 def window_of(clock: Dict[str, Any], began_us: int, local_us: int) -> Optional[Window]:
-    """Map a program's start and end by the stamps around it; None without them.
+    """Convert start and end of a program with the stamps around it; None without them.
 
-    Between two stamps our clock is stretched as it ran then: one that lies is no harm.
+    The rate of our clock between the stamps corrects for a clock that runs wrong.
     """
     if "start" not in clock or "end" not in clock:
         return None
@@ -215,12 +210,11 @@ def window_of(clock: Dict[str, Any], began_us: int, local_us: int) -> Optional[W
 
 Part = Dict[str, Any]
 _RUN = ("scenario", "vms", "slot", "load", "corun", "session")
-# It holds whole outputs, so it may be longer than other small files.
-MOST_BYTES = 64 * 1024 * 1024
+MOST_BYTES = 64 * 1024 * 1024  # of a file with whole outputs
 
 
 class Slot(NamedTuple):
-    """What all parts of one slot have in common."""
+    """The common properties of all parts of one slot."""
 
     study: str
     system: Any
@@ -233,7 +227,7 @@ class Slot(NamedTuple):
 
 
 class Held(NamedTuple):
-    """The end of a part, as it is reported, and the uploads of its run."""
+    """The report of a part's end, and the uploads of its run."""
 
     part: int
     report: Dict[str, Any]
@@ -247,31 +241,23 @@ class Keeping:
         self.path = os.path.join(home(), "plan-%d-slot-%d.json" % (plan, slot))
 
     def hold(self, held: Held) -> None:
-        """Write it down for good."""
         os.makedirs(home(), mode=0o700, exist_ok=True)
         write_durably(self.path, json.dumps(held._asdict()).encode())
 
     def held(self) -> Optional[Held]:
-        """Return what a former life left, if anything whole."""
+        """Return what an earlier process left, if it is complete."""
         text = text_of(self.path, MOST_BYTES)
         try:
             return Held(**json.loads(text)) if text else None
-        # A TypeError: another version of the agent wrote other fields.
-        except (ValueError, TypeError):
+        except (ValueError, TypeError):  # TypeError: fields of another version
             return None
-
-    def keep(self, held: Held, spool: Spool) -> None:
-        """Hand the uploads to the spool: saved twice under one key they are one."""
-        for document in held.documents:
-            spool.save(document)
-        self.drop()
 
     def drop(self) -> None:
         forget(self.path)
 
 
 class Follower:
-    """Follows one plan on one slot until nothing is left for it."""
+    """Follow one plan on one slot to its end."""
 
     def __init__(
         self, server: PlanServer, slot_id: int, slot: Slot, spool: Spool
@@ -283,7 +269,7 @@ class Follower:
         self._last_said = ""
 
     def follow(self) -> int:
-        """Do all steps; return how many failed here."""
+        """Do all steps; return how many failed."""
         left = self.keeping.held()
         if left:
             self._end(left)
@@ -296,7 +282,7 @@ class Follower:
                 self._do(answer["part"])
             else:
                 self._say(answer["sentence"])
-                self._pause(answer["wait_s"])
+                pause(answer["wait_s"])
 
     def _do(self, part: Part) -> None:
         which = "warm-up" if part["is_warm_up"] else "repetition %(repetition)d" % part
@@ -313,7 +299,7 @@ class Follower:
         self._end(held)
 
     def _end(self, held: Held) -> None:
-        """Report an end until it is known whether it counts."""
+        """Report an end until the server says whether it counts."""
         outcome = held.report["outcome"]
         if outcome != "done":
             self.failed += outcome in ("failed", "hopeless")
@@ -323,13 +309,14 @@ class Follower:
             if answer["state"] != "held":
                 break
             self._say(answer["sentence"])
-            self._pause(answer["wait_s"])
+            pause(answer["wait_s"])
         if answer["state"] != "keep":
             self.console.say("Not kept: %s" % answer["sentence"])
             self.keeping.drop()
             return
-        self.keeping.keep(held, self.spool)
-        # What cannot be sent now waits in the spool.
+        for document in held.documents:
+            self.spool.save(document)  # saving one key twice stores it once
+        self.keeping.drop()
         delivery = deliver(self.spool, self.server.client, lambda _: None)
         if delivery.trouble:
             self.console.say("%d wait: %s" % (delivery.left, delivery.trouble))
@@ -339,15 +326,17 @@ class Follower:
             self.console.progress(sentence)
         self._last_said = sentence
 
-    def _pause(self, wait_s: float) -> None:
-        """Wait about as long as was asked; many agents shall not ask at once."""
-        time.sleep(wait_s * random.uniform(0.7, 1.3))
-
 
 def work(part: Part, slot: Slot, server: Any, report: Report) -> Held:
-    """Do a part and return its end. Raises ReleasedError where nobody is to start."""
+    """Do a part and return its end; raise ReleasedError if the attempt has ended."""
     try:
-        step = step_of(part, slot)
+        named = [step for step in steps_of(part, slot) if step.name == part["program"]]
+        if not named:
+            raise UsageError(
+                "This agent's runner of %s has no program %s: update the agent."
+                % (part["tool"], part["program"])
+            )
+        step = named[0]
     except UsageError as error:
         return _ended(part, "hopeless", reason=str(error))
     barrier = Barrier(server, part, step.limit_s, report)
@@ -365,7 +354,7 @@ def work(part: Part, slot: Slot, server: Any, report: Report) -> Held:
         return _ended(part, "failed", reason=failure_of(step, measured)[:2000])
     window = _window(measured)
     if slot.through:
-        measured = seen_from_outside(measured, slot.through)
+        measured = slot.through.seen_from_outside(measured)
     documents = []
     if not part["is_warm_up"]:
         documents.append(_document(part, step, slot, measured, window))
@@ -373,29 +362,18 @@ def work(part: Part, slot: Slot, server: Any, report: Report) -> Held:
     return _ended(part, "done", window, documents, keys=keys)
 
 
-def step_of(part: Part, slot: Slot) -> Step:
-    """Return the program that a part names; raise UsageError if it cannot be run."""
-    named = [step for step in steps_of(part, slot) if step.name == part["program"]]
-    if not named:
-        raise UsageError(
-            "This agent's runner of %s has no program %s: update the agent."
-            % (part["tool"], part["program"])
-        )
-    return named[0]
-
-
 def steps_of(part: Part, slot: Slot) -> List[Step]:
     """Return the steps of a part's tool, as this slot starts them.
 
-    Files are written where the plan says, else where we are or where the probe is
-    started. Raises UsageError for what cannot be run there.
+    The plan names the folder of the files; the default is the current one, or the one
+    where the probe is started. Raises UsageError for a tool that cannot run there.
     """
     options, through = part["options"], slot.through
     if through:
         check_tools([part["tool"]])
     known: Dict[str, Any] = {"folder": "." if through else os.getcwd()}
     known.update({name: options[name] for name in Wishes._fields if name in options})
-    # Whatever the plan says: which program is started is said here.
+    # The plan does not choose the program that is started.
     wishes = Wishes(**known)._replace(
         time_server=slot.time_server, probe=through.probe if through else ""
     )
@@ -408,7 +386,6 @@ def _document(
 ) -> Dict[str, Any]:
     given = {name: part[name] for name in _RUN}
     given["clock"] = slot.clock
-    # Who measures besides in the same sitting has a name for it.
     given["session"] = slot.session or given["session"]
     facts = dict(
         slot.facts,
@@ -416,37 +393,35 @@ def _document(
     )
     if window:
         facts["elapsed_s"] = (window.ended_us - window.began_us) / 1e6
-    job = Job([step], slot.path, slot.study, slot.system, facts, given)
-    this = Round(part["repetition"], part["repetitions"], part["sequence"] - 1)
-    document = document_of(this, step, 0, measured, job)
+    order = {name: part[name] for name in ("repetition", "repetitions", "sequence")}
+    about = (slot.study, slot.system, facts, given, order)
+    document = run_document(step, measured, *about)
     if window:
-        # By the time server's wall clock: the guest's may be hours off.
+        # By the time server's clock: the guest's may be hours off.
         seconds, rest = divmod(window.began_wall_us, 1000000)
-        text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-        document["started_at"] = "%s.%06dZ" % (text, rest)
+        document["started_at"] = "%s.%06dZ" % (utc_text(seconds)[:-1], rest)
     return document
 
 
 def _load(part: Part, step: Step, slot: Slot, barrier: Barrier) -> Held:
-    """Run a program again and again until told to stop."""
+    """Run a program again and again until the server says stop."""
 
     def is_enough() -> bool:
         return bool(barrier.server.meet(part)["state"] != "start")
 
     first = measure(step, slot.path, pass_gate=barrier, is_enough=is_enough)
     window, rounds, execution = _window(first), 1, first.execution
-    # Asked before the problem is looked at: a program that was told to stop was
-    # killed, which is no failure.
+    # Ask before looking at the problem: a program that was killed to stop it has not
+    # failed.
     while not is_enough():
         if execution.problem:
-            # Of the round that failed, which need not be the first.
             failed = first._replace(execution=execution)
             return _ended(part, "failed", reason=failure_of(step, failed)[:2000])
         execution = execute(step.argv, step.limit_s, is_enough=is_enough)
         rounds += 1
     last, _ = stamp_or_silence(slot.path)
     if window and last:
-        # The load lasted for all rounds, the window of the first knows one.
+        # The window of the first round covers only that round.
         window = window._replace(ended_us=last.server_monotonic_us)
     return _ended(part, "done", window, rounds=rounds)
 

@@ -1,62 +1,47 @@
-"""Send what waits in a spool: once for a person, again and again for `watch`.
+"""Send the spool: once for a user, repeatedly for `watch`.
 
-What an answer means for a run:
-
-| answer | the run |
+| answer | what happens to the run |
 |---|---|
-| 200, 201, 202 with the run's key | is on the server and is removed here |
-| 408, 425, 429, 5xx, none at all | waits; Retry-After is kept, without a deadline |
-| 401, 403 of Virtlab's | waits: the token is at fault, not the run |
-| any other 4xx with a code of Virtlab's | goes to rejected/ with the reason |
-| anything else (a proxy's 404, a portal's page) | waits: it was not our server |
+| 200, 201, 202 with the run's key | it is on the server and is removed from the spool |
+| 408, 425, 429, 5xx, none at all | it waits; Retry-After is kept, without a deadline |
+| 401, 403 from Virtlab | it waits: the token is wrong, not the run |
+| any other 4xx with a code from Virtlab | it moves to rejected/ with the reason |
+| anything else (a proxy's 404, a portal's page) | it waits: it was not our server |
 
-Runs go many at a time over one connection. One that is refused among many is found by
-sending them one by one.
-
-`ask_health` and `ask_token` store nothing: is it our server, and is the token good.
+Many runs go in one request over one connection. If such a request is refused, its runs
+are sent one by one to find the wrong one.
 """
 
 import json
-import random
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from agents import errors
-from agents.client import Client, PassingError, RefusedError
+from agents.client import Client, PassingError, RefusedError, pause_s
 from agents.console import Console, without_token
 from agents.errors import ServerAwayError, ServerRefusedError
 from agents.home import Enrolment, Sending, is_quiet
+from agents.processes import Stop
 from agents.spool import POWER, Spool
-from agents.stopping import Stop
 
 FULL = 0.9
 SHORTEST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 60.0
 _TOKENS_FAULT = (401, 403)
-# Virtlab says so of an address or of a form of request, never of a run.
+# Codes of Virtlab about an address or a form of request, never about a run.
 _NOT_THE_RUN = ("not_found", "method_not_allowed", "not_acceptable")
-# The first run goes alone; each time that all is well four times as many follow.
+# The first run goes alone; after each success four times as many follow.
 MOST_AT_ONCE = 200
 MOST_BYTES_AT_ONCE = 512 * 1024
 _GROWTH = 4
 _MOST_ANSWER_BYTES = 1024 * 1024
-# Uploads are read within a second or two; a busy server takes longer.
+# The server reads an upload within two seconds, or later if it is busy.
 READ_WITHIN_S = 15.0
 _ASK_AGAIN_S = 0.3
 MEASURED = "somebody measures on this machine now; it is sent afterwards"
+_NOT_OURS = "what answers there is not a Virtlab server"
 
 Report = Callable[[str], None]
-
-
-class Delivery(NamedTuple):
-    """What became of a spool's runs in one go; ``trouble`` stopped it, if any did."""
-
-    sent: int = 0
-    rejected: int = 0
-    left: int = 0
-    trouble: str = ""
-    token_refused: bool = False
-    wait_s: float = 0.0
 
 
 class _StopError(Exception):
@@ -71,20 +56,23 @@ def _never() -> bool:
 
 def deliver(
     spool: Spool, client: Client, report: Report, is_over: Callable[[], bool] = _never
-) -> Delivery:
-    """Send all that waits, the oldest first, until done, over, in trouble, or somebody
-    measures."""
-    delivering = _Delivering(spool, client, report, is_over)
+) -> "Delivery":
+    """Send the whole spool, oldest first.
+
+    Stop on trouble, when ``is_over()``, and while somebody measures.
+    """
+    delivery = Delivery(spool, client, report, is_over)
     try:
         with client:
-            delivering.go_on()
+            delivery.send_all()
     except _StopError as stop:
-        return delivering.ended(str(stop), stop.token, stop.wait_s)
-    return delivering.ended()
+        delivery.trouble, delivery.wait_s = str(stop), stop.wait_s
+        delivery.token_refused = stop.token
+    return delivery
 
 
-class _Delivering:
-    """One go through a spool."""
+class Delivery:
+    """One pass through a spool; ``trouble`` is what stopped it, if anything."""
 
     def __init__(
         self, spool: Spool, client: Client, report: Report, is_over: Callable[[], bool]
@@ -92,34 +80,34 @@ class _Delivering:
         self.spool, self.client, self.report = spool, client, report
         self.is_over = is_over
         self.sent = self.rejected = self.gone = 0
+        self.trouble, self.token_refused, self.wait_s = "", False, 0.0
         self.number = 0
         self._many = 1
         self._done: List[str] = []
 
-    def go_on(self) -> None:
-        """Look, send what is oldest, and look again until nothing waits."""
+    @property
+    def left(self) -> int:
+        """How many runs still wait because of trouble."""
+        done = self.sent + self.rejected + self.gone
+        return max(0, self.number - done) if self.trouble else 0
+
+    def send_all(self) -> None:
+        """Send the oldest runs until nothing waits."""
         while True:
-            waiting = self.spool.look()
-            if not waiting.oldest:
+            oldest, number = self.spool.look()
+            if not oldest:
                 return
-            if waiting.oldest[0][0] in self._done:
-                sentence = "%s was sent and cannot be removed" % waiting.oldest[0][0]
+            if oldest[0][0] in self._done:
+                sentence = "%s was sent and cannot be removed" % oldest[0][0]
                 raise _StopError(sentence)
-            self.number = self.sent + self.rejected + waiting.number
+            self.number = self.sent + self.rejected + number
             self._done = []
-            left = waiting.oldest[::-1]
+            left = oldest[::-1]
             while left:
                 self._send_some(left)
 
-    def ended(
-        self, trouble: str = "", token: bool = False, wait_s: float = 0.0
-    ) -> Delivery:
-        done = self.sent + self.rejected + self.gone
-        left = max(0, self.number - done) if trouble else 0
-        return Delivery(self.sent, self.rejected, left, trouble, token, wait_s)
-
     def _send_some(self, left: List[Tuple[str, int]]) -> None:
-        """Send the next runs of a list that has the oldest last."""
+        """Send the next runs of a list that ends with the oldest."""
         keys, held = [left.pop()], 0
         while left and len(keys) < self._many and not keys[0][0].endswith(POWER):
             key, size = left[-1]
@@ -138,26 +126,18 @@ class _Delivering:
                 return
             self._send_one(names[0])
         self._many = min(_GROWTH * self._many, MOST_AT_ONCE) if len(names) == 1 else 1
-        # The others of a batch that was refused wait for their turn, each alone.
+        # The others of a refused batch follow, each alone.
         left += [(key, MOST_BYTES_AT_ONCE) for key in names[:0:-1]]
 
     def _send_many(self, keys: List[str]) -> bool:
-        """Send runs together; say whether the server has them."""
+        """Send runs together; return False if the server refused them."""
         bodies = [(key, self._body(key)) for key in keys]
         lines = [body for _, body in bodies if body is not None]
         keys = [key for key, body in bodies if body is not None]
         if not keys:
             return True
         try:
-            answer = self.client.attempt(
-                "POST",
-                "runs/bulk/",
-                b"\n".join(lines),
-                "application/x-ndjson",
-                _MOST_ANSWER_BYTES,
-            )
-        except PassingError as passing:
-            raise _StopError(str(passing), passing.wait_s) from None
+            answer = self._post("runs/bulk/", b"\n".join(lines), "application/x-ndjson")
         except RefusedError as refused:
             if refused.status in _TOKENS_FAULT:
                 raise _stop_of(refused) from None
@@ -165,9 +145,8 @@ class _Delivering:
         runs = answer.get("runs")
         has = [run.get("key") for run in runs] if isinstance(runs, list) else []
         if has != keys:
-            raise _StopError("what answers there is not a Virtlab server")
+            raise _StopError(_NOT_OURS)
         self._remove(keys)
-        self.sent += len(keys)
         self.report("sent %d (%d of %d)" % (len(keys), self.sent, self.number))
         return True
 
@@ -175,29 +154,49 @@ class _Delivering:
         body = self._body(key)
         if body is None:
             return
-        place = "power/" if key.endswith(POWER) else "runs/"
         try:
-            answer = self.client.attempt(
-                "POST", place, body, most_bytes=_MOST_ANSWER_BYTES
-            )
-        except PassingError as passing:
-            raise _StopError(str(passing), passing.wait_s) from None
+            answer = self._post("power/" if key.endswith(POWER) else "runs/", body)
         except RefusedError as refused:
-            reason = _refused(self.spool, key, refused)
-            self.rejected += 1
-            self._done.append(key)
-            self.report("rejected %s: %s" % (key, reason))
+            self._reject(key, refused)
             return
-        # A portal that wants to be paid answers 200, too, but knows no key.
+        # A portal that demands a payment answers 200 too, but without the key.
         if answer.get("key") != key.partition(".")[0]:
-            raise _StopError("what answers there is not a Virtlab server")
+            raise _StopError(_NOT_OURS)
         self._remove([key])
-        self.sent += 1
         done = self.sent + self.rejected
         self.report("sent %s (%d of %d)" % (key, done, self.number))
 
+    def _post(
+        self, path: str, body: bytes, content_type: str = "application/json"
+    ) -> Dict[str, Any]:
+        try:
+            return self.client.attempt(
+                "POST", path, body, content_type, _MOST_ANSWER_BYTES
+            )
+        except PassingError as passing:
+            raise _StopError(str(passing), passing.wait_s) from None
+
+    def _reject(self, key: str, refused: RefusedError) -> None:
+        """Set a refused run aside; raise _StopError if the run is not the reason."""
+        is_final = 400 <= refused.status < 500 and refused.is_ours
+        is_of_run = (
+            refused.status not in _TOKENS_FAULT and refused.code not in _NOT_THE_RUN
+        )
+        if not (is_final and is_of_run):
+            raise _stop_of(refused)
+        reason = "%s\n" % refused
+        if refused.fields:
+            reason += json.dumps(refused.fields, indent=1, sort_keys=True) + "\n"
+        try:
+            self.spool.reject(key, without_token(reason))
+        except OSError as error:
+            raise _StopError("cannot lay aside %s: %s" % (key, error)) from error
+        self.rejected += 1
+        self._done.append(key)
+        self.report("rejected %s: %s" % (key, refused))
+
     def _body(self, key: str) -> Optional[bytes]:
-        """Return what a run is sent as; None if another process of ours has sent it."""
+        """Return the body of a run; None if another process has sent it."""
         try:
             return self.spool.read(key)
         except FileNotFoundError:
@@ -213,32 +212,11 @@ class _Delivering:
         except OSError as error:
             sentence = "%s was sent and cannot be removed: %s"
             raise _StopError(sentence % (keys[0], error)) from error
-
-
-def pause_s(failures: int, asked_s: float) -> float:
-    """Return the wait after failures: doubling to a minute, half of it random."""
-    # 2.0 ** 1024 is an OverflowError, and a server can be away for days.
-    grown_s = min(LONGEST_PAUSE_S, SHORTEST_PAUSE_S * 2.0 ** min(failures, 10))
-    return max(asked_s, grown_s * random.uniform(0.5, 1))
-
-
-def _refused(spool: Spool, key: str, refused: RefusedError) -> str:
-    """Lay a run aside that Virtlab refuses; raise _StopError if it is not the run."""
-    is_final = 400 <= refused.status < 500 and refused.is_ours
-    if not is_final or refused.status in _TOKENS_FAULT or refused.code in _NOT_THE_RUN:
-        raise _stop_of(refused)
-    reason = "%s\n" % refused
-    if refused.fields:
-        reason += json.dumps(refused.fields, indent=1, sort_keys=True) + "\n"
-    try:
-        spool.reject(key, without_token(reason))
-    except OSError as error:
-        raise _StopError("cannot lay aside %s: %s" % (key, error)) from error
-    return str(refused)
+        self.sent += len(keys)
 
 
 def _stop_of(refused: RefusedError) -> _StopError:
-    """Say what is wrong where no run is: the token, the address, somebody between."""
+    """Return what is wrong if not the run: the token, the address, a proxy."""
     if 300 <= refused.status < 400:
         return _StopError(
             "the server answered HTTP %d; a redirection is not followed, enroll with "
@@ -252,7 +230,7 @@ def _stop_of(refused: RefusedError) -> _StopError:
 def deliver_and_say(
     enrolment: Enrolment, spool: Spool, console: Console, noun: str = "run"
 ) -> int:
-    """Send all that waits; say what became of it, and return the exit code."""
+    """Send the whole spool, print the outcome, and return the exit code."""
     client = Client(enrolment.server, enrolment.token)
     delivery = deliver(spool, client, console.progress)
     if delivery.sent:
@@ -276,7 +254,7 @@ def counted(number: int, noun: str, singular: str, plural: str) -> str:
 
 
 def ask_health(client: Client) -> Dict[str, Any]:
-    """Return the server's health; raise ServerAwayError if it is none of ours."""
+    """Return the server's health; raise ServerAwayError unless it is Virtlab."""
     try:
         health = client.attempt("GET", "health/")
     except PassingError as passing:
@@ -304,7 +282,7 @@ def ask_token(client: Client) -> None:
 def say_what_was_read(
     enrolment: Enrolment, pushed: Dict[str, Dict[str, Any]], console: Console
 ) -> int:
-    """Say which texts the server could not read; return the exit code."""
+    """Print which uploads the server could not read; return the exit code."""
     client = Client(enrolment.server, enrolment.token)
     left, refused = dict(pushed), 0
     deadline_s = time.monotonic() + READ_WITHIN_S
@@ -321,7 +299,7 @@ def say_what_was_read(
                         refused += 1
                         console.say("%s: %s" % (name, states["rejected"]))
     except (PassingError, RefusedError):
-        pass  # everything was sent: this was only a question
+        pass  # everything is on the server: only its state remains unknown
     if left:
         console.say("%s not been read yet" % counted(len(left), "text", "has", "have"))
     return errors.REFUSED if refused else errors.DONE
@@ -332,7 +310,7 @@ def _states_of(client: Client, document: Dict[str, Any]) -> Dict[str, str]:
     page = client.attempt("GET", "runs/?key=" + document["key"])
     runs = page.get("results")
     if not runs:
-        # This token may not read. The same run sent twice is one: its state is told.
+        # This token may not read. Sending a run again returns its state.
         body = json.dumps(document).encode()
         run = client.attempt("POST", "runs/", body, most_bytes=_MOST_ANSWER_BYTES)
         runs = [dict(run, reason="The server cannot read it: %s" % run.get("url", ""))]
@@ -340,7 +318,7 @@ def _states_of(client: Client, document: Dict[str, Any]) -> Dict[str, str]:
 
 
 class Watch:
-    """Sends a spool's runs until it is stopped."""
+    """Send the runs of a spool until stopped."""
 
     def __init__(
         self, spool: Spool, client: Client, report: Report, every_s: float = 5.0
@@ -351,12 +329,12 @@ class Watch:
         self._last_said = ""
 
     def go_on_until(self, stop: Stop) -> None:
-        """Look and send, again and again; end after what is being sent."""
+        """Look and send repeatedly; finish the current request before stopping."""
         while not stop.wait(self.look(lambda: stop.is_set)):
             pass
 
     def look(self, is_over: Callable[[], bool] = _never) -> float:
-        """Send what waits; return how long to wait before the next look."""
+        """Send what waits; return the pause before the next look."""
         if self.spool.is_empty() or is_quiet():
             self._say("")
             return self.every_s
@@ -365,14 +343,15 @@ class Watch:
             self.failures = 0
             self._say("")
             return self.every_s
-        # Progress shows that the server is there: only failing from the start counts.
+        # Any progress shows that the server is there.
         self.failures = 0 if delivery.sent else self.failures + 1
         sentence = "%d wait: %s" % (delivery.left, delivery.trouble)
         full = self.spool.fullness()
         if full >= FULL:
             sentence += " THE SPOOL IS FULL TO %.0f %%." % (full * 100)
         self._say(sentence)
-        return pause_s(self.failures, delivery.wait_s)
+        limits = (SHORTEST_PAUSE_S, LONGEST_PAUSE_S)
+        return pause_s(self.failures, delivery.wait_s, *limits)
 
     def _say(self, sentence: str) -> None:
         if sentence and sentence != self._last_said:

@@ -14,7 +14,7 @@ import subprocess
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from agents.detection import evidence
-from agents.programs import ended
+from agents.processes import ended
 
 BIOS = r"HARDWARE\DESCRIPTION\System\BIOS"
 CPU = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"

@@ -1,9 +1,9 @@
-"""Pack the client into a wheel; the same sources make the same bytes.
+"""Pack the client into a wheel; equal sources give equal bytes.
 
     python -m client.build dist
 
-A wheel is a zip (PyPA, "Binary distribution format"): our package, the agent's own
-client beside it, and what pip wants to know. So it needs no tool that builds wheels.
+A wheel is a zip (PyPA, "Binary distribution format") of our package, the agent's client
+and metadata for pip.
 """
 
 import base64
@@ -47,7 +47,8 @@ def wheel(version: str) -> bytes:
         f"{about}/METADATA": METADATA.format(version=version).encode(),
         f"{about}/WHEEL": WHEEL.encode(),
     }
-    record = [f"{name},{_digest(it)},{len(it)}" for name, it in sorted(files.items())]
+    listed = sorted(files.items())
+    record = [f"{name},{_digest(data)},{len(data)}" for name, data in listed]
     files[f"{about}/RECORD"] = "\n".join([*record, f"{about}/RECORD,,", ""]).encode()
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as opened:

@@ -22,6 +22,7 @@ On a machine without a network: enroll --offline ...
 # stores. Each document is the body of an upload.
 
 import argparse
+import contextlib
 import gzip
 import hashlib
 import hmac
@@ -32,7 +33,8 @@ import zlib
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from agents import errors
-from agents.console import Console
+from agents.client import batches
+from agents.console import Console, utc_text
 from agents.errors import AgentError, UsageError
 from agents.files import write_durably
 from agents.spool import POWER, Spool
@@ -99,11 +101,11 @@ def write(
     prefix, key = signing(token)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     written: Dict[str, int] = {}
-    for lines in _parts(spool):
+    for lines in batches(_lines(spool), MOST_DOCUMENTS, MOST_BYTES):
         number = len(lines)
         if host and not written:
             lines.insert(0, b"host " + json.dumps(host).encode())
-        made_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        made_at = utc_text()
         head = {"made_at": made_at, "documents": len(lines)}
         signed = b"\n".join([json.dumps(head).encode(), *lines]) + b"\n"
         first = "virtlab-bundle %d %s %s\n" % (FORMAT, prefix, signature(key, signed))
@@ -143,19 +145,7 @@ def keys_in(path: str) -> List[str]:
     return keys
 
 
-def _parts(spool: Spool) -> Iterator[List[bytes]]:
-    """Yield the lines of each file; nothing if nothing waits."""
-    lines: List[bytes] = []
-    size = 0
+def _lines(spool: Spool) -> Iterator[bytes]:
     for key in spool.waiting():
-        try:
-            body = spool.read(key)
-        except FileNotFoundError:  # sent by another process meanwhile
-            continue
-        if lines and (size + len(body) > MOST_BYTES or len(lines) == MOST_DOCUMENTS):
-            yield lines
-            lines, size = [], 0
-        lines.append((b"power " if key.endswith(POWER) else b"run ") + body)
-        size += len(body)
-    if lines:
-        yield lines
+        with contextlib.suppress(FileNotFoundError):  # sent by another process
+            yield (b"power " if key.endswith(POWER) else b"run ") + spool.read(key)

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class Finding(NamedTuple):
-    """One subject, its state, and a sentence: what is, and what to do."""
+    """The state of a subject, with a sentence on what is wrong and what to do."""
 
     state: str
     what: str
@@ -63,7 +63,7 @@ class Finding(NamedTuple):
 
 
 def examine() -> Iterator[Finding]:
-    """Look at everything, the nearest first."""
+    """Check everything, from Python to the clock."""
     version = ".".join(str(part) for part in sys.version_info[:3])
     yield Finding(GOOD, "python", "%s, %s" % (version, sys.executable))
     for name in sorted(_OPTIONAL):
@@ -119,7 +119,7 @@ def _server() -> Iterator[Finding]:
         yield Finding(BAD, "server", str(error))
         return
     path = home.enrolment_path()
-    is_stored = os.path.exists(path)  # it may stand in the environment instead
+    is_stored = os.path.exists(path)  # the environment may replace the file
     if is_stored and os.name != "nt" and stat.S_IMODE(os.stat(path).st_mode) & 0o077:
         sentence = "%s can be read by others; say: chmod 600 %s" % (path, path)
         yield Finding(BAD, "token", sentence)

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     if options.offline:
         from agents.commands.bundle import signing
 
-        signing(enrolment.token)  # else nothing could be signed
+        signing(enrolment.token)  # raises UsageError for a token that cannot sign
         console.say("Nobody was asked. Written: %s" % save_enrolment(enrolment))
         return errors.DONE
     client = Client(enrolment.server, enrolment.token, patience_s=10)
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     ask_token(client)
     if enrolment.study:
         _await_study(client, enrolment.study, options.make_study, console)
-    # Nothing is written before all of it is known to work.
+    # Write nothing before everything is known to work.
     if enrolment.time_server:
         from agents.timing.asking import NoTimeError, open_asking, take_stamp
 
@@ -80,7 +80,6 @@ def run(options: argparse.Namespace) -> int:
         except NoTimeError as error:
             raise ServerAwayError(str(error)) from None
     if enrolment.host:
-        # Register the machine; one that is there already is fine, whatever it states.
         from agents.client import RefusedError
         from agents.detection.facts import host_document
 
@@ -99,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _await_study(client: Any, slug: str, is_made: bool, console: Console) -> None:
-    """Check that a study of the token's lab takes runs; create a missing one."""
+    """Check that a study of the lab accepts runs; create a missing one."""
     from agents.client import RefusedError
 
     try:
@@ -122,7 +121,7 @@ def _await_study(client: Any, slug: str, is_made: bool, console: Console) -> Non
 
 
 def _agreed(question: str) -> bool:
-    """Ask a person, if there is one: standard input may hold the token."""
+    """Ask the user, if there is a terminal: standard input may hold the token."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     sys.stderr.write(question + " [y/N] ")
@@ -131,7 +130,6 @@ def _agreed(question: str) -> bool:
 
 
 def _read_token() -> str:
-    """Read standard input, as any editor or shell may have written it."""
     from agents.documents import decoded
 
     return decoded(sys.stdin.buffer.read(_MOST_BYTES)).strip()

@@ -53,10 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from agents.client import Client
     from agents.home import load_enrolment, open_spool
-    from agents.measuring.bracket import TimePath
     from agents.measuring.through import machine_of, through_of
     from agents.plans import Follower, PlanServer, Slot, steps_of
     from agents.sending import deliver_and_say
+    from agents.timing.asking import TimePath
 
     if options.through and not options.name:
         raise UsageError("Say what that guest is called in the plan: --as NAME.")
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     joined = server.join(options.name or socket.gethostname(), machine.system)
     console.say("Slot %(number)d (%(name)s) of %(system)s." % joined)
     time_server = options.time_server or enrolment.time_server
-    # SIGTERM ends the program that runs, as Ctrl-C does.
+    # SIGTERM ends the running program, as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     slot = Slot(
         study=joined["study"],
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         session=options.session,
         through=through,
     )
-    # Say now what is missing, and compile now what is compiled.
+    # Compile now, and report missing tools now.
     for work in joined["work"]:
         try:
             steps_of(work, slot)

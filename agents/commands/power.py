@@ -14,30 +14,40 @@ minutes: kill -9 loses nothing, and what was not measured stays a gap.
 """
 
 import argparse
+import calendar
 import json
 import os
+import re
 import uuid
+from typing import Iterator, List, NamedTuple, Optional, Tuple
 
 from agents import errors
 from agents.client import Client
 from agents.console import Console, seconds
+from agents.documents import decoded
 from agents.errors import AgentError, UsageError
 from agents.home import Enrolment, home, load_enrolment, open_spool
-from agents.measuring.bracket import TimePath
 from agents.power.meters import IpmiDcmi, MissedError, Rapl, Source
 from agents.power.recording import (
     Companion,
     Recorder,
+    log_of,
     piece_key,
     save_abandoned,
     watts_between,
 )
+from agents.processes import Stop
 from agents.sending import Watch, deliver_and_say
 from agents.spool import POWER, Spool
-from agents.stopping import Stop
-from agents.timing.asking import NoTimeError
+from agents.timing.asking import NoTimeError, TimePath
 
 SOURCES = ("rapl", "ipmi", "watts-up", "csv")
+_MOST_AT_ONCE = 2000  # samples that the server takes in one piece
+_FIRST_DATE_S = 1e9  # the year 2001: no log counts so many seconds from its own start
+_DATE = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)([.,]\d{1,9})?"
+    r"(Z|[+-]\d\d:?\d\d)?$"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,19 +85,21 @@ def run(options: argparse.Namespace) -> int:
     host = str(options.host or enrolment.host)
     if not host:
         raise UsageError("Name the machine whose power this is: --host SLUG")
-    # A meter that nobody named is called by where it is read, and at what.
+    # Default name of a meter: its kind, device and machine.
     place = {"rapl": "", "csv": "log"}.get(
         options.source, os.path.basename(options.path)
     )
     words = filter(None, [options.source, place, "at", host])
     source.name = str(options.meter or " ".join(words))
-    if options.source == "csv":
-        return send_csv(source, host, options, enrolment, console)
-    return record(source, host, options, enrolment, console)
+    save = save_csv if options.source == "csv" else record
+    spool = save(source, host, options, enrolment, console)
+    if options.later:
+        return errors.DONE
+    return deliver_and_say(enrolment, spool, console, "piece")
 
 
 def _source(options: argparse.Namespace) -> Source:
-    """Return the meter that is asked for, as it is asked for."""
+    """Return the meter for the options; raise UsageError if they do not fit."""
     if options.source == "csv" and (not options.path or options.look):
         raise UsageError("Name the file of times and watts: power csv FILE")
     source: Source
@@ -100,8 +112,6 @@ def _source(options: argparse.Namespace) -> Source:
 
         source = WattsUp(options.path)
     else:
-        from agents.power.recording import CsvLog
-
         source = CsvLog()
     if options.accuracy_percent is not None:
         if not 0 <= options.accuracy_percent <= 50:
@@ -114,17 +124,12 @@ def _source(options: argparse.Namespace) -> Source:
     return source
 
 
-def journals() -> str:
-    """Return the folder of the pieces that are being written."""
-    return os.path.join(home(), "power")
-
-
 def look(source: Source, console: Console) -> int:
-    """Show what a meter reads now."""
+    """Show one reading of a meter."""
     source.open()
     stop = Stop()
     try:
-        # A counter tells power by two readings only.
+        # A counter of energy needs two readings.
         before = source.read() if source.measures == "energy" else None
         stop.wait(source.every_s if before else 0)
         reading = source.read()
@@ -137,10 +142,8 @@ def look(source: Source, console: Console) -> int:
         since = before.values[place] if before else 0.0
         unit = "J in %g s" % source.every_s if before else "W"
         console.result("%-24s %.3f %s" % (name, reading.values[place] - since, unit))
-    console.result(
-        "power                    %.3f W"
-        % (watts_between(source, before, reading) or 0.0)
-    )
+    watts = watts_between(source, before, reading) or 0.0
+    console.result("%-24s %.3f W" % ("power", watts))
     return errors.DONE
 
 
@@ -150,20 +153,21 @@ def record(
     options: argparse.Namespace,
     enrolment: Enrolment,
     console: Console,
-) -> int:
-    """Record until told to stop; what killed recorders left goes first."""
-    spool = open_spool()
-    saved = save_abandoned(journals(), spool)
+) -> Spool:
+    """Record until told to stop; save the pieces of killed recorders first."""
+    spool: Spool = open_spool()
+    journals = os.path.join(home(), "power")
+    saved = save_abandoned(journals, spool)
     if saved:
         console.say("%d pieces of a log that was cut off are kept." % saved)
     source.open()
     stop = Stop()
     stop.listen_to_signals()
-    path = TimePath(enrolment.time_server or enrolment.server)
     client = Client(enrolment.server, enrolment.token)
     watch = None if options.later else Watch(spool, client, console.say)
+    path = TimePath(enrolment.time_server or enrolment.server)
     companion = Companion(path, watch, console.say)
-    recorder = Recorder(source, host, journals(), spool, companion, console)
+    recorder = Recorder(source, host, journals, spool, companion, console)
     console.say("reading %s (%s)" % (source.name, ", ".join(source.channels)))
     companion.start()
     try:
@@ -173,20 +177,32 @@ def record(
         recorder.finish()
         stop.close()
     console.say("%d readings are kept" % recorder.readings)
-    return _sent(options, enrolment, spool, console)
+    return spool
 
 
-def send_csv(
+class Row(NamedTuple):
+    """A moment in microseconds and the power; None where the meter gave none."""
+
+    moment_us: int
+    watts: Optional[float]
+
+
+class CsvLog(Source):
+    """A meter that another program has read."""
+
+    kind = "csv"
+    channels = ["power"]
+    total = ["power"]
+
+
+def save_csv(
     source: Source,
     host: str,
     options: argparse.Namespace,
     enrolment: Enrolment,
     console: Console,
-) -> int:
-    """Send a log that something else wrote, by its clock as this machine's."""
-    from agents.documents import decoded
-    from agents.power.recording import log_of_text, pieces_of, rows_of
-
+) -> Spool:
+    """Save a log of another program; its clock counts as this machine's."""
     try:
         with open(options.path, "rb") as file:
             text = decoded(file.read())
@@ -198,13 +214,16 @@ def send_csv(
     except NoTimeError as error:
         sentence = "Without a time server nobody knows when: %s" % error
         raise AgentError(sentence) from None
-    spool, log = open_spool(), log_of_text(source, host, text)
+    # The same text of the same meter is the same log.
+    named = "%s %s\n%s" % (host, source.name, text)
+    log = log_of(source, host, "wall", str(uuid.uuid5(uuid.NAMESPACE_OID, named)))
+    spool: Spool = open_spool()
     pieces = list(pieces_of(rows))
     for number, samples in enumerate(pieces, start=1):
-        # Sent again it is the same piece; with other moments it takes its place.
-        key = uuid.uuid5(uuid.UUID(piece_key(log.log, number)), json.dumps(samples))
+        # Sent again it is the same piece; one with other moments replaces it.
+        key = uuid.uuid5(uuid.UUID(piece_key(log["log"], number)), json.dumps(samples))
         document = dict(
-            log._asdict(),
+            log,
             key=str(key),
             number=number,
             stamps=[stamp.with_steps()],
@@ -213,12 +232,82 @@ def send_csv(
         spool.save(document, POWER)
     count = sum(len(samples) for samples in pieces)
     console.say("%d of %d rows told watts and are kept" % (count, len(rows)))
-    return _sent(options, enrolment, spool, console)
+    return spool
 
 
-def _sent(
-    options: argparse.Namespace, enrolment: Enrolment, spool: Spool, console: Console
-) -> int:
-    if options.later:
-        return errors.DONE
-    return deliver_and_say(enrolment, spool, console, "piece")
+def rows_of(text: str, started_at: str = "", ahead_s: float = 0.0) -> List[Row]:
+    """Return the rows of a log whose clock was ``ahead_s`` ahead of this machine's."""
+    lines = list(_rows(text))
+    if not lines:
+        raise UsageError("There is no row of a time and watts.")
+    since_us = 0
+    if lines[0][1] < _FIRST_DATE_S * 1e6:
+        if not started_at:
+            raise UsageError(
+                "The times count from the log's own start: say when that was with "
+                "--started-at 2026-03-14T09:26:53+01:00"
+            )
+        since_us = moment_us(started_at) - lines[0][1]
+    rows: List[Row] = []
+    for line, moment, watts in lines:
+        row = Row(moment + since_us - round(ahead_s * 1e6), watts)
+        if rows and row.moment_us <= rows[-1].moment_us:
+            raise UsageError("Line %d: its time is not after the row before." % line)
+        rows.append(row)
+    return rows
+
+
+def moment_us(text: str) -> int:
+    """Parse a moment into microseconds since 1970."""
+    match = _DATE.match(text)
+    if match is None:
+        raise UsageError('"%s" is no moment such as 2026-03-14T09:26:53+01:00' % text)
+    seconds = calendar.timegm((*map(int, match.group(1, 2, 3, 4, 5, 6)), 0, 0, 0))
+    zone = (match.group(8) or "Z").replace(":", "")
+    if zone != "Z":
+        ahead_s = int(zone[1:3]) * 3600 + int(zone[3:5]) * 60
+        seconds -= ahead_s if zone[0] == "+" else -ahead_s
+    part = (match.group(7) or ".0").replace(",", ".")
+    return seconds * 1000000 + round(float("0" + part) * 1e6)
+
+
+def pieces_of(rows: List[Row]) -> Iterator[List[List[float]]]:
+    """Split the samples into pieces for the server."""
+    samples = [[row.moment_us, row.watts] for row in rows if row.watts]
+    for start in range(0, len(samples), _MOST_AT_ONCE):
+        yield samples[start : start + _MOST_AT_ONCE]
+
+
+def _rows(text: str) -> Iterator[Tuple[int, int, Optional[float]]]:
+    """Yield line, moment and watts; a first line without a moment is the header."""
+    microseconds, scale = 1e6, 1.0  # units of the columns
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        # A comma separates only if nothing else does: it may be the decimal mark.
+        separator = next((sign for sign in ";\t" if sign in line), ",")
+        cells = [cell.strip(' "\t') for cell in line.split(separator)]
+        if _DATE.match(cells[0]):
+            moment: Optional[int] = moment_us(cells[0])
+        else:
+            count = _number(cells[0])
+            moment = None if count is None else round(count * microseconds)
+        if moment is None and number == 1:
+            if re.search(r"ms\W?$", cells[0].lower()):
+                microseconds = 1e3
+            prefix = re.search(r"milli|kilo|m(?=w)|k(?=w)", "".join(cells[1:2]).lower())
+            scale = {"m": 1e-3, "k": 1e3}[prefix.group()[0]] if prefix else 1.0
+            continue
+        if moment is None or len(cells) < 2:
+            raise UsageError("Line %d is no row of a time and watts." % number)
+        power = _number(cells[1])
+        if power is None and cells[1]:
+            raise UsageError('Line %d: "%s" are no watts.' % (number, cells[1][:40]))
+        # A running machine does not need 0 W.
+        yield number, moment, (power or 0.0) * scale or None
+
+
+def _number(cell: str) -> Optional[float]:
+    if not re.match(r"\d{1,15}(?:[.,]\d{1,9})?$", cell):
+        return None
+    return float(cell.replace(",", "."))

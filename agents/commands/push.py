@@ -26,12 +26,11 @@ import json
 import os
 import re
 import sys
-import time
 import uuid
 from typing import Any, Dict, Iterable, Iterator, List, Tuple
 
 from agents import errors
-from agents.console import Console
+from agents.console import Console, utc_text
 from agents.documents import (
     add_describing_arguments,
     described_run,
@@ -43,7 +42,7 @@ from agents.errors import ServerAwayError, UsageError
 
 Document = Dict[str, Any]
 
-# As much as the server takes at once.
+# Limits of the server.
 MOST_FILES = 200
 MOST_BYTES = 64 * 1024 * 1024
 _TEXTS = (
@@ -100,15 +99,14 @@ def run(options: argparse.Namespace) -> int:
     system = described_system(options, facts, enrolment.host)
     own = {name: getattr(options, name) for name in _OWN}
     given = dict(described_run(options), **own)
-    # All are read before one is kept: a wrong name shall not leave half of them.
+    # Read all files before saving one: a wrong name must not leave half of them.
     texts = [(name, _read(name)) for name in options.files]
     spool, console = open_spool(), Console()
     pushed = {}
     for name, text in texts:
         file_facts = {"name": "standard input"}
         if name != "-":
-            changed = time.gmtime(os.stat(name).st_mtime)
-            changed_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", changed)
+            changed_at = utc_text(os.stat(name).st_mtime)
             file_facts = {"name": os.path.basename(name), "changed at": changed_at}
         stated = dict(facts, file=file_facts)
         pushed[name] = upload(text, study, system, stated, given)
@@ -194,7 +192,7 @@ def _read(name: str) -> str:
 
 def packed(paths: Iterable[str]) -> bytes:
     """Return an archive of files and folders, each folder under its own name."""
-    # Only folders need it, and a push is to begin at once.
+    # Imported late: only folders need them.
     import io
     import tarfile
 
@@ -216,7 +214,7 @@ def packed(paths: Iterable[str]) -> bytes:
 
 
 def _files(paths: Iterable[str]) -> Iterator[Tuple[str, str]]:
-    """Yield each file and its name in the archive; what is hidden stays here."""
+    """Yield each file and its name in the archive, without hidden files."""
     for given in paths:
         top = os.path.basename(os.path.abspath(given))
         if not os.path.isdir(given):
@@ -226,7 +224,7 @@ def _files(paths: Iterable[str]) -> Iterator[Tuple[str, str]]:
             inner[:] = sorted(name for name in inner if not name.startswith("."))
             for name in sorted(names):
                 path = os.path.join(folder, name)
-                # A pipe would be waited for, and a link may lead anywhere.
+                # A link may lead anywhere; reading a pipe would block.
                 if name.startswith(".") or os.path.islink(path):
                     continue
                 if os.path.isfile(path):
@@ -235,7 +233,7 @@ def _files(paths: Iterable[str]) -> Iterator[Tuple[str, str]]:
 
 
 def folder_system(text: str) -> Tuple[str, Any]:
-    """Read `kvm: 17` or `kvm: hypervisor_version=8.2` as a folder's system."""
+    """Parse `kvm: 17` or `kvm: hypervisor_version=8.2`: a folder and its system."""
     name, colon, rest = text.rpartition(":")
     if not (colon and name.strip() and rest.strip()):
         raise UsageError(
@@ -261,7 +259,7 @@ def folder_system(text: str) -> Tuple[str, Any]:
 
 
 def form(about: Document, archive: bytes) -> Tuple[bytes, str]:
-    """Return both as the parts of one form, and its content type."""
+    """Return a form with both parts, and its content type."""
     mark = uuid.uuid4().hex
     part = "--%s\r\nContent-Disposition: form-data; name=%s\r\n\r\n"
     body = [
@@ -276,7 +274,7 @@ def form(about: Document, archive: bytes) -> Tuple[bytes, str]:
 
 
 def told(answer: Document) -> List[str]:
-    """Say in lines what an archive holds, and what became of it."""
+    """Return lines about the content of an archive and its problems."""
     lines = []
     for folder in answer["folders"]:
         known = folder["system"] or {}

@@ -20,8 +20,9 @@ A guest that has no Python is measured from here, by the probe in it (make probe
 
 import argparse
 import os
+import random
 import uuid
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterator, List, Tuple
 
 from agents import errors
 from agents.console import Console, whole
@@ -87,10 +88,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from agents.home import Quiet, load_enrolment, open_spool
-    from agents.measuring.bracket import TimePath
-    from agents.measuring.rounds import Job, run_rounds
+    from agents.measuring.bracket import failure_of, measure, run_document
     from agents.measuring.through import check_tools, machine_of, through_of
     from agents.sending import deliver_and_say
+    from agents.timing.asking import TimePath
 
     enrolment = load_enrolment()
     if options.through is not None:
@@ -100,29 +101,51 @@ def run(options: argparse.Namespace) -> int:
     machine = machine_of(options, enrolment.host, through)
     given = described_run(options)
     given["session"] = given["session"] or "agent-" + uuid.uuid4().hex[:12]
-    # The tools time themselves.
-    given["clock"] = machine.clock
-    job = Job(
-        steps=steps,
-        path=TimePath(enrolment.time_server or enrolment.server),
-        study=study_of(options, enrolment.study),
-        system=machine.system,
-        facts=machine.facts,
-        given=given,
-        through=through,
-    )
+    given["clock"] = machine.clock  # the tools time themselves
+    path = TimePath(enrolment.time_server or enrolment.server)
+    study = study_of(options, enrolment.study)
     spool, console = open_spool(), Console()
+    failed = 0
     with Quiet():  # `watch` sends nothing meanwhile
-        failed = run_rounds(
-            job,
-            options.warm_up,
-            options.repetitions,
-            spool,
-            console,
-            is_shuffled=options.order == "random",
-        )
+        for step, order, progress in _in_order(steps, options):
+            console.progress(progress)
+            measured = measure(step, path)
+            if through:
+                measured = through.seen_from_outside(measured)
+            for warning in measured.warnings:
+                console.say("%s %s: %s" % (step.tool, step.name, warning))
+            if measured.execution.problem:
+                failed += 1
+                console.say(failure_of(step, measured))
+            elif order["repetition"] > 0:
+                about = (study, machine.system, machine.facts, given, order)
+                spool.save(run_document(step, measured, *about))
     sent = errors.DONE if options.later else deliver_and_say(enrolment, spool, console)
     return sent or (errors.FAILED if failed else errors.DONE)
+
+
+def _in_order(
+    steps: List[Any], options: argparse.Namespace
+) -> Iterator[Tuple[Any, Dict[str, int], str]]:
+    """Yield the steps of all rounds, each with its place and a line of progress.
+
+    Rounds that warm up have a repetition of 0 or less.
+    """
+    for number in range(options.warm_up + options.repetitions):
+        if options.order == "random":
+            steps = random.sample(steps, len(steps))
+        for place, step in enumerate(steps, start=1):
+            order = {
+                "repetition": number - options.warm_up + 1,
+                "repetitions": options.repetitions,
+                "sequence": number * len(steps) + place,
+            }
+            which = "%(repetition)d of %(repetitions)d" % order
+            words = (
+                which if order["repetition"] > 0 else "warm-up",
+                *(place, len(steps), step.tool, step.name),
+            )
+            yield step, order, "%s, step %d of %d: %s %s" % words
 
 
 def _steps(options: argparse.Namespace, time_server: str, through: Any) -> List[Any]:

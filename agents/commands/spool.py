@@ -34,10 +34,10 @@ def run(options: argparse.Namespace) -> int:
         held, most = spool.bytes_held() / 1e6, spool.most_bytes / 1e6
         console.say("%d wait, %.1f of %.0f MB." % (spool.number(), held, most))
     elif options.action == "rejected":
-        for rejected in spool.rejected():
-            console.result("%s\n%s\n" % (rejected.key, rejected.reason))
+        for rejected in spool.rejected().items():
+            console.result("%s\n%s\n" % rejected)
     else:
-        known = [rejected.key for rejected in spool.rejected()]
+        known = list(spool.rejected())
         unknown = [key for key in options.keys if key not in known]
         if unknown:
             raise UsageError("No rejected run has the key %s." % unknown[0])

@@ -54,7 +54,6 @@ def run(options: argparse.Namespace) -> int:
         else:
             study = client.update_study(options.slug, stated)
     except RefusedError as refused:
-        # What is wrong with single fields stands beside the sentence.
         wrong = "".join(
             "\n%s: %s" % (name, json.dumps(said))
             for name, said in sorted(refused.fields.items())
@@ -85,7 +84,7 @@ def _factor(text: str) -> Any:
 
 
 def _level(text: str) -> Any:
-    # "nan", "inf", "007" and "1_000" are words here: JSON has no such numbers.
+    # "nan", "inf", "007" and "1_000" are texts: JSON has no such numbers.
     match = _NUMBER.match(text)
     if match is None:
         return text

@@ -11,16 +11,18 @@ Nothing is sent while somebody measures on this machine.
 """
 
 import argparse
+import csv
 import importlib
+import io
 import json
 import os
 import socket
 import subprocess
 import time
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from agents import errors
-from agents.console import Console, seconds
+from agents.console import Console, printable_all, seconds, utc_text
 from agents.documents import (
     add_describing_arguments,
     described_run,
@@ -29,7 +31,7 @@ from agents.documents import (
     upload,
 )
 from agents.errors import AgentError, UsageError
-from agents.programs import ended
+from agents.processes import ended
 
 COUNTERS = (
     r"\Hyper-V Hypervisor Logical Processor(_Total)\% Total Run Time",
@@ -41,7 +43,7 @@ COUNTERS = (
     r"\Processor(_Total)\% Processor Time",
 )
 OF_HYPER_V = r"\Hyper-V "
-# A double, not cut at 100: several processors can be counted together.
+# A double without the limit of 100: some counters add several processors.
 _DOUBLE = 0x200 | 0x8000
 _MORE_DATA = 0x800007D2
 _GOOD = (0, 1)
@@ -58,7 +60,7 @@ _MACHINES = (
     " | ConvertTo-Json -Depth 2 -Compress"
 )
 _PATIENCE_S = 60.0
-# Theirs -> ours; what is null there is not stated.
+# Names of Get-VM -> names of facts; null values are left out.
 _NAMES = {
     "State": "state",
     "Generation": "generation",
@@ -76,17 +78,12 @@ _NAMES = {
 }
 
 Row = Dict[str, float]
-
-
-class Sampled(NamedTuple):
-    """When counters were read, in seconds since 1970, and what they said."""
-
-    at_s: float
-    values: Row
+Sample = Tuple[float, Row]  # seconds since 1970, and the counters
+MOST_ROWS = 3600
 
 
 class Counters:
-    """A query of counters that are there; to be closed, for example by ``with``."""
+    """An open query of the available counters."""
 
     def __init__(self, paths: Tuple[str, ...] = COUNTERS, pdh: Any = None) -> None:
         self._ctypes: Any = importlib.import_module("ctypes")
@@ -111,7 +108,7 @@ class Counters:
                 "This Windows has no counters of Hyper-V: it is no host of it, or the "
                 "role is off. Run this on the host, as an administrator."
             )
-        # Rates are of two readings: the first has none.
+        # A rate needs two readings.
         self._pdh.PdhCollectQueryData(self._query)
 
     def __enter__(self) -> "Counters":
@@ -124,7 +121,7 @@ class Counters:
         self._pdh.PdhCloseQuery(self._query)
 
     def read(self) -> Row:
-        """Return all counters now, by `object(instance)\\counter`."""
+        """Return the counters by `object(instance)\\counter`."""
         self._pdh.PdhCollectQueryData(self._query)
         row: Row = {}
         for path, counter in self._counters:
@@ -132,7 +129,7 @@ class Counters:
             name = rest.partition(")\\")[2]
             for instance, value in self._instances(counter):
                 key = "%s(%s)\\%s" % (thing, instance, name)
-                # Two machines may have one name.
+                # Two machines may have the same name.
                 twin = 1
                 while key in row:
                     key = "%s(%s#%d)\\%s" % (thing, instance, twin, name)
@@ -149,7 +146,7 @@ class Counters:
         if code != _MORE_DATA:
             return
         room = ctypes.create_string_buffer(size.value)
-        # A machine may have been started in between: then there is none this time.
+        # Fails if a machine was started in between: skip the counter this time.
         if ask(counter, _DOUBLE, *places, room):
             return
         item = _item(ctypes)
@@ -159,7 +156,7 @@ class Counters:
 
 
 def _item(ctypes: Any) -> Any:
-    """Return PDH_FMT_COUNTERVALUE_ITEM_W with a double in it."""
+    """Return PDH_FMT_COUNTERVALUE_ITEM_W with a double."""
     structure: Any = ctypes.Structure
     fields = [
         *(("name", ctypes.c_wchar_p), ("status", ctypes.c_uint32)),
@@ -168,31 +165,27 @@ def _item(ctypes: Any) -> Any:
     return type("Item", (structure,), {"_fields_": fields})
 
 
-def log_of(host: str, samples: List[Sampled]) -> str:
-    """Return samples as typeperf writes them, in UTC. Machines that came later or went
-    earlier have blanks."""
-    columns: Dict[str, None] = {}  # in the order in which they were seen
-    for sampled in samples:
-        columns.update(dict.fromkeys(sampled.values))
+def log_of(host: str, samples: List[Sample]) -> str:
+    """Return samples in the format of typeperf, in UTC.
+
+    Cells of machines that did not run are blank.
+    """
+    columns: Dict[str, None] = {}  # in the order of their appearance
+    for _, values in samples:
+        columns.update(dict.fromkeys(values))
+    text = io.StringIO()
+    rows = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
     names = ["\\\\%s\\%s" % (host, column) for column in columns]
-    lines = [_quoted(["(PDH-CSV 4.0) (UTC)(0)", *names])]
-    for sampled in samples:
-        at = time.gmtime(sampled.at_s)
-        moment = time.strftime("%m/%d/%Y %H:%M:%S", at)
-        cells = ["%s.%03d" % (moment, int(sampled.at_s % 1 * 1000))]
-        for column in columns:
-            value = sampled.values.get(column)
-            cells.append(" " if value is None else "%.6f" % value)
-        lines.append(_quoted(cells))
-    return "\n".join(lines) + "\n"
-
-
-def _quoted(cells: List[str]) -> str:
-    return ",".join('"%s"' % cell.replace('"', '""') for cell in cells)
+    rows.writerow(["(PDH-CSV 4.0) (UTC)(0)", *names])
+    for at_s, values in samples:
+        moment = time.strftime("%m/%d/%Y %H:%M:%S", time.gmtime(at_s))
+        cells = ["%.6f" % values[name] if name in values else " " for name in columns]
+        rows.writerow(["%s.%03d" % (moment, int(at_s % 1 * 1000)), *cells])
+    return text.getvalue()
 
 
 def virtual_machines() -> Dict[str, Dict[str, Any]]:
-    """Return what Get-VM says of each machine; nothing where it says nothing."""
+    """Return the facts of Get-VM by machine; {} if it fails."""
     try:
         printed = ended([*_POWERSHELL, _MACHINES], _PATIENCE_S).printed
     except (OSError, subprocess.TimeoutExpired):
@@ -201,7 +194,7 @@ def virtual_machines() -> Dict[str, Dict[str, Any]]:
 
 
 def machines_of(printed: Optional[str]) -> Dict[str, Dict[str, Any]]:
-    """Read the JSON of Get-VM: a list, or one object where there is one machine."""
+    """Parse the JSON of Get-VM: a list, or one object for one machine."""
     try:
         known = json.loads((printed or "").lstrip("\ufeff"))
     except ValueError:
@@ -218,9 +211,6 @@ def machines_of(printed: Optional[str]) -> Dict[str, Dict[str, Any]]:
     return found
 
 
-MOST_ROWS = 3600
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", choices=("hyper-v",))
     parser.add_argument(
@@ -235,10 +225,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agents.detection.facts import gather_platform, printable_all
+    from agents.detection.facts import gather_platform
     from agents.home import load_enrolment, open_spool
+    from agents.processes import Stop
     from agents.sending import deliver_and_say
-    from agents.stopping import Stop
 
     if os.name != "nt":
         raise UsageError(
@@ -271,18 +261,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def recorded(counters: Any, options: argparse.Namespace, stop: Any) -> Any:
-    """Yield each hour's log and when it began, the last one when told to stop."""
+    """Yield the log of each hour and its start; the last one when told to stop."""
     ends_at = time.monotonic() + options.seconds if options.seconds else None
-    samples: List[Any] = []
+    samples: List[Sample] = []
     is_over = False
     while not is_over:
         is_over = stop.wait(options.every)
         is_over = is_over or (ends_at is not None and time.monotonic() >= ends_at)
-        samples.append(Sampled(time.time(), counters.read()))
+        samples.append((time.time(), counters.read()))
         if is_over or len(samples) >= MOST_ROWS:
-            began = time.gmtime(samples[0].at_s - options.every)
-            yield (
-                log_of(socket.gethostname(), samples),
-                time.strftime("%Y-%m-%dT%H:%M:%SZ", began),
-            )
+            log = log_of(socket.gethostname(), samples)
+            yield log, utc_text(samples[0][0] - options.every)
             samples = []

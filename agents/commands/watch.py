@@ -20,7 +20,7 @@ from agents.console import Console, seconds
 from agents.errors import AgentError, UsageError
 from agents.files import forget
 from agents.home import home
-from agents.programs import ended
+from agents.processes import ended
 
 NAME = "Virtlab agent"
 _PATIENCE_S = 60.0
@@ -54,7 +54,7 @@ _DEFINITION = """<?xml version="1.0" encoding="UTF-16"?>
 
 
 def definition() -> str:
-    """Return the task: this Python and this file, for this person and folder."""
+    """Return the XML of the task: this Python and agent, for this user and folder."""
     user = getpass.getuser()
     domain = os.environ.get("USERDOMAIN")
     words = ["-X", "utf8", os.path.abspath(sys.argv[0]), "watch", "--folder", home()]
@@ -67,11 +67,11 @@ def definition() -> str:
 
 
 def install() -> str:
-    """Register the task and start it; return what was done."""
+    """Register and start the task; return a sentence."""
     _only_on_windows()
     path = os.path.join(home(), "task.xml")
     os.makedirs(home(), mode=0o700, exist_ok=True)
-    # schtasks reads UTF-16 with its mark, and so is said in the first line.
+    # schtasks reads UTF-16 with a byte order mark, as the XML declares.
     with open(path, "wb") as file:
         file.write(definition().encode("utf-16"))
     try:
@@ -83,7 +83,7 @@ def install() -> str:
 
 
 def remove() -> str:
-    """End the task and forget it; return what was done."""
+    """End and delete the task; return a sentence."""
     _only_on_windows()
     ended(["schtasks", "/end", "/tn", NAME], _PATIENCE_S)  # it may not run
     _schtasks(["/delete", "/tn", NAME, "/f"])
@@ -132,30 +132,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from agents.client import Client
     from agents.home import VARIABLE, load_enrolment, open_spool
+    from agents.processes import Stop
     from agents.sending import Watch
-    from agents.stopping import Stop
 
     if options.folder:
-        # A task of Windows has no environment of its own.
+        # A task of Windows has no own environment.
         os.environ[VARIABLE] = os.path.abspath(options.folder)
-    if options.install or options.remove:
-        return _change_task(options.install)
+    console = Console()
+    if options.remove:
+        console.say(remove())
+        return errors.DONE
     enrolment = load_enrolment()
+    if options.install:
+        console.say(install())
+        return errors.DONE
     stop = Stop()
     stop.listen_to_signals()
-    console = Console()
     console.say("watching, for %s" % enrolment.server)
     client = Client(enrolment.server, enrolment.token)
     Watch(open_spool(), client, console.say, options.every).go_on_until(stop)
     stop.close()
     console.say("stopped")
-    return errors.DONE
-
-
-def _change_task(is_wanted: bool) -> int:
-    from agents.home import load_enrolment
-
-    if is_wanted:
-        load_enrolment()  # a task that ends at once would help nobody
-    Console().say(install() if is_wanted else remove())
     return errors.DONE

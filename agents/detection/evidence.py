@@ -13,7 +13,7 @@ import sys
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 from agents.files import link_of, names_in, text_of
-from agents.programs import output_of
+from agents.processes import output_of
 
 _PAGE_BYTES = 4096
 
@@ -176,25 +176,20 @@ def of_cpu(cpuid: Optional[Cpuid] = None) -> Evidence:
         "leaves": {hex(base): [hex(ask(base).eax), ask(base).text()] for base in BASES},
     }
     if ask(0x40000000).text() == "Microsoft Hv":
-        evidence.update(of_hyper_v(ask))
+        # Microsoft, Hypervisor Top Level Functional Specification.
+        version = ask(0x40000002)
+        numbers = (version.ebx >> 16, version.ebx & 0xFFFF, version.eax)
+        evidence.update(
+            hyperv_interface=ask(0x40000001).text("a"),
+            hyperv_version="%d.%d.%d" % numbers if any(numbers) else None,
+            hyperv_privileges=ask(0x40000003).ebx,
+            hyperv_hints=ask(0x40000004).eax,
+        )
+        if ask(0x40000000).eax >= 0x4000000C:
+            isolation = ask(0x4000000C)
+            evidence["hyperv_isolation"] = [isolation.eax, isolation.ebx]
     if ask(0x40000000).text() == "VMwareVMware":
         evidence["vmware_tsc_khz"] = ask(0x40000010).eax
-    return evidence
-
-
-def of_hyper_v(ask: Cpuid) -> Evidence:
-    """Read Hyper-V's leaves (Hypervisor Top Level Functional Specification)."""
-    version = ask(0x40000002)
-    numbers = (version.ebx >> 16, version.ebx & 0xFFFF, version.eax)
-    evidence: Evidence = {
-        "hyperv_interface": ask(0x40000001).text("a"),
-        "hyperv_version": "%d.%d.%d" % numbers if any(numbers) else None,
-        "hyperv_privileges": ask(0x40000003).ebx,
-        "hyperv_hints": ask(0x40000004).eax,
-    }
-    if ask(0x40000000).eax >= 0x4000000C:
-        isolation = ask(0x4000000C)
-        evidence["hyperv_isolation"] = [isolation.eax, isolation.ebx]
     return evidence
 
 

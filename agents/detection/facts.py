@@ -11,7 +11,7 @@ import re
 import sys
 from typing import Any, Dict, List, Optional
 
-from agents.console import printable
+from agents.console import printable_all
 from agents.detection.evidence import gather_evidence
 from agents.detection.layers import Judgement, judge
 from agents.files import (
@@ -22,7 +22,7 @@ from agents.files import (
     text_of,
     whole_number_of,
 )
-from agents.programs import output_of
+from agents.processes import output_of
 from agents.timing.clocks import boot_name
 from agents.windows import facts_of_windows, hypervisor_beneath
 
@@ -114,15 +114,6 @@ def agent_facts(program: str) -> Dict[str, str]:
         with open(program, "rb") as file:
             facts["sha256"] = hashlib.sha256(file.read()).hexdigest()
     return facts
-
-
-def printable_all(value: Any) -> Any:
-    """Return facts with only printable text, at every depth."""
-    if isinstance(value, dict):
-        return {name: printable_all(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [printable_all(inner) for inner in value]
-    return printable(value.rstrip("\0")) if isinstance(value, str) else value
 
 
 def gather_facts(root: str = "/") -> Facts:
@@ -292,9 +283,14 @@ def kernel_facts(root: str = "/") -> Facts:
     def text(path: str) -> Optional[str]:
         return text_of(os.path.join(root, path))
 
+    # Words after ` -- ` are for init, not for the kernel.
+    parameters = (text("proc/cmdline") or "").partition(" -- ")[0].split()
     return {
         "kernel": text("proc/sys/kernel/osrelease"),
-        "kernel tuning": tuning(text("proc/cmdline") or ""),
+        "kernel tuning": " ".join(
+            word for word in parameters if re.fullmatch(_TUNING, word)
+        )
+        or None,
         "distribution": distribution(text("etc/os-release") or ""),
         "clocksource": text(_CLOCK + "current_clocksource"),
         "mitigations": {
@@ -307,13 +303,6 @@ def kernel_facts(root: str = "/") -> Facts:
         "firmware": text(_DMI + "bios_version"),
         "hypervisor build": hypervisor_build(root),
     }
-
-
-def tuning(command_line: str) -> Optional[str]:
-    """Return the kernel parameters that affect benchmarks."""
-    # Words after ` -- ` are for init, not for the kernel.
-    words = command_line.partition(" -- ")[0].split()
-    return " ".join(word for word in words if re.fullmatch(_TUNING, word)) or None
 
 
 def distribution(text: str) -> Optional[str]:

@@ -1,5 +1,7 @@
-"""Judge evidence (any key may be missing) and name layers from the machine inwards.
-PURE."""
+"""Derive the layers of virtualization, from the machine inwards, from evidence.
+
+Any key of the evidence may be missing.
+"""
 
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
@@ -23,8 +25,8 @@ SIGNATURES = {
     "UnisysSpar64": "unisys-spar",
 }
 
-# What firmware says (vendor, board, product): the start of the text, and the layers it
-# goes with. The first is what it means where nothing else speaks.
+# Start of a firmware text (vendor, board, product) -> consistent layers. The first
+# layer is assumed if there is no other evidence.
 FIRMWARE = (
     ("VMware", ("vmware",)),
     ("innotek GmbH", ("virtualbox",)),
@@ -46,29 +48,29 @@ FIRMWARE = (
     ("Bochs", ("qemu", "qemu-tcg", "kvm", "xen-hvm")),
 )
 
-# Whose signature VirtualBox shows where a guest is to use its ways.
+# Hypervisors whose signature VirtualBox shows to some guests.
 WORN = ("kvm", "hyper-v")
 
-# Amazon lets whole machines (m5.metal, m7i.metal-24xl), on which nothing runs below.
+# Amazon also rents whole machines without a hypervisor (m5.metal, m7i.metal-24xl).
 AMAZON, WHOLE = "Amazon EC2", ".metal"
 
-# Microsoft makes machines, too: only this product of theirs is a virtual one.
+# The only product of Microsoft that is a virtual machine.
 MICROSOFT = ("Microsoft Corporation", "Virtual Machine")
 
-# What QEMU calls an ARM machine on KVM; others it calls "QEMU Virtual Machine".
+# QEMU's name for an ARM machine on KVM; without KVM it is "QEMU Virtual Machine".
 ARM_KVM = "KVM Virtual Machine"
 
-# Azure's machines carry this tag, whatever else their firmware says.
+# Chassis tag of Azure's machines.
 AZURE = "7783-7084-3265-9085-8269-3286-77"
 
-# Bits of Hyper-V's privileges (0x40000003, ebx) and hints (0x40000004, eax). To Linux
-# the root partition is who may manage CPUs and is not isolated.
+# Bits of Hyper-V's privileges (0x40000003, ebx) and hints (0x40000004, eax). For Linux
+# the root partition is the one that may manage CPUs and is not isolated.
 HYPERV_CREATES_PARTITIONS, HYPERV_MANAGES_CPUS = 1 << 0, 1 << 12
 HYPERV_ISOLATED, HYPERV_NESTED = 1 << 22, 1 << 12
-# 0x4000000C, ebx: what keeps a guest's memory from its host.
+# 0x4000000C, ebx: protection of a guest's memory from its host.
 ISOLATIONS = {1: "VBS", 2: "AMD SEV-SNP", 3: "Intel TDX"}
 
-# Clock sources that a kernel offers under one hypervisor only, and who else wears them.
+# Clock sources of a kernel -> the layers that provide them, the usual one first.
 CLOCKSOURCES = {
     "kvm-clock": ("kvm", "virtualbox"),
     "xen": ("xen-pv", "xen-pvh", "xen-hvm", "xen-dom0"),
@@ -76,12 +78,12 @@ CLOCKSOURCES = {
     "hyperv_clocksource_msr": ("hyper-v", "hyper-v-root", "kvm", "xen-hvm"),
 }
 
-# Where there is no CPUID: who the device tree's node "hypervisor" speaks for, and what
-# s390's firmware calls a control program.
+# Without CPUID: the node "hypervisor" of the device tree, and the control program of
+# s390's firmware.
 DEVICE_TREE = {"linux,kvm": "kvm", "xen": "xen-hvm", "vmware": "vmware"}
 CONTROL_PROGRAMS = {"KVM": "kvm", "z/VM": "z-vm"}
 
-# systemd-detect-virt's words for hypervisors, and ours.
+# Names of hypervisors in systemd-detect-virt -> layers.
 SYSTEMD = {
     "kvm": "kvm",
     "amazon": "kvm",
@@ -101,7 +103,7 @@ SYSTEMD = {
     "zvm": "z-vm",
 }
 
-# Container managers as they call themselves, and how the reader knows them.
+# Names of container managers -> layers.
 MANAGERS = {
     "lxc": "lxc",
     "lxc-libvirt": "lxc",
@@ -114,7 +116,7 @@ MANAGERS = {
     "pouch": "pouch",
 }
 
-# Words in the path of process 1's control group.
+# Parts of the path of process 1's control group -> layers.
 GROUPS = (
     ("/docker", "docker"),
     ("/libpod", "podman"),
@@ -123,10 +125,10 @@ GROUPS = (
     ("/machine.slice/machine-", "systemd-nspawn"),
 )
 
-# Where process 1 of a whole system stands.
+# Control groups of process 1 outside containers.
 OWN_GROUPS = ("/", "/init.scope", "/system.slice", "/user.slice")
 
-# The kernel's numbers of the first namespaces, since Linux 3.8.
+# The first namespace of process numbers, since Linux 3.8.
 FIRST_PID_NAMESPACE = "pid:[4026531836]"
 
 
@@ -136,14 +138,14 @@ _SOME_HYPERVISOR = "unknown-hypervisor"
 _BASES = ("0x40000000", "0x40000100", "0x40000200", "0x40000300")
 _LEAVES_OF_A_BASE = 0x100
 _SOME_CONTAINER = "container"
-# What gVisor's kernel calls itself; a distribution's 4.4.0 has a suffix.
+# Version of gVisor's kernel; 4.4.0 of a distribution has a suffix.
 _GVISOR_KERNEL = "4.4.0"
 DOM0_UUID = "00000000-0000-0000-0000-000000000000"
 _KINDS = {"PV": "xen-pv", "PVH": "xen-pvh", "HVM": "xen-hvm"}
 
 
 class Finding(NamedTuple):
-    """A layer's name and the sentence that says why it is believed."""
+    """A layer and the sentence with its evidence."""
 
     layer: str
     ground: str
@@ -154,7 +156,7 @@ class Finding(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """Layers from outer to inner, what each rests on, and what speaks against it."""
+    """Layers from outer to inner, their evidence, and contradicting evidence."""
 
     layers: Tuple[str, ...]
     grounds: Tuple[str, ...]
@@ -166,10 +168,8 @@ class Judgement(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Say it all to a reader."""
-        if not self.layers:
-            result = "No hypervisor and no container was found."
-        else:
+        result = "No hypervisor and no container was found."
+        if self.layers:
             result = "From outer to inner: %s." % " > ".join(self.layers)
         parts = [result, *self.grounds]
         if self.conflicts:
@@ -178,12 +178,12 @@ class Judgement(NamedTuple):
 
 
 def judge(evidence: Evidence) -> Judgement:
-    """Derive the layers from all evidence, and say where it contradicts itself."""
+    """Derive the layers from all evidence, with its contradictions."""
     below = _hypervisors(evidence)
     if evidence.get("model") == "UML":
-        # It asks the CPU of its host: what that says lies further out.
+        # CPUID of user-mode Linux describes its host.
         below.append(Finding("uml", "The kernel is a program (user-mode Linux)."))
-    findings = below + wsl_of(evidence, bool(below)) + containers_of(evidence)
+    findings = below + wsl_of(evidence, bool(below)) + _containers(evidence)
     layers = tuple(finding.layer for finding in findings)
     grounds = [finding.ground for finding in findings]
     if not evidence.get("leaves"):
@@ -197,16 +197,14 @@ def judge(evidence: Evidence) -> Judgement:
     conflicts += _firmware_against(evidence, layers)
     for name in _clocks(evidence):
         if layers and not set(CLOCKSOURCES[name]) & set(layers):
-            words = (name, layers[-1])
-            conflicts.append(
-                "The kernel offers the clock %s, which is not of %s." % words
-            )
-    conflicts += container_quarrel(evidence)
+            sentence = "The kernel offers the clock %s, which is not of %s."
+            conflicts.append(sentence % (name, layers[-1]))
+    conflicts += _container_conflicts(evidence)
     return Judgement(layers, tuple(grounds), tuple(conflicts))
 
 
 def signatures(evidence: Evidence) -> List[str]:
-    """Return the known CPUID signatures with a maximum in their range, or 0."""
+    """Return the known signatures of CPUID leaves whose maximum is valid or 0."""
     texts = []
     for base in _BASES:
         maximum, text = (evidence.get("leaves") or {}).get(base) or ("0x0", "")
@@ -220,28 +218,23 @@ def signatures(evidence: Evidence) -> List[str]:
 
 def _hypervisors(evidence: Evidence) -> List[Finding]:
     by_cpuid = _by_cpuid(evidence)
-    by_kernel = place_on_xen(evidence, by_cpuid is not None and by_cpuid.is_xen)
-    if by_kernel:
+    below = None
+    found = _on_xen(evidence, by_cpuid is not None and by_cpuid.is_xen)
+    if found:
         below = by_cpuid if by_cpuid and not by_cpuid.is_xen else None
-        if by_kernel.layer == "xen-dom0":  # it sees the firmware of what Xen runs on
-            below = below or _by_firmware(evidence)
-        return [below, by_kernel] if below else [by_kernel]
-    surest = by_cpuid or _by_firmware(evidence) or _by_software(evidence)
-    if surest and surest.layer == "hyper-v-root":
-        return [*_below_the_root(evidence), surest]
-    return [surest] if surest else []
-
-
-def _below_the_root(evidence: Evidence) -> List[Finding]:
-    """Return what Hyper-V itself runs on: its root partition sees that firmware."""
-    if (evidence.get("hyperv_hints") or 0) & HYPERV_NESTED:
-        return [Finding("hyper-v", "Hyper-V says that it runs in a Hyper-V guest.")]
-    below = _by_firmware(evidence)
-    return [below] if below else []
+    else:
+        found = by_cpuid or _by_firmware(evidence) or _by_software(evidence)
+    is_nested = (evidence.get("hyperv_hints") or 0) & HYPERV_NESTED
+    if found and found.layer == "hyper-v-root" and is_nested:
+        below = Finding("hyper-v", "Hyper-V says that it runs in a Hyper-V guest.")
+    # dom0 and the root partition see the firmware below their hypervisor.
+    if found and found.layer in ("xen-dom0", "hyper-v-root"):
+        below = below or _by_firmware(evidence)
+    return [finding for finding in (below, found) if finding]
 
 
 def _by_cpuid(evidence: Evidence) -> Optional[Finding]:
-    """Return what CPUID signs. Behind Hyper-V's signature another one may stand."""
+    """Return the hypervisor that signs CPUID, maybe behind Hyper-V's signature."""
     texts = signatures(evidence)
     if not texts:
         return None
@@ -260,7 +253,7 @@ def _by_cpuid(evidence: Evidence) -> Optional[Finding]:
 
 
 def _of_hyper_v(evidence: Evidence, ground: str) -> Finding:
-    """Tell the root partition from guests, and say what else Hyper-V tells."""
+    """Distinguish the root partition from guests; add version and isolation."""
     if evidence.get("hyperv_version"):
         ground += " It is version %s." % evidence["hyperv_version"]
     _, kind = evidence.get("hyperv_isolation") or (0, 0)
@@ -281,7 +274,7 @@ def _of_hyper_v(evidence: Evidence, ground: str) -> Finding:
 
 
 def _firmware(evidence: Evidence) -> Tuple[str, Tuple[str, ...]]:
-    """Return what the firmware calls itself and the layers that this goes with."""
+    """Return a text of the firmware and the layers that are consistent with it."""
     dmi = evidence.get("dmi") or {}
     vendor, product = str(dmi.get("sys_vendor")), str(dmi.get("product_name"))
     if vendor == AMAZON and WHOLE in product:
@@ -312,7 +305,7 @@ def _clocks(evidence: Evidence) -> List[str]:
 
 
 def _by_software(evidence: Evidence) -> Optional[Finding]:
-    """Return what the kernel or systemd knows, or that there is something at all."""
+    """Return the hypervisor known to kernel or systemd, or an unknown one."""
     for name in _clocks(evidence):
         return Finding(CLOCKSOURCES[name][0], "The kernel offers the clock %s." % name)
     by_firmware = _by_other_firmware(evidence)
@@ -333,7 +326,7 @@ def _by_software(evidence: Evidence) -> Optional[Finding]:
 
 
 def _by_other_firmware(evidence: Evidence) -> Optional[Finding]:
-    """Return what device trees, s390 and ACPI name, where CPUID and DMI are silent."""
+    """Return the hypervisor in device tree, s390 firmware or ACPI."""
     tree = evidence.get("device_tree") or {}
     nodes = " ".join(tree.get("nodes") or [])
     for start, layer in DEVICE_TREE.items():
@@ -351,33 +344,30 @@ def _by_other_firmware(evidence: Evidence) -> Optional[Finding]:
 
 def _firmware_against(evidence: Evidence, layers: Tuple[str, ...]) -> List[str]:
     text, goes_with = _firmware(evidence)
+    is_silent = evidence.get("leaves") and not _by_cpuid(evidence)
+    is_hidden = is_silent and not _is_on_xen(evidence)
     if not goes_with:
-        hidden = evidence.get("leaves") and not _by_cpuid(evidence)
-        if hidden and evidence.get("acpi_qemu") and not speaks_of_xen(evidence):
+        if is_hidden and evidence.get("acpi_qemu"):
             return ["QEMU's device is there, CPUID shows no hypervisor."]
         return []
     if not set(goes_with) & set(layers):
         rest = " > ".join(layers) or "nothing of the kind"
         return ['The firmware says "%s", the rest %s.' % (text, rest)]
-    if (
-        evidence.get("leaves")
-        and not _by_cpuid(evidence)
-        and not speaks_of_xen(evidence)
-    ):
+    if is_hidden:
         return ['The firmware says "%s", CPUID shows no hypervisor.' % text]
     return []
 
 
-def speaks_of_xen(evidence: Evidence) -> bool:
-    """Say whether this kernel knows that it runs on Xen."""
+def _is_on_xen(evidence: Evidence) -> bool:
+    """Return whether the kernel knows that it runs on Xen."""
     kind = (evidence.get("sys_hypervisor") or {}).get("type")
-    # Kernels before /sys/hypervisor have /proc/xen; nobody else has.
+    # Kernels without /sys/hypervisor have /proc/xen.
     return kind == "xen" or isinstance(evidence.get("proc_xen"), list)
 
 
-def place_on_xen(evidence: Evidence, is_signed: bool) -> Optional[Finding]:
-    """Return the place on Xen; for kernels before 4.13 CPUID tells HVM from PV."""
-    if not speaks_of_xen(evidence):
+def _on_xen(evidence: Evidence, is_signed: bool) -> Optional[Finding]:
+    """Return the kind of a Xen domain; before Linux 4.13 CPUID shows whether HVM."""
+    if not _is_on_xen(evidence):
         return None
     shown = evidence.get("sys_hypervisor") or {}
     if "control_d" in (evidence.get("xen_cap") or "") or shown.get("uuid") == DOM0_UUID:
@@ -388,7 +378,7 @@ def place_on_xen(evidence: Evidence, is_signed: bool) -> Optional[Finding]:
 
 
 def wsl_of(evidence: Evidence, is_virtual: bool) -> List[Finding]:
-    """Return Windows' subsystem for Linux, if this is one."""
+    """Return the Windows Subsystem for Linux, if this is one."""
     kernel = str(evidence.get("kernel") or "")
     builder = "microsoft@microsoft.com" in str(evidence.get("version") or "").lower()
     named = builder or "-microsoft" in kernel.lower()
@@ -400,16 +390,16 @@ def wsl_of(evidence: Evidence, is_virtual: bool) -> List[Finding]:
     if is_first:
         return [Finding("wsl1", "Windows answers Linux's system calls (WSL 1).")]
     found = [Finding("wsl2", "The kernel is that of WSL 2.")]
-    if not is_virtual:  # no CPUID: an ARM machine
+    if not is_virtual:  # ARM has no CPUID
         found.insert(0, Finding("hyper-v", "WSL 2 is a guest of Hyper-V."))
     return found
 
 
-def containers_of(evidence: Evidence) -> List[Finding]:
-    """Return the container, and the kernel in user space within it, if there are."""
+def _containers(evidence: Evidence) -> List[Finding]:
+    """Return the container, and a kernel in user space inside it, if any."""
     claims = _claims(evidence)
     named = [claim for claim in claims if claim.layer != _SOME_CONTAINER]
-    # Every distribution of WSL 2 has process numbers of its own.
+    # Every distribution of WSL 2 has its own namespace of process numbers.
     nameless = [] if wsl_of(evidence, is_virtual=True) else claims
     inner = (named or nameless)[:1]
     if evidence.get("kernel") == _GVISOR_KERNEL and not evidence.get("clocksource"):
@@ -417,8 +407,8 @@ def containers_of(evidence: Evidence) -> List[Finding]:
     return inner
 
 
-def container_quarrel(evidence: Evidence) -> List[str]:
-    """Say so if two managers claim the container, or a mark speaks against the rest."""
+def _container_conflicts(evidence: Evidence) -> List[str]:
+    """Return whether two managers claim the container, or a marker is wrong."""
     named = sorted({claim.layer for claim in _claims(evidence)} - {_SOME_CONTAINER})
     if len(named) > 1:
         return ["It is a container of %s." % " and of ".join(named)]
@@ -467,7 +457,7 @@ def _by_markers(evidence: Evidence) -> List[Finding]:
 
 
 def _by_group(evidence: Evidence) -> List[Finding]:
-    """Read process 1's control groups: systemd's own and the one of version 2."""
+    """Read the control groups of process 1: systemd's, and the one of version 2."""
     for line in str(evidence.get("cgroup1") or "").splitlines():
         _, _, rest = line.partition(":")
         controller, _, path = rest.partition(":")
@@ -475,7 +465,7 @@ def _by_group(evidence: Evidence) -> List[Finding]:
             if part in path:
                 return [Finding(layer, "Process 1 is in the group %s." % path)]
         is_main = controller in ("", "name=systemd")
-        # Without the bare `/`, with which every path begins.
+        # Every path begins with the first of OWN_GROUPS.
         if is_main and path and not (path == "/" or path.startswith(OWN_GROUPS[1:])):
             return [Finding(_SOME_CONTAINER, "Process 1 is in the group %s." % path)]
     return []

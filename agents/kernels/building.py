@@ -1,7 +1,7 @@
-"""Our kernels: compiled where they will run, or taken from inside the agent; and run.
+"""Compile our kernels on this machine, or unpack prebuilt ones from the agent.
 
-A program is kept in the agent's folder under a checksum of all that made it, so that
-another compiler, other flags or other sources give another program.
+Programs are stored in the agent's folder under a checksum of compiler, flags and
+sources.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from agents.client import bracketed, host_of
 from agents.errors import UsageError
 from agents.files import memory_fields, text_of, write_durably
 from agents.home import home
-from agents.programs import ended
+from agents.processes import ended
 from agents.timing.server import PORT
 
 COMPILERS = ("cc", "gcc", "clang", "tcc")
@@ -31,7 +31,7 @@ SOURCES = {
         *("clock.h", "options.h"),
     ),
 }
-# Windows has its sockets, and C libraries before glibc 2.17 their clocks, apart.
+# Libraries for sockets on Windows, and for clocks before glibc 2.17.
 _LIBRARIES = (["-lws2_32"],) if os.name == "nt" else ([], ["-lrt"])
 COMPILER_ADVICE = (
     "take the agent for Windows, which has them (docs/agents.md)"
@@ -39,13 +39,13 @@ COMPILER_ADVICE = (
     else "apt install gcc libc6-dev"
 )
 _PATIENCE_S = 120.0
-# The rest is left to the system, so that nothing is swapped.
+# Leaves memory for the system, so that nothing is swapped.
 _SHARE_OF_FREE_MEMORY = 0.8
 _INTEL = {"x86_64", "amd64", "i386", "i486", "i586", "i686", "x86"}
 
 
 class CannotCompileError(UsageError):
-    """The compiler that is here does not make this program."""
+    """The compiler does not make this program."""
 
 
 def kernel_argv(
@@ -56,12 +56,14 @@ def kernel_argv(
     start: Optional[List[str]] = None,
     iterations: int = 0,
 ) -> List[str]:
-    """Return a kernel's command line; compile it unless ``start`` says how one that is
-    elsewhere is started. ``iterations``: 0 as often as it likes."""
+    """Return the command line of a kernel, compiled if needed.
+
+    ``start`` starts a kernel on another machine. ``iterations`` 0 is its own default.
+    """
     words = [*(start or [program_of(kernel, bits)]), *options]
     if iterations:
         words += ["--repetitions", str(iterations)]
-    # How much is free elsewhere is not known here.
+    # The free memory of another machine is unknown.
     if not start and free_bytes():
         words += ["--most-bytes", str(free_bytes())]
     if time_server and studies_address(time_server):
@@ -70,7 +72,7 @@ def kernel_argv(
 
 
 def studies_address(time_server: str) -> str:
-    """Return HOST:PORT where the studies' protocol is spoken; nothing for HTTP, UDP."""
+    """Return HOST:PORT of a time server over TCP; empty for HTTP and UDP."""
     parts = urlsplit(time_server if "://" in time_server else "tcp://" + time_server)
     if parts.scheme != "tcp" or not parts.hostname:
         return ""
@@ -78,14 +80,14 @@ def studies_address(time_server: str) -> str:
 
 
 def free_bytes() -> int:
-    """Return how much memory a kernel may take; 0 if the system does not tell."""
+    """Return how much memory a kernel may use; 0 if unknown."""
     if os.name == "nt":
         from agents import windows
 
         ram = windows.memory()
         return int(ram.free * _SHARE_OF_FREE_MEMORY) if ram else 0
     known = memory_fields(text_of("/proc/meminfo"))
-    # Kernels before 3.14 do not estimate what is available.
+    # Linux before 3.14 has no MemAvailable.
     free = known.get("MemAvailable") or known.get("MemFree") or 0
     return int(free * _SHARE_OF_FREE_MEMORY)
 
@@ -96,9 +98,9 @@ def find_compiler() -> Optional[str]:
 
 
 def program_of(kernel: str, bits: int = 0) -> str:
-    """Return a program's path; compile it if need be. ``bits``: 0 as the machine is.
+    """Return the path of a program, compiled if needed; ``bits`` 0 is the machine's.
 
-    Raises UsageError with the package to install if there is no way to have it.
+    Raises UsageError with the package to install.
     """
     compiler = find_compiler()
     prebuilt = prebuilt_program(kernel, bits)
@@ -114,7 +116,7 @@ def program_of(kernel: str, bits: int = 0) -> str:
             "for %s: %s"
             % (kernel, ", ".join(COMPILERS), machine_name(bits), COMPILER_ADVICE)
         )
-    # No system runs a program inside a zip: it is laid beside the compiled ones.
+    # A program cannot run inside a zip: unpack it beside the compiled ones.
     folder = os.path.join(_store(), hashlib.sha256(prebuilt).hexdigest()[:16])
     program = os.path.join(folder, _file_name(kernel))
     if not os.path.isfile(program):
@@ -124,10 +126,10 @@ def program_of(kernel: str, bits: int = 0) -> str:
 
 
 def compiled(kernel: str, compiler: str, bits: int = 0) -> str:
-    """Return the path of a program of our sources, from an earlier time or made now."""
+    """Return the path of a compiled program, from an earlier time or made now."""
     sources = sources_of(kernel)
     flags = [*FLAGS, *(["-m%d" % bits] if bits else [])]
-    # One that was upgraded has the same path, but not the same size and date.
+    # An upgraded compiler has the same path, but another size and date.
     known = os.stat(compiler)
     parts = [compiler, str(known.st_size), str(known.st_mtime), *flags]
     digest = hashlib.sha256("\n".join(parts).encode())
@@ -140,7 +142,7 @@ def compiled(kernel: str, compiler: str, bits: int = 0) -> str:
     os.makedirs(folder, mode=0o700, exist_ok=True)
     for name, content in sources.items():
         write_durably(os.path.join(folder, name), content)
-    # Another process may be compiling it, too: each puts a whole one in its place.
+    # Another process may compile it at the same time.
     beside = "%s.%d" % (program, os.getpid())
     _compile(compiler, flags, os.path.join(folder, kernel + ".c"), beside)
     os.replace(beside, program)
@@ -159,7 +161,7 @@ def sources_of(kernel: str) -> Dict[str, bytes]:
 
 
 def prebuilt_program(kernel: str, bits: int = 0) -> Optional[bytes]:
-    """Return the program for this machine that was packed into the agent, if any."""
+    """Return the prebuilt program for this machine in the agent, if any."""
     name = "prebuilt/%s-%s" % (kernel, machine_name(bits))
     try:
         return pkgutil.get_data("agents.kernels", name)
@@ -168,7 +170,7 @@ def prebuilt_program(kernel: str, bits: int = 0) -> Optional[bytes]:
 
 
 def machine_name(bits: int = 0) -> str:
-    """Return what a program must be made for: `linux-x86_64`, `windows-i686`."""
+    """Return the target of a program: `linux-x86_64`, `windows-i686`."""
     width = bits or (64 if sys.maxsize > 2**32 else 32)
     machine = platform.machine().lower()
     if machine in _INTEL:
@@ -177,7 +179,7 @@ def machine_name(bits: int = 0) -> str:
 
 
 def compiler_argv(compiler: str, flags: List[str], source: str, to: str) -> List[str]:
-    """Return how a program is compiled; it prints the compiler's name and flags."""
+    """Return the command to compile; the program prints compiler and flags."""
     words = " ".join([os.path.basename(compiler), *flags])
     defined = ['-DVIRTLAB_FLAGS="%s"' % words, '-DVIRTLAB_BUILT="where it ran"']
     return [compiler, *flags, *defined, "-o", to, source]

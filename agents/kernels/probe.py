@@ -2,9 +2,9 @@
 
     python -m agents.kernels.probe dist [PLATFORM...]
 
-A platform whose compiler is missing is left out, and its Debian packages are said. The
-libraries are musl's where they can be had (kernels from 2.6 on), else glibc's (from 3.2
-on), and mingw's for Windows.
+Platforms without a compiler are skipped, with the Debian packages to install. The C
+library is musl if available (Linux from 2.6 on), else glibc (from 3.2 on), and mingw on
+Windows.
 """
 
 import hashlib
@@ -12,19 +12,18 @@ import os
 import shutil
 import sys
 import tempfile
-from typing import List, NamedTuple, Tuple
+from typing import Dict, List, NamedTuple, Tuple
 
-from agents.programs import ended
+from agents.processes import ended
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 KERNELS = ("linpack", "memory", "system")
 FLAGS = ("-O2", "-std=c99")
-_WAYS = ("-static", "-s")
 _PATIENCE_S = 120.0
 
 
 class Platform(NamedTuple):
-    """A system and a machine, their compiler, and what of Debian has it."""
+    """A target, its compiler, and the Debian packages of both."""
 
     name: str
     compiler: str
@@ -69,20 +68,23 @@ PLATFORMS = (
 
 
 class CannotBuildError(Exception):
-    """No compiler for this platform, or one that failed; says what to do."""
+    """A compiler is missing or failed."""
 
 
 def missing(platform: Platform) -> str:
-    """Say what a platform lacks here, and what to install; nothing if it can be built.
+    """Return what to install for a platform; empty if it can be built.
 
     Debian's compilers for other processors come without a C library.
     """
+    lacking = "C library for " + platform.compiler
     if shutil.which(platform.compiler) is None:
         lacking = platform.compiler
-    elif platform.is_windows or _has_musl(platform) or _has_glibc(platform):
+    elif (
+        platform.is_windows
+        or _has_musl(platform)
+        or os.path.isabs(_told(platform.compiler, "-print-file-name=libc.a"))
+    ):
         return ""
-    else:
-        lacking = "C library for " + platform.compiler
     return "no %s: apt install %s" % (lacking, platform.packages)
 
 
@@ -94,65 +96,51 @@ def _has_musl(platform: Platform) -> bool:
     return os.path.exists(_musl_folder(platform) + "/libc.a")
 
 
-def _has_glibc(platform: Platform) -> bool:
-    # A file that it does not find it calls by its bare name.
-    return os.path.isabs(_told(platform.compiler, "-print-file-name=libc.a"))
-
-
 def build(platform: Platform, folder: str) -> Tuple[str, str]:
-    """Compile the probe into a folder; return its path and whose library it has."""
-    compiler = _compiler(platform)
-    library, before, behind = _library(platform, compiler)
+    """Compile the probe into a folder; return its path and its C library."""
     path = os.path.join(folder, platform.file_name)
-    common = [*_common(platform, compiler, library, before), "-DVIRTLAB_PROBE"]
-    with tempfile.TemporaryDirectory() as work:
-        objects = []
-        for kernel in (*KERNELS, "probe"):
-            made = os.path.join(work, kernel + ".o")
-            renamed = [] if kernel == "probe" else ["-Dmain=%s_main" % kernel]
-            source = os.path.join(FOLDER, kernel + ".c")
-            _run([*common, *renamed, "-c", "-o", made, source])
-            objects.append(made)
-        _run([compiler, *_WAYS, "-o", path, *_in_order(objects, behind)])
-    return path, library
+    flags = {kernel: ["-Dmain=%s_main" % kernel] for kernel in KERNELS}
+    flags["probe"] = []
+    return path, _compile(platform, path, flags, ["-DVIRTLAB_PROBE"])
 
 
 def build_kernel(platform: Platform, kernel: str, folder: str) -> str:
-    """Compile one kernel alone, for an agent that carries it; return its path."""
-    compiler = _compiler(platform)
-    library, before, behind = _library(platform, compiler)
+    """Compile one kernel for an agent with binaries; return its path."""
     name = "%s-%s%s" % (kernel, platform.name, ".exe" if platform.is_windows else "")
     path = os.path.join(folder, name)
-    common = _common(platform, compiler, library, before)
-    with tempfile.TemporaryDirectory() as work:
-        made = os.path.join(work, kernel + ".o")
-        _run([*common, "-c", "-o", made, os.path.join(FOLDER, kernel + ".c")])
-        _run([compiler, *_WAYS, "-o", path, *_in_order([made], behind)])
+    _compile(platform, path, {kernel: []}, [])
     return path
 
 
-def _compiler(platform: Platform) -> str:
+def _compile(
+    platform: Platform, path: str, sources: Dict[str, List[str]], common: List[str]
+) -> str:
+    """Link a program of sources, each with its flags; return the C library."""
     lack = missing(platform)
     if lack:
         raise CannotBuildError(lack)
-    return str(shutil.which(platform.compiler))
-
-
-def _common(
-    platform: Platform, compiler: str, library: str, before: List[str]
-) -> List[str]:
+    compiler = str(shutil.which(platform.compiler))
+    library, before, (starts, ends) = _library(platform, compiler)
     words = " ".join([platform.compiler, *FLAGS, "-static", library])
     defined = ['-DVIRTLAB_FLAGS="%s"' % words, '-DVIRTLAB_BUILT="beforehand"']
-    return [compiler, *FLAGS, *before, *defined]
+    with tempfile.TemporaryDirectory() as work:
+        objects = []
+        for name, flags in sources.items():
+            made = os.path.join(work, name + ".o")
+            argv = [compiler, *FLAGS, *before, *defined, *common, *flags]
+            _run([*argv, "-c", "-o", made, os.path.join(FOLDER, name + ".c")])
+            objects.append(made)
+        _run([compiler, "-static", "-s", "-o", path, *starts, *objects, *ends])
+    return library
 
 
 def _library(
     platform: Platform, compiler: str
 ) -> Tuple[str, List[str], Tuple[List[str], List[str]]]:
-    """Return a C library's name, what is said to compile with it, and what stands
-    before and behind the objects to link it."""
+    """Return the name of a C library, its flags to compile, and the words before and
+    after the objects to link."""
     if platform.is_windows:
-        # Without it two programs of the same sources differ.
+        # Without the flag two programs of the same sources differ.
         return "mingw", [], (["-Wl,--no-insert-timestamp"], ["-lws2_32"])
     if not _has_musl(platform):
         return "glibc", [], ([], [])
@@ -166,10 +154,6 @@ def _library(
         [*headers, "-isystem", own, "-fno-pie", "-fno-stack-protector"],
         (["-nostdlib", "-no-pie", *starts], ends),
     )
-
-
-def _in_order(objects: List[str], around: Tuple[List[str], List[str]]) -> List[str]:
-    return [*around[0], *objects, *around[1]]
 
 
 def _told(compiler: str, question: str) -> str:

@@ -1,4 +1,4 @@
-"""One measured run: stamps from outside, load and steal around it, and its facts."""
+"""Measure one run: a program between two stamps, load and stolen time, its upload."""
 
 import importlib
 import os
@@ -9,26 +9,27 @@ import tempfile
 import time
 from typing import IO, Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
+from agents.console import printable_all, utc_text
+from agents.documents import decoded, upload
 from agents.files import cpu_ticks, memory_fields, text_of
-from agents.measuring.runners import Step
-from agents.programs import plain_environment
+from agents.measuring.runners import Step, version_of
+from agents.processes import plain_environment
 from agents.timing.asking import (
     ClocksDifferError,
-    NoTimeError,
     Stamp,
+    TimePath,
     clock_report,
-    open_asking,
-    take_stamp,
+    stamp_or_silence,
 )
 from agents.timing.clocks import monotonic_us, own_clocks
 
-MOST_OUTPUT_BYTES = 7 * 1024 * 1024  # the server takes 8 MiB in one piece
-# How often somebody who may stop a program early is asked, and how much it printed.
+MOST_OUTPUT_BYTES = 7 * 1024 * 1024  # the server accepts 8 MiB at once
+# Interval of checks for too much output and for an early end.
 _LOOK_AGAIN_S = 1.0
 _SIGNAL_OF_PARENTS_DEATH = 1  # PR_SET_PDEATHSIG
 _LOCALE = ("LC_ALL", "LANGUAGE")
-# The library by which a program dies with us; Linux only. It is loaded here because
-# nothing may be loaded between fork and exec.
+# The library with prctl (Linux only), imported here because nothing may be imported
+# between fork and exec.
 try:
     _LIBRARY: Any = None
     if sys.platform.startswith("linux"):
@@ -38,9 +39,9 @@ except (ImportError, OSError, TypeError):  # python3-minimal has no ctypes
 
 
 class Execution(NamedTuple):
-    """What a program did. ``output`` is both its streams, as a terminal shows them.
+    """A finished program. ``output`` is both its streams, as a terminal shows them.
 
-    It began at ``began_us`` of the clock that nobody sets.
+    It began at ``began_us`` of the monotonic clock.
     """
 
     argv: List[str]
@@ -54,7 +55,7 @@ class Execution(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """Say why its output is no result; nothing if it is one."""
+        """Why the output is not a result; empty if it is one."""
         if self.is_timed_out:
             return "gave no end within %.0f s" % (self.local_us / 1e6)
         if self.is_cut:
@@ -68,12 +69,9 @@ def execute(
     folder: str = ".",
     is_enough: Optional[Callable[[], bool]] = None,
 ) -> Execution:
-    """Run a program to its end, or end it and all it started at the limit.
-
-    ``is_enough`` is asked now and then, and may end it sooner.
-    """
+    """Run a program; kill it and its children at the limit, or once ``is_enough()``."""
     with tempfile.TemporaryFile() as printed:
-        started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        started_at = utc_text()
         before_us = monotonic_us()
         program = subprocess.Popen(
             argv,
@@ -82,8 +80,8 @@ def execute(
             stderr=subprocess.STDOUT,
             env=plain_environment(),
             cwd=folder,
-            start_new_session=True,  # a group of its own, to be killed as a whole
-            preexec_fn=_die_with_us if _LIBRARY else None,
+            start_new_session=True,  # so that the whole group can be killed
+            preexec_fn=_die_with_parent if _LIBRARY else None,
         )
         if os.name == "nt":
             from agents.windows import keep_in_our_job
@@ -93,7 +91,7 @@ def execute(
         def is_over() -> bool:
             return _is_cut(printed) or bool(is_enough and is_enough())
 
-        is_timed_out = _awaited(program, limit_s, is_over)
+        is_timed_out = _wait(program, limit_s, is_over)
         local_us = monotonic_us() - before_us
         printed.seek(0)
         output = printed.read(MOST_OUTPUT_BYTES)
@@ -108,16 +106,10 @@ def _is_cut(printed: IO[bytes]) -> bool:
     return os.fstat(printed.fileno()).st_size > MOST_OUTPUT_BYTES
 
 
-def _awaited(
-    program: "subprocess.Popen[bytes]",
-    limit_s: float,
-    is_over: Callable[[], bool],
+def _wait(
+    program: "subprocess.Popen[bytes]", limit_s: float, is_over: Callable[[], bool]
 ) -> bool:
-    """Wait for the end; kill the whole group at the limit, when it is over and when we
-    are ended.
-
-    Return whether that was the limit.
-    """
+    """Wait for the end or kill the program; return whether it reached the limit."""
     ends_at = time.monotonic() + limit_s
     try:
         while time.monotonic() < ends_at:
@@ -131,14 +123,14 @@ def _awaited(
                     return False
         _kill(program)
         return True
-    # In a session of its own it hears no Ctrl-C: we have to end it.
+    # In its own session the program does not receive Ctrl-C.
     except BaseException:
         _kill(program)
         raise
 
 
-def _die_with_us() -> None:
-    """Let a program end when we are killed: it would disturb what is measured next."""
+def _die_with_parent() -> None:
+    """End the program when the agent is killed: it would disturb later runs."""
     _LIBRARY.prctl(_SIGNAL_OF_PARENTS_DEATH, signal.SIGKILL)
 
 
@@ -150,66 +142,32 @@ def _kill(program: Any) -> None:
             end_with_children(program)
         else:
             os.killpg(program.pid, signal.SIGKILL)
-    # It ended by itself meanwhile; it still has to be waited for.
-    except ProcessLookupError:
+    except ProcessLookupError:  # it has already ended
         return
     finally:
         program.wait()
 
 
-def locale_of(environment: Any) -> Any:
-    """Return what of an environment decides how numbers are printed."""
-    return {name: environment[name] for name in _LOCALE if environment.get(name)}
-
-
 SETTLE_S = 0.3  # long enough to see in the counters whether others are at work
 BUSY_SHARE = 0.15
-STEAL_SHARE = 0.04  # counters tell hundredths of a second: one of thirty is chance
+STEAL_SHARE = 0.04  # counters have a step of 10 ms: one of thirty is chance
 LEAST_MEMORY_SHARE = 0.1
-# Half of the equivalence margin of 2 %: a step of the clock could make a verdict alone.
+# Half of the equivalence margin of 2 %: a step of the clock could decide a verdict.
 COARSE_SHARE = 0.01
 
 
 class Measured(NamedTuple):
-    """A step's execution and what was seen around it."""
+    """The execution of a step and the conditions around it."""
 
     execution: Execution
     facts: Dict[str, Any]
     warnings: List[str]
 
 
-class TimePath:
-    """The way to a time server, and the shortest round trip it was ever seen to take.
-
-    Every stamp of a session makes the bounds of the later ones more honest.
-    """
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-        self.shortest_us: Optional[int] = None
-
-    def stamp(self) -> Stamp:
-        """Take a stamp; raise NoTimeError if nobody answers."""
-        with open_asking(self.address) as asking:
-            stamp = take_stamp(asking)
-        known_us = self.shortest_us
-        trip_us = stamp.round_trip_us
-        self.shortest_us = trip_us if known_us is None else min(known_us, trip_us)
-        return stamp
-
-
-# What stands between the look around and the start: it returns the first stamp, or
-# why there is none.
+# Runs between the look around and the start; returns the first stamp, or why there is
+# none.
 Gate = Callable[[TimePath], Tuple[Optional[Stamp], str]]
 Enough = Optional[Callable[[], bool]]
-
-
-def stamp_or_silence(path: TimePath) -> Tuple[Optional[Stamp], str]:
-    """Return a stamp, or why there is none."""
-    try:
-        return path.stamp(), ""
-    except NoTimeError as error:
-        return None, str(error)
 
 
 def measure(
@@ -219,9 +177,9 @@ def measure(
     pass_gate: Gate = stamp_or_silence,
     is_enough: Enough = None,
 ) -> Measured:
-    """Run a step between two stamps. Without a time server the run is still a run.
+    """Run a step between two stamps; without a time server it is measured all the same.
 
-    ``pass_gate`` may wait for others; ``is_enough`` may end the program sooner.
+    ``pass_gate`` may wait for other machines; ``is_enough`` may end the program early.
     """
     idle = look_around()
     time.sleep(SETTLE_S)
@@ -229,7 +187,7 @@ def measure(
     warnings = unfitness(idle, before)
     first, silence = pass_gate(path)
     execution = execute(step.argv, step.limit_s, folder, is_enough)
-    # A server that did not answer before would cost time-outs again.
+    # A server that did not answer the first time would only cost time-outs.
     last, later_silence = stamp_or_silence(path) if first else (None, "")
     resolution_us = own_clocks().resolution_us
     clock: Dict[str, Any] = {
@@ -247,10 +205,11 @@ def measure(
             "This machine's clock moves in steps of %.3g ms: too coarse for %.3g s."
             % (resolution_us / 1e3, execution.local_us / 1e6)
         )
+    environment = plain_environment()
     facts = {
         "execution": dict(
             argv=execution.argv,
-            environment=locale_of(plain_environment()),
+            environment={n: environment[n] for n in _LOCALE if environment.get(n)},
             local_us=execution.local_us,
             **{"exit code": execution.exit_code},
             **changes(before, look_around()),
@@ -261,8 +220,36 @@ def measure(
     return Measured(execution, facts, warnings)
 
 
+def run_document(
+    step: Step,
+    measured: Measured,
+    study: str,
+    system: Any,
+    facts: Dict[str, Any],
+    given: Dict[str, Any],
+    order: Dict[str, Any],
+) -> Dict[str, Any]:
+    """Return the upload of a run; ``order`` is its place among other runs."""
+    given = dict(
+        given,
+        tool=step.tool,
+        tool_version=version_of(step.tool)[:100],  # the server's limit
+        started_at=measured.execution.started_at,
+    )
+    order = dict(order, step=step.name)
+    facts = dict(facts, order=order, **printable_all(measured.facts))
+    return upload(decoded(measured.execution.output), study, system, facts, given)
+
+
+def failure_of(step: Step, measured: Measured) -> str:
+    """Return why nothing of a run is sent, with the last lines it printed."""
+    last = decoded(measured.execution.output).strip().splitlines()[-3:]
+    problem = "%s %s %s" % (step.tool, step.name, measured.execution.problem)
+    return "\n  ".join([problem + "; nothing of it is sent.", *last])
+
+
 class Surroundings(NamedTuple):
-    """Counters at one moment; None where the system does not tell."""
+    """Counters at one moment; None for what the system does not count."""
 
     ticks: Optional[List[int]]
     load: Optional[float]
@@ -270,8 +257,7 @@ class Surroundings(NamedTuple):
 
 
 def look_around(root: str = "/") -> Surroundings:
-    """Read /proc/stat, /proc/loadavg and /proc/meminfo; ask Windows, which knows no
-    load and tells of no stolen time."""
+    """Read the counters of Linux or Windows; Windows has no load and no stolen time."""
     if os.name == "nt":
         from agents import windows
 
@@ -289,14 +275,14 @@ def look_around(root: str = "/") -> Surroundings:
 
 
 def changes(before: Surroundings, after: Surroundings) -> Dict[str, Any]:
-    """Return how much of all CPUs' time was busy and stolen in between."""
+    """Return the busy and stolen shares of the time of all CPUs in between."""
     measures = {"load before": before.load, "load after": after.load}
     if before.ticks and after.ticks and len(before.ticks) == len(after.ticks):
-        # Lengths are equal: Python 3.6 has no zip(strict=True) to say so.
+        # Lengths are equal: Python 3.6 has no zip(strict=True).
         spent = [late - early for early, late in zip(before.ticks, after.ticks)]
         whole = sum(spent)
         if whole > 0:
-            # Waiting for a disk (iowait) is no work of the CPU.
+            # Waiting for a disk (iowait) is not work of the CPU.
             measures["busy share"] = 1 - sum(spent[3:5]) / whole
             if len(spent) == 8:
                 measures["steal share"] = spent[7] / whole
@@ -304,9 +290,9 @@ def changes(before: Surroundings, after: Surroundings) -> Dict[str, Any]:
 
 
 def unfitness(before: Surroundings, now: Surroundings) -> List[str]:
-    """Say what speaks against measuring now, from a short time of doing nothing.
+    """Return reasons against measuring now, from a short time of idling.
 
-    The load average would still remember the run before.
+    The load average would still include the run before.
     """
     reasons = []
     shares = changes(before, now)

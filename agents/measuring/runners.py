@@ -1,9 +1,8 @@
 """Benchmark programs: their packages, and how each is run.
 
-Exact arguments, nothing that a shell would change.
-
-A step is one start of one program; its output is one upload. The fio steps are the
-studies' Iometer pattern: block sizes x reading and writing x sequential and random.
+A step is one start of a program, without a shell; its output is one upload. The fio
+steps follow the Iometer pattern of the LMU studies: block sizes x reading and writing x
+sequential and random.
 """
 
 import functools
@@ -18,15 +17,15 @@ from agents.kernels.building import (
     kernel_argv,
     prebuilt_program,
 )
-from agents.programs import output_of
+from agents.processes import output_of
 
 FIO_BLOCKS = ("4k", "32k", "256k", "1m", "4m")
 FIO_PATTERNS = ("read", "write", "randread", "randwrite")
-# A tool that takes this much longer than it was asked to is stuck.
+# A tool that exceeds its time by this much is stuck.
 _GRACE_S = 60.0
 _FIXED_WORK_S = 600.0
 _SLOW_WORK_S = 3600.0
-# How each is asked for its version; the others print it with their results.
+# Arguments for the version; the other tools print it with their results.
 _VERSIONS = {
     "fio": "--version",
     "hdparm": "-V",
@@ -39,7 +38,7 @@ _VERSIONS = {
 }
 
 
-# What runs on Windows, and where it comes from; of the others nobody builds them.
+# Tools with a build for Windows, and how to install them.
 _ON_WINDOWS = {
     "ab": "comes with Apache for Windows (apachelounge.com), bin\\ab.exe",
     "fio": "choco install fio, or the installer at github.com/axboe/fio/releases",
@@ -53,7 +52,7 @@ _NOT_ON_WINDOWS = "no build for Windows known; ours: virtlab-linpack, -memory, -
 
 
 class Program(NamedTuple):
-    """A tool that Virtlab can read, its program, and its package in Debian."""
+    """A tool that Virtlab can parse, its program, and its Debian package."""
 
     tool: str
     program: str
@@ -65,7 +64,7 @@ class Program(NamedTuple):
 
     @property
     def advice(self) -> str:
-        """Say how to install it on Debian or Ubuntu; or on Windows, where that is."""
+        """How to install it on Debian or Ubuntu, or on Windows."""
         if os.name == "nt":
             return _ON_WINDOWS.get(self.tool, _NOT_ON_WINDOWS)
         if not self.package:
@@ -74,13 +73,13 @@ class Program(NamedTuple):
 
 
 class Kernel(Program):
-    """One of our own, whose program is compiled where it runs."""
+    """A kernel of ours, compiled on the machine where it runs."""
 
     __slots__ = ()
 
     @property
     def path(self) -> Optional[str]:
-        """Return its compiler, or where its program came with."""
+        """The compiler, or where the prebuilt program is."""
         kernel = self.tool.partition("-")[2]
         inside = "inside the agent" if prebuilt_program(kernel) else None
         return find_compiler() or inside
@@ -113,7 +112,7 @@ PROGRAMS = (
 
 
 class Wishes(NamedTuple):
-    """What a user can choose of all tools alike."""
+    """Options for all tools."""
 
     seconds: int = 10
     threads: int = 1
@@ -128,12 +127,12 @@ class Wishes(NamedTuple):
     array_mib: int = 0
     iterations: int = 0
     time_server: str = ""
-    # Where our kernels are in the guest that is measured; nowhere else but here.
+    # Path of the probe in another machine that is measured from here.
     probe: str = ""
 
 
 class Step(NamedTuple):
-    """One program with its arguments, and when it is given up."""
+    """A program with its arguments and its time limit."""
 
     tool: str
     name: str
@@ -142,9 +141,9 @@ class Step(NamedTuple):
 
 
 def chosen_steps(words: str, wishes: Wishes) -> List[Step]:
-    """Return the steps of ``sysbench`` or, some of them, of ``sysbench:cpu,memory``.
+    """Return the steps of ``sysbench``, or some of them: ``sysbench:cpu,memory``.
 
-    Raises UsageError where a tool has no such program.
+    Raises UsageError for an unknown program.
     """
     tool, colon, names = words.partition(":")
     steps = steps_of(tool, wishes)
@@ -161,7 +160,7 @@ def chosen_steps(words: str, wishes: Wishes) -> List[Step]:
 
 
 def steps_of(tool: str, wishes: Wishes) -> List[Step]:
-    """Return a tool's steps in order; raise UsageError if it cannot be run here."""
+    """Return the steps of a tool; raise UsageError if it cannot run here."""
     runner = RUNNERS.get(tool)
     if runner is None:
         raise UsageError(
@@ -175,11 +174,11 @@ def steps_of(tool: str, wishes: Wishes) -> List[Step]:
 
 
 def version_of(tool: str) -> str:
-    """Return what a tool calls its version, if it can be asked."""
+    """Return the version that a tool reports, or an empty text."""
     path = shutil.which(tool) if tool in _VERSIONS else None
     if path is None:
         return ""
-    # Asked once for a program: on an emulated processor that takes a third of a second.
+    # Cached: on an emulated processor the call takes a third of a second.
     return _version(tool, path, os.stat(path).st_mtime)
 
 
@@ -189,110 +188,82 @@ def _version(tool: str, path: str, changed_at: float) -> str:
     return printed.partition("\n")[0].strip()
 
 
-def _sysbench(wishes: Wishes) -> List[Step]:
-    common = ["--threads=%d" % wishes.threads, "--time=%d" % wishes.seconds, "run"]
-    return [
-        _timed("sysbench", name, ["sysbench", name, *common], wishes)
-        for name in ("cpu", "memory", "threads")
-    ]
+_FIO = (
+    "fio --name=%s-%s --rw=%s --bs=%s --size={file_mib}m --directory={fio_folder} "
+    "--filename=virtlab-agent.fio --runtime={seconds} --time_based "
+    # direct: the disk, not the page cache.
+    "--ioengine={fio_engine} --direct=1 --numjobs={threads} --unlink=1 "
+    "--output-format=json"
+)
+_SYSBENCH = "sysbench %s --threads={threads} --time={seconds} run"
+_STRESS_NG = "stress-ng --%s {threads} --timeout {seconds}s --metrics-brief"
+_IPERF3 = "iperf3 -c {peer} -t {seconds} -J -P {threads}"
+_NETPERF = "netperf -H {peer} -t %s -l {seconds}"
+# hackbench has a number of messages and httperf one of connections, but no time.
+_HTTPERF = (
+    "httperf --hog --server {peer} --port 80 --uri / --rate 100 "
+    "--num-conns {connections} --timeout 5"
+)
+# Write, rewrite, read, reread and random, without the page cache (-I).
+_IOZONE = (
+    "iozone -a -I -s {file_mib}m -y 4k -q 4m -i 0 -i 1 -i 2 "
+    "-f {folder}/virtlab-agent.iozone"
+)
+# Tool -> steps -> command line.
+_COMMANDS = {
+    "fio": {
+        "%s %s" % (pattern, block): _FIO % (pattern, block, pattern, block)
+        for block in FIO_BLOCKS
+        for pattern in FIO_PATTERNS
+    },
+    "hackbench": {"process": "hackbench -g {groups} -l 1000"},
+    "hdparm": {"reads": "hdparm -tT {device}"},
+    "httperf": {"100 a second": _HTTPERF},
+    "iozone": {"auto": _IOZONE},
+    "iperf3": {"to the peer": _IPERF3, "from the peer": _IPERF3 + " -R"},
+    "mbw": {"128 MiB": "mbw -n 10 128"},
+    "netperf": {
+        test: _NETPERF % test
+        for test in ("TCP_STREAM", "TCP_MAERTS", "TCP_RR", "UDP_STREAM")
+    },
+    "stress-ng": {stressor: _STRESS_NG % stressor for stressor in ("cpu", "matrix")},
+    "sysbench": {test: _SYSBENCH % test for test in ("cpu", "memory", "threads")},
+    "tiotest": {"all": "tiotest -t {threads} -f {file_mib} -d {folder}"},
+}
+_LIMITS = {
+    "hackbench": _FIXED_WORK_S,
+    "hdparm": _FIXED_WORK_S,
+    "iozone": _SLOW_WORK_S,
+    "mbw": _FIXED_WORK_S,
+    "tiotest": _SLOW_WORK_S,
+}
+_NEEDS = {
+    "hdparm": ("device", "hdparm needs a disk: --device /dev/vda (and root)"),
+    "httperf": ("peer", "httperf needs a web server: --peer HOST"),
+    "iperf3": ("peer", "iperf3 needs a server: --peer HOST (there: iperf3 -s)"),
+    "netperf": ("peer", "netperf needs a server: --peer HOST (there: netserver)"),
+}
 
 
-def _stress_ng(wishes: Wishes) -> List[Step]:
-    def step(stressor: str) -> Step:
-        workers = [stressor, str(wishes.threads)]
-        rest = ["--timeout", "%ds" % wishes.seconds, "--metrics-brief"]
-        argv = ["stress-ng", "--" + workers[0], workers[1], *rest]
-        return _timed("stress-ng", stressor, argv, wishes)
-
-    return [step(stressor) for stressor in ("cpu", "matrix")]
-
-
-def _hackbench(wishes: Wishes) -> List[Step]:
-    # It takes a number of messages and no time.
-    argv = ["hackbench", "-g", str(max(1, wishes.threads)), "-l", "1000"]
-    return [Step("hackbench", "process", argv, _FIXED_WORK_S)]
-
-
-def _fio(wishes: Wishes) -> List[Step]:
+def _tool_steps(tool: str, wishes: Wishes) -> List[Step]:
+    if tool in _NEEDS:
+        option, sentence = _NEEDS[tool]
+        if not getattr(wishes, option):
+            raise UsageError(sentence)
     is_windows = os.name == "nt"
-    # A colon would begin another folder.
-    folder = wishes.folder.replace(":", "\\:") if is_windows else wishes.folder
-
-    def step(pattern: str, block: str) -> Step:
-        argv = [
-            "fio",
-            "--name=%s-%s" % (pattern, block),
-            "--rw=" + pattern,
-            "--bs=" + block,
-            "--size=%dm" % wishes.file_mib,
-            "--directory=" + folder,
-            "--filename=virtlab-agent.fio",
-            "--runtime=%d" % wishes.seconds,
-            "--time_based",
-            "--ioengine=" + ("windowsaio" if is_windows else "psync"),
-            "--direct=1",  # the disk, not what the guest's memory keeps of it
-            "--numjobs=%d" % wishes.threads,
-            "--unlink=1",
-            "--output-format=json",
-        ]
-        return _timed("fio", "%s %s" % (pattern, block), argv, wishes)
-
-    return [step(pattern, block) for block in FIO_BLOCKS for pattern in FIO_PATTERNS]
-
-
-def _iperf3(wishes: Wishes) -> List[Step]:
-    if not wishes.peer:
-        raise UsageError("iperf3 needs a server: --peer HOST (there: iperf3 -s)")
-    common = ["iperf3", "-c", wishes.peer, "-t", str(wishes.seconds), "-J"]
-    common += ["-P", str(wishes.threads)]
+    values = dict(
+        wishes._asdict(),
+        groups=max(1, wishes.threads),
+        connections=100 * wishes.seconds,
+        # For fio a colon separates folders.
+        fio_folder=wishes.folder.replace(":", "\\:") if is_windows else wishes.folder,
+        fio_engine="windowsaio" if is_windows else "psync",
+    )
+    limit_s = _LIMITS.get(tool, 3 * wishes.seconds + _GRACE_S)
     return [
-        _timed("iperf3", "to the peer", common, wishes),
-        _timed("iperf3", "from the peer", [*common, "-R"], wishes),
+        Step(tool, name, [word.format(**values) for word in line.split()], limit_s)
+        for name, line in _COMMANDS[tool].items()
     ]
-
-
-def _netperf(wishes: Wishes) -> List[Step]:
-    if not wishes.peer:
-        raise UsageError("netperf needs a server: --peer HOST (there: netserver)")
-
-    def step(test: str) -> Step:
-        rest = ["-H", wishes.peer, "-t", test, "-l", str(wishes.seconds)]
-        return _timed("netperf", test, ["netperf", *rest], wishes)
-
-    return [step(test) for test in ("TCP_STREAM", "TCP_MAERTS", "TCP_RR", "UDP_STREAM")]
-
-
-def _httperf(wishes: Wishes) -> List[Step]:
-    if not wishes.peer:
-        raise UsageError("httperf needs a web server: --peer HOST")
-    # It takes no seconds either: so many connections at this rate last as long.
-    connections = str(100 * wishes.seconds)
-    argv = ["httperf", "--hog", "--server", wishes.peer, "--port", "80", "--uri", "/"]
-    argv += ["--rate", "100", "--num-conns", connections, "--timeout", "5"]
-    return [_timed("httperf", "100 a second", argv, wishes)]
-
-
-def _hdparm(wishes: Wishes) -> List[Step]:
-    if not wishes.device:
-        raise UsageError("hdparm needs a disk: --device /dev/vda (and root)")
-    return [Step("hdparm", "reads", ["hdparm", "-tT", wishes.device], _FIXED_WORK_S)]
-
-
-def _iozone(wishes: Wishes) -> List[Step]:
-    """Write, rewrite, read, reread and random, past the page cache (-I)."""
-    file = wishes.folder + "/virtlab-agent.iozone"
-    argv = ["iozone", "-a", "-I", "-s", "%dm" % wishes.file_mib, "-y", "4k", "-q", "4m"]
-    argv += ["-i", "0", "-i", "1", "-i", "2", "-f", file]
-    return [Step("iozone", "auto", argv, _SLOW_WORK_S)]
-
-
-def _tiotest(wishes: Wishes) -> List[Step]:
-    argv = ["tiotest", "-t", str(wishes.threads), "-f", str(wishes.file_mib)]
-    return [Step("tiotest", "all", [*argv, "-d", wishes.folder], _SLOW_WORK_S)]
-
-
-def _mbw(wishes: Wishes) -> List[Step]:
-    return [Step("mbw", "128 MiB", ["mbw", "-n", "10", "128"], _FIXED_WORK_S)]
 
 
 def _kernel_argv(kernel: str, options: List[str], wishes: Wishes) -> List[str]:
@@ -303,7 +274,7 @@ def _kernel_argv(kernel: str, options: List[str], wishes: Wishes) -> List[str]:
 
 
 def _virtlab_linpack(wishes: Wishes) -> List[Step]:
-    """The first solution of a size is begun whatever it takes: twice the budget."""
+    """Allow twice the budget: the first solution of a size always begins."""
     options = ["--budget-s", str(wishes.budget_s)]
     if wishes.sizes:
         options += ["--sizes", wishes.sizes]
@@ -313,7 +284,7 @@ def _virtlab_linpack(wishes: Wishes) -> List[Step]:
 
 
 def _virtlab_memory(wishes: Wishes) -> List[Step]:
-    """Some 720 rows, each of a hundredth of the time that tools are given."""
+    """About 720 rows, each of a hundredth of the time."""
     argv = _kernel_argv("memory", ["--seconds", "%g" % (wishes.seconds / 100)], wishes)
     if wishes.blocks_kib:
         argv += ["--blocks-kib", wishes.blocks_kib]
@@ -324,7 +295,7 @@ def _virtlab_memory(wishes: Wishes) -> List[Step]:
 
 
 def _virtlab_system(wishes: Wishes) -> List[Step]:
-    """Some 120 rows and as much to warm up, each of a twentieth of the time."""
+    """About 120 rows and as many to warm up, each of a twentieth of the time."""
     options = ["--seconds", "%g" % (wishes.seconds / 20), "--folder", wishes.folder]
     if wishes.peer:
         options += ["--peer", wishes.peer]
@@ -335,22 +306,8 @@ def _virtlab_system(wishes: Wishes) -> List[Step]:
     return [Step("virtlab-system", "all", argv, limit_s)]
 
 
-def _timed(tool: str, name: str, argv: List[str], wishes: Wishes) -> Step:
-    return Step(tool, name, argv, 3 * wishes.seconds + _GRACE_S)
-
-
 RUNNERS: Dict[str, Callable[[Wishes], List[Step]]] = {
-    "fio": _fio,
-    "hackbench": _hackbench,
-    "hdparm": _hdparm,
-    "httperf": _httperf,
-    "iozone": _iozone,
-    "iperf3": _iperf3,
-    "mbw": _mbw,
-    "netperf": _netperf,
-    "stress-ng": _stress_ng,
-    "sysbench": _sysbench,
-    "tiotest": _tiotest,
+    **{tool: functools.partial(_tool_steps, tool) for tool in _COMMANDS},
     "virtlab-linpack": _virtlab_linpack,
     "virtlab-memory": _virtlab_memory,
     "virtlab-system": _virtlab_system,

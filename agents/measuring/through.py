@@ -1,11 +1,11 @@
-"""Measure in a guest from outside: `ssh vm-a`, `podman exec box`, anything that starts
-a program there and brings back what it prints. `winrm:vm-a` and `psdirect:vm-a` are
-PowerShell's ways to a Windows: over the network, and from a Hyper-V host through none.
-`virsh:vm-a` asks QEMU's agent in a KVM guest.
+"""Measure in a guest from outside, through any command that runs a program there.
 
-This machine keeps clock, spool and token; the guest needs nothing but the probe. What
-is known here of load, time and hardware is not the guest's: it goes with the run as
-what it is, under `through`.
+Commands are `ssh vm-a`, `podman exec box`, `winrm:vm-a` and `psdirect:vm-a` (PowerShell
+over the network, and from a Hyper-V host without one), and `virsh:vm-a` (QEMU's agent
+in a KVM guest).
+
+This machine keeps clock, spool and token; the guest needs only the probe. Load and
+clock of this machine are not the guest's: a run states them under `through`.
 """
 
 import argparse
@@ -24,21 +24,21 @@ from agents.documents import described_system, own_clock
 from agents.errors import UsageError
 from agents.measuring.bracket import Measured
 from agents.measuring.runners import Step
-from agents.programs import FloodError, ended
+from agents.processes import FloodError, ended
 
-# A look costs the guest time; the end is seen as much later.
+# Interval of checks for the end: a check costs the guest time.
 _PAUSE_S = 0.05
 _GUEST_PATIENCE_S = 30.0
 _SIGNALLED = 128  # as a shell says it
 
 
 class GuestAgentError(Exception):
-    """The guest was not asked, or did not answer."""
+    """The guest's agent did not answer."""
 
 
 def command(domain: str) -> List[str]:
-    """Return the words that start this; those for the guest stand behind them."""
-    # The folder that `agents` lies in, or the one file that it is packed in.
+    """Return the command that runs `main`; the words for the guest follow it."""
+    # The folder of `agents`, or the file in which it is packed.
     ours = os.path.abspath(__file__)
     for _ in range(3):
         ours = os.path.dirname(ours)
@@ -48,7 +48,7 @@ def command(domain: str) -> List[str]:
 
 
 def main() -> int:
-    """Do what the command line says; end as the program there ended."""
+    """Run a program in a guest through QEMU's agent; return its exit code."""
     domain, words = sys.argv[1], sys.argv[2:]
     try:
         return run_there(domain, words)
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def run_there(domain: str, words: List[str]) -> int:
-    """Start a program in a guest, wait for its end, and print what it printed."""
+    """Run a program in a guest and print its output."""
     wanted = {"path": words[0], "arg": words[1:], "capture-output": True}
     pid = _asked(domain, "guest-exec", wanted)["pid"]
     while True:
@@ -96,9 +96,9 @@ PROBE = "./virtlab-probe"
 KERNELS = ("virtlab-linpack", "virtlab-memory", "virtlab-system")
 WHOLE = "{}"
 _PATIENCE_S = 60.0
-# The probe says how it is used in two hundred; a login may greet besides.
+# The usage of the probe has two hundred bytes; a login may print more.
 _MOST_SAID = 64 * 1024
-# What no shell and no command line changes: ssh gives all words to one.
+# Words that no shell changes: ssh passes all words to one.
 _PLAIN = re.compile(r"[\w./,:=@%+\[\]\\-]+")
 _USAGE = "probe linpack|memory|system"
 _NOT_HERE = (
@@ -106,11 +106,11 @@ _NOT_HERE = (
 )
 
 
-# How PowerShell names the other side.
+# Parameters of New-PSSession.
 _TO = {"winrm": "ComputerName", "psdirect": "VMName"}
 _SHELLS = ("powershell.exe", "powershell", "pwsh")
-# Lines are written as they come: what PowerShell would show it could wrap. The probe's
-# own complaints are lines like others, and its exit code is asked for in the session.
+# Writes lines as they are: PowerShell might wrap its own output. Errors of the probe
+# are lines too, and its exit code is read in the session.
 _SCRIPT = (
     "$s = New-PSSession -%s '%s'%s -ErrorAction Stop; "
     'Invoke-Command -Session $s { & {} 2>&1 | ForEach-Object { "$_" } } | '
@@ -120,10 +120,10 @@ _SCRIPT = (
 
 
 class Through(NamedTuple):
-    """The words that start a program elsewhere, and where the probe is there.
+    """The command that starts a program elsewhere, and the path of the probe there.
 
-    ``quote`` stands around each word that a shell there would read otherwise; ``said``
-    is what a person wrote, where the words are ours.
+    ``quote`` goes around each word for a shell; ``said`` is the user's text if the
+    command is ours.
     """
 
     words: List[str]
@@ -132,9 +132,9 @@ class Through(NamedTuple):
     said: str = ""
 
     def argv(self, words: List[str]) -> List[str]:
-        """Return what is started here so that these words are started there.
+        """Return the command that runs these words elsewhere.
 
-        They take the place of ``{}`` as one text, or stand behind all others.
+        They replace ``{}`` as one text, or follow the command.
         """
         for word in words:
             if not _PLAIN.fullmatch(word):
@@ -148,11 +148,11 @@ class Through(NamedTuple):
         return [word.replace(WHOLE, whole) for word in self.words]
 
     def steps(self, steps: List[Step]) -> List[Step]:
-        """Return the same steps, started from here."""
+        """Return the steps with commands that run them elsewhere."""
         return [step._replace(argv=self.argv(step.argv)) for step in steps]
 
     def check(self) -> None:
-        """Raise UsageError unless the probe starts there."""
+        """Raise UsageError unless the probe starts."""
         argv = self.argv([self.probe])
         try:
             code, printed, _ = ended(argv, _PATIENCE_S, True, _MOST_SAID)
@@ -169,9 +169,28 @@ class Through(NamedTuple):
                 "probe) and say where it is: --probe PATH" % (" ".join(argv), lines[-1])
             )
 
+    def seen_from_outside(self, measured: Measured) -> Measured:
+        """Mark the facts of a run that are this machine's, not the guest's."""
+        execution = dict(measured.facts["execution"])
+        here = {
+            name: execution.pop(name)
+            for name in ("load before", "load after", "busy share", "steal share")
+            if name in execution
+        }
+        here["command"] = self.said or " ".join(self.words)
+        here.update(clock=measured.facts["clock"], warnings=measured.warnings)
+        facts = dict(
+            measured.facts,
+            execution=execution,
+            clock={"unknown": _NOT_HERE},
+            warnings=[],
+            through=here,
+        )
+        return measured._replace(facts=facts)
+
 
 def add_through_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the words for measuring elsewhere."""
+    """Add the options for measuring elsewhere."""
     parser.add_argument(
         "--through",
         metavar="COMMAND",
@@ -190,10 +209,7 @@ def add_through_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def through_of(options: argparse.Namespace) -> Optional[Through]:
-    """Return the way to a guest that was asked for; raise UsageError unless it works.
-
-    None where this machine itself is measured.
-    """
+    """Return the way to a guest, or None; raise UsageError unless it works."""
     if options.through is None:
         if options.probe or options.credential:
             raise UsageError("--probe and --credential go with --through.")
@@ -205,7 +221,7 @@ def through_of(options: argparse.Namespace) -> Optional[Through]:
 
 
 def check_tools(tools: Iterable[str]) -> None:
-    """Raise UsageError where the probe has one of these tools not."""
+    """Raise UsageError for tools that the probe does not have."""
     strange = sorted(set(tools) - set(KERNELS))
     if strange:
         raise UsageError(
@@ -215,7 +231,7 @@ def check_tools(tools: Iterable[str]) -> None:
 
 
 def read_through(text: str, probe: str, credential: str = "") -> Through:
-    """Read what a person wrote as one word, as a shell would."""
+    """Parse the value of --through."""
     kind, _, target = text.partition(":")
     if kind in _TO and target:
         return _by_powershell(kind, target, probe, credential)._replace(said=text)
@@ -233,7 +249,7 @@ def read_through(text: str, probe: str, credential: str = "") -> Through:
 
 
 def _by_powershell(kind: str, target: str, probe: str, credential: str) -> Through:
-    """Return the way by PowerShell; ``credential`` is a file of Export-Clixml."""
+    """Return the way through PowerShell; ``credential`` is a file of Export-Clixml."""
     for name in (target, credential):
         if "'" in name or WHOLE in name:
             raise UsageError("%s cannot be said to PowerShell." % name)
@@ -250,8 +266,7 @@ def _by_powershell(kind: str, target: str, probe: str, credential: str) -> Throu
 
 
 class Machine(NamedTuple):
-    """What is measured: what is known of it, whose clock its tools read, which system
-    it is."""
+    """The measured machine: its facts, whose clock its tools read, its system."""
 
     facts: Dict[str, Any]
     clock: str
@@ -261,10 +276,7 @@ class Machine(NamedTuple):
 def machine_of(
     options: argparse.Namespace, host: str, through: Optional[Through]
 ) -> Machine:
-    """Describe this machine, or the one that is measured through it.
-
-    Of that nothing is known, so that a person has to say it.
-    """
+    """Describe this machine, or a guest, about which nothing is detected."""
     from agents.detection.facts import gather_platform
 
     if through is None:
@@ -276,26 +288,3 @@ def machine_of(
     system = described_system(options, {"platform": nothing}, host)
     is_native = (options.hypervisor or "").lower() == "native"
     return Machine({}, "local" if is_native else "guest", system)
-
-
-def seen_from_outside(measured: Measured, through: Through) -> Measured:
-    """Say of a run's facts which are this machine's, not the guest's."""
-    execution = dict(measured.facts["execution"])
-    here = {
-        name: execution.pop(name)
-        for name in ("load before", "load after", "busy share", "steal share")
-        if name in execution
-    }
-    facts = dict(
-        measured.facts,
-        execution=execution,
-        clock={"unknown": _NOT_HERE},
-        warnings=[],
-        through=dict(
-            here,
-            command=through.said or " ".join(through.words),
-            clock=measured.facts["clock"],
-            warnings=measured.warnings,
-        ),
-    )
-    return measured._replace(facts=facts)

@@ -1,12 +1,11 @@
-"""What every source of power readings is, and the two inside a machine.
+"""Sources of power readings, and the two inside a machine.
 
-RAPL is the energy that a processor counts of itself, from Linux' powercap: every zone
-that counts is kept; those of whole packages make up the power. It is the
-processor alone: never to be set beside power from the wall.
+RAPL counts the energy of the processor alone (Linux, powercap): do not compare it with
+power from the wall. All zones are kept; those of whole packages make up the power.
 
-IPMI DCMI is what a server's own controller says: ``ipmitool dcmi power reading``. Whole
-watts, of the whole machine. A controller that says `deactivated`, or 0 W of a machine
-that runs, has not measured.
+IPMI DCMI is the power of the whole machine in whole watts, read from the server's
+controller with ``ipmitool dcmi power reading``. A reading that is `deactivated`, or 0 W
+on a running machine, is not a measurement.
 """
 
 import os
@@ -17,12 +16,12 @@ from typing import Dict, List, NamedTuple, Optional
 
 from agents.errors import AgentError
 from agents.files import names_in, text_of, whole_number_of
-from agents.programs import ended
+from agents.processes import ended
 from agents.timing.clocks import monotonic_us
 
 POWERCAP = "/sys/class/powercap"
 _ZONE = re.compile(r"[\w-]+:\d+(?::\d+)*")
-# No package takes more: by this a counter not read for long may have wrapped twice.
+# No package takes more power; used to detect counters that may have wrapped twice.
 MOST_W = 1000.0
 IPMITOOL = ("ipmitool", "dcmi", "power", "reading")
 IPMITOOL_S = 5.0
@@ -31,30 +30,30 @@ _STATE = re.compile(r"Power reading state is:\s*(\w+)")
 
 
 class SourceError(AgentError):
-    """There is no such meter here, or it may not be read."""
+    """The meter does not exist or cannot be read."""
 
 
 class MissedError(Exception):
-    """There is no reading this time, and why; the next one may come."""
+    """A reading is missing; later ones may succeed."""
 
 
 class CounterLostError(Exception):
-    """A counter may have begun anew: what it counted meanwhile nobody knows."""
+    """A counter may have wrapped, so the energy since then is unknown."""
 
 
 class Reading(NamedTuple):
-    """A moment of our monotonic clock and a number for each channel."""
+    """A moment of the monotonic clock and a value per channel."""
 
     moment_us: int
     values: List[float]
 
 
 class Source:
-    """A meter: ``open``, ``read`` again and again, ``close``.
+    """A meter: ``open``, ``read`` repeatedly, ``close``.
 
-    ``channels`` are known after ``open``, ``total`` those that make up the power;
-    ``measures`` is "power" (W) or "energy" (J); ``every_s`` is 0 where the meter sets
-    the pace.
+    ``channels`` are known after ``open``; the power is the sum of those in ``total``.
+    ``measures`` is "power" (W) or "energy" (J); ``every_s`` is 0 if the meter sets the
+    pace.
     """
 
     kind = ""
@@ -66,23 +65,23 @@ class Source:
     every_s = 1.0
 
     def open(self) -> None:
-        """Find the meter; raise SourceError with what to do if that fails."""
+        """Find the meter; raise SourceError."""
 
     def read(self) -> Reading:
         """Return a reading; raise MissedError or CounterLostError."""
-        # Not abstract: what something else wrote (`replay.CsvLog`) is never read again.
+        # Not abstract: `CsvLog` is never read.
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let the meter go."""
+        """Release the meter."""
 
     def notes(self) -> List[str]:
-        """Say what went wrong since the last time this was asked."""
+        """Return what went wrong since the last call."""
         return []
 
 
 class Zone(NamedTuple):
-    """A counter of microjoules that begins anew at ``limit``."""
+    """A counter of microjoules that wraps at ``limit``."""
 
     name: str
     path: str
@@ -90,7 +89,7 @@ class Zone(NamedTuple):
 
 
 class Rapl(Source):
-    """All zones at once, each as joules since the log began."""
+    """All zones, each in joules since the start of the log."""
 
     kind = "rapl"
     measures = "energy"
@@ -103,7 +102,16 @@ class Rapl(Source):
         self._moment_us: Optional[int] = None
 
     def open(self) -> None:
-        self.zones = zones_of(self.folder)
+        by_name: Dict[str, Zone] = {}
+        # mmio shows the same counters again: the first zone of a name is kept.
+        entries = sorted(names_in(self.folder), key=lambda name: ("mmio" in name, name))
+        for entry in entries:
+            path = os.path.join(self.folder, entry)
+            if _ZONE.fullmatch(entry) and os.path.exists(path + "/energy_uj"):
+                limit = whole_number_of(path + "/max_energy_range_uj") or 0
+                name = _zone_name(self.folder, entry)
+                by_name.setdefault(name, Zone(name, path, limit))
+        self.zones = list(by_name.values())
         if not self.zones and os.name == "nt":
             raise SourceError(
                 "Windows shows nobody the RAPL counters without a driver: use a meter "
@@ -119,11 +127,10 @@ class Rapl(Source):
         packages = [name for name in self.channels if re.match(r"package[\w-]*$", name)]
         tops = [name for name in self.channels if " " not in name]
         self.total = packages or tops
-        # What may not be read is said before a log begins.
-        self._counts()
+        self._counts()  # raises SourceError before the log begins
 
     def read(self) -> Reading:
-        """Return what each zone has counted since the first reading."""
+        """Return the joules of each zone since the first reading."""
         before_us = monotonic_us()
         try:
             counts = self._counts()
@@ -136,7 +143,7 @@ class Rapl(Source):
             for zone in self.zones:
                 self._count(zone, counts[zone.name], lasted_s)
         finally:
-            self._before = counts  # after a loss, too: the new log counts from here
+            self._before = counts  # also after a loss: the new log starts here
         joules = [self._counted.get(zone.name, 0) / 1e6 for zone in self.zones]
         return Reading(moment_us, joules)
 
@@ -148,7 +155,7 @@ class Rapl(Source):
                 "%s was not read for %.0f s, its counter may have wrapped more than "
                 "once: a new log begins." % (zone.name, lasted_s)
             )
-        gone += zone.limit if gone < 0 else 0  # it began anew once
+        gone += zone.limit if gone < 0 else 0  # wrapped once
         self._counted[zone.name] = self._counted.get(zone.name, 0) + gone
 
     def _counts(self) -> Dict[str, int]:
@@ -168,28 +175,15 @@ class Rapl(Source):
         return counts
 
 
-def zones_of(folder: str) -> List[Zone]:
-    """Return the zones below a folder; one that is there twice (mmio) counts once."""
-    by_name: Dict[str, Zone] = {}
-    # mmio last: it shows the same counters again, and the first of a name stays.
-    for entry in sorted(names_in(folder), key=lambda name: ("mmio" in name, name)):
-        path = os.path.join(folder, entry)
-        if _ZONE.fullmatch(entry) and os.path.exists(os.path.join(path, "energy_uj")):
-            limit = whole_number_of(os.path.join(path, "max_energy_range_uj")) or 0
-            name = _zone_name(folder, entry)
-            by_name.setdefault(name, Zone(name, path, limit))
-    return list(by_name.values())
-
-
 def _zone_name(folder: str, entry: str) -> str:
-    """Return a zone's name behind that of the zone it is part of."""
+    """Return the name of a zone after the names of the zones around it."""
     own = text_of(os.path.join(folder, entry, "name")) or entry
     above = entry.rpartition(":")[0]
     return "%s %s" % (_zone_name(folder, above), own) if ":" in above else own
 
 
 class IpmiDcmi(Source):
-    """The controller of this machine, asked again and again."""
+    """The controller of this machine."""
 
     kind = "ipmi-dcmi"
     channels = ["machine"]
@@ -225,7 +219,7 @@ class IpmiDcmi(Source):
 
 
 def watts_of(output: str, complaint: str = "") -> float:
-    """Return the power a controller told; MissedError if it told none."""
+    """Parse the output of ipmitool; raise MissedError without a power."""
     watts, state = _WATTS.search(output), _STATE.search(output)
     if watts is None:
         lines = (complaint or output).strip().splitlines() or ["nothing"]

@@ -1,8 +1,8 @@
 """Watts up? Pro, ES and .NET: a meter between wall and machine, on a serial line.
 
-It is told to send a packet a second, `#d,-,18,972,2277,433,...;`: watts and volts in
-tenths, amperes in thousandths, `_` for what is switched off. No packet says when it was
-measured: that is when we read it, at most a second later.
+It sends a packet per second, `#d,-,18,972,2277,433,...;`: watts and volts in tenths,
+amperes in thousandths, `_` for fields that are switched off. Packets have no time: the
+time of reading is at most a second later.
 """
 
 import contextlib
@@ -19,15 +19,15 @@ from agents.timing.clocks import monotonic_us
 BAUD = 115200
 
 _COMMUNICATIONS = r"HARDWARE\DEVICEMAP\SERIALCOMM"
-# CreateFileW: read and write, shared with nobody, only what is there.
+# CreateFileW: read and write, exclusive, only existing files.
 _READ_AND_WRITE, _EXISTING = 0xC0000000, 3
 _FORGET_HEARD = 0x08
-# Read what is there, or wait for the first byte: as SetCommTimeouts has it said.
+# SetCommTimeouts: return available bytes, or wait for the first one.
 _AT_ONCE = 0xFFFFFFFF
 
 
 class Line:
-    """An open line of a POSIX system."""
+    """An open serial line of a POSIX system."""
 
     def __init__(self, device: str) -> None:
         self._line = os.open(device, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
@@ -42,7 +42,7 @@ class Line:
             controls[4] = controls[5] = termios.B115200
             controls[6][termios.VMIN], controls[6][termios.VTIME] = 1, 0
             termios.tcsetattr(self._line, termios.TCSANOW, controls)
-            # What waits there was measured before we asked.
+            # Bytes already received are old measurements.
             termios.tcflush(self._line, termios.TCIFLUSH)
         except BaseException:
             os.close(self._line)
@@ -52,11 +52,11 @@ class Line:
         os.write(self._line, content)
 
     def hears(self, seconds: float) -> bool:
-        """Wait so long for something; say whether there is some."""
+        """Return whether there are bytes to read within this time."""
         return bool(select.select([self._line], [], [], seconds)[0])
 
     def read(self) -> bytes:
-        """Return what was heard; nothing where the line broke off."""
+        """Return the received bytes; none if the line is broken."""
         return os.read(self._line, _LONGEST)
 
     def close(self) -> None:
@@ -67,11 +67,10 @@ class WindowsLine:
     """An open COM port."""
 
     def __init__(self, device: str) -> None:
-        # Python's smallest packages have none.
         self._ctypes: Any = importlib.import_module("ctypes")
         self._kernel = self._ctypes.WinDLL("kernel32", use_last_error=True)
         self._kernel.CreateFileW.restype = self._ctypes.c_void_p
-        # COM10 and above are found by this name only.
+        # COM10 and above need this form of the name.
         path = device if device.startswith("\\\\") else "\\\\.\\" + device.rstrip(":")
         self._handle = self._ctypes.c_void_p(
             self._kernel.CreateFileW(path, _READ_AND_WRITE, 0, None, _EXISTING, 0, None)
@@ -80,7 +79,7 @@ class WindowsLine:
         if self._handle.value in (None, self._ctypes.c_void_p(-1).value):
             raise self._problem(device)
         control = self._ctypes.create_string_buffer(28)
-        control[0] = b"\x1c"  # a DCB says its own length
+        control[0] = b"\x1c"  # the length of a DCB
         words = "baud=%d parity=n data=8 stop=1 dtr=on rts=on" % BAUD
         known = self._kernel.BuildCommDCBA(words.encode(), control)
         if not known or not self._kernel.SetCommState(self._handle, control):
@@ -125,12 +124,11 @@ class WindowsLine:
 
 
 def open_line(device: str) -> Any:
-    """Open a serial line of this system."""
     return WindowsLine(device) if os.name == "nt" else Line(device)
 
 
 def ports_of_windows() -> List[str]:
-    """Return the COM ports that this Windows has, from its registry."""
+    """Return the COM ports in the registry."""
     registry = importlib.import_module("winreg")
     ports: List[str] = []
     try:
@@ -145,21 +143,21 @@ def ports_of_windows() -> List[str]:
 DEVICE = "COM3" if os.name == "nt" else "/dev/ttyUSB0"
 PATIENCE_S = 3.0
 FIRST_PATIENCE_S = 8.0
-# L,W: log; three arguments: E sends it over the line, one is reserved, each 1 s.
+# L,W: log; three arguments: E for external, one reserved, interval of 1 s.
 LOG_EACH_SECOND = b"#L,W,3,E,,1;"
 STOP_LOGGING = b"#L,R,0;"
 GAIN_ERROR = 0.015
 _PACKET = re.compile(rb"#d,[^,;#]*,(\d{1,2}),([^;#]*);")
 _LONGEST = 4096
 _FIELD_COUNTS = (16, 18)
-# Watts cannot exceed volts x amperes; so much more may be their last digits.
+# Watts cannot exceed volts x amperes, except by rounding.
 _SLACK_W = 5.0
 OFF = b"_"
 _SCALES = (10, 10, 1000)
 
 
 class Packet(NamedTuple):
-    """What a packet tells; what is switched off is None."""
+    """The fields of a packet; None for those switched off."""
 
     watts: Optional[float]
     volts: Optional[float]
@@ -167,7 +165,7 @@ class Packet(NamedTuple):
 
 
 class WattsUp(Source):
-    """The meter behind one serial device. A cable that was pulled is tried again."""
+    """The meter at a serial device; reconnects after the cable was pulled."""
 
     kind = "watts-up"
     channels = ["wall"]
@@ -186,12 +184,17 @@ class WattsUp(Source):
             self._connect()
         except PermissionError:
             advice = "be root or in its group (adduser $USER dialout)"
-            if os.name == "nt":  # its own are shared with nobody
+            if os.name == "nt":  # devices are exclusive
                 advice = "another program has it open"
             sentence = "%s may not be opened: %s." % (self.device, advice)
             raise SourceError(sentence) from None
         except OSError as error:
-            words = (self.device, error.strerror, _ports())
+            ports = ""
+            if os.name == "nt":
+                ports = ". There are: " + (
+                    ", ".join(ports_of_windows()) or "no COM ports"
+                )
+            words = (self.device, error.strerror, ports)
             raise SourceError("%s: %s%s" % words) from None
         try:
             self._packet(FIRST_PATIENCE_S)
@@ -200,7 +203,7 @@ class WattsUp(Source):
             raise SourceError(sentence) from None
 
     def read(self) -> Reading:
-        """Return the next packet's power."""
+        """Return the power in the next packet."""
         if self._line is None:
             try:
                 self._connect()
@@ -215,7 +218,7 @@ class WattsUp(Source):
 
     def close(self) -> None:
         if self._line is not None:
-            with contextlib.suppress(OSError):  # one that is gone logs no more
+            with contextlib.suppress(OSError):  # the meter may be gone
                 self._line.write(STOP_LOGGING)
             self._disconnect()
 
@@ -238,7 +241,7 @@ class WattsUp(Source):
         self._line = None
 
     def _packet(self, patience_s: float) -> Packet:
-        """Wait for the next whole packet, so long."""
+        """Return the next packet; raise MissedError after ``patience_s``."""
         deadline = time.monotonic() + patience_s
         while True:
             packet = self._next_heard()
@@ -249,7 +252,7 @@ class WattsUp(Source):
                 raise MissedError("the meter says nothing for %g s" % patience_s)
 
     def _next_heard(self) -> Optional[Packet]:
-        """Take the first good packet off what was heard; count the damaged ones."""
+        """Remove and return the first good received packet; count damaged ones."""
         while True:
             match = _PACKET.search(self._heard)
             if match is None:
@@ -262,7 +265,7 @@ class WattsUp(Source):
             self.damaged += 1
 
     def _listen(self, seconds: float) -> bool:
-        """Hear more; say whether there was any. A line that broke is let go."""
+        """Receive bytes; return False if there were none. Disconnect a broken line."""
         assert self._line is not None
         try:
             if seconds <= 0 or not self._line.hears(seconds):
@@ -277,7 +280,7 @@ class WattsUp(Source):
         return True
 
     def _ask_again(self) -> None:
-        """A meter that lost its own power has forgotten that it is to log."""
+        """Restart logging: a meter that lost its power has stopped it."""
         try:
             if self._line is not None:
                 self._line.write(LOG_EACH_SECOND)
@@ -285,15 +288,8 @@ class WattsUp(Source):
             self._disconnect()
 
 
-def _ports() -> str:
-    """Say where a meter can be, where this system knows its lines."""
-    if os.name != "nt":
-        return ""
-    return ". There are: " + (", ".join(ports_of_windows()) or "no COM ports")
-
-
 def packet_of(count: bytes, fields: bytes) -> Optional[Packet]:
-    """Return what the fields of a packet tell, or None if it is damaged."""
+    """Parse the fields of a packet; None if it is damaged."""
     cells = [cell.strip() for cell in fields.split(b",")]
     if len(cells) != int(count) or len(cells) not in _FIELD_COUNTS:
         return None

@@ -1,13 +1,13 @@
-"""Ask a time server, over TCP, UDP or HTTP; each is a function from nonce to time.
+"""Ask a time server over TCP, UDP or HTTP, and compare its clock with ours.
 
-A stamp is an instant on its clock and on ours, with the round trip between them.
+A stamp is an instant on both clocks, with the round trip between them.
 """
 
 import http.client
 import json
 import socket
 import uuid
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
 from agents.client import host_of, open_way
@@ -19,12 +19,12 @@ LONGEST_REPLY = 512
 LONGEST_PAGE = 16 * 1024
 MOST_LATE_REPLIES = 32
 EXCHANGES = 8
-# An answer that is no HTTP, no JSON, nested too deep, or has no time in it.
+# Errors of an answer that is not HTTP, not JSON, nested too deep, or without a time.
 _NO_TIME = (
     *(http.client.HTTPException, LookupError, TypeError, ValueError),
     *(OverflowError, RecursionError),
 )
-ENOUGH_FAILURES = 3  # then nobody is there, and each costs a time-out
+ENOUGH_FAILURES = 3  # each costs a time-out
 
 
 class NoTimeError(Exception):
@@ -32,7 +32,7 @@ class NoTimeError(Exception):
 
 
 class Asking:
-    """An open way to a time server; to be closed, for example by ``with``."""
+    """An open connection to a time server; ``ask`` returns the answer to a nonce."""
 
     def __init__(
         self, ask: Callable[[str], Optional[ServerTime]], close: Callable[[], Any]
@@ -48,8 +48,10 @@ class Asking:
 
 
 def open_asking(address: str, patience_s: float = PATIENCE_S) -> Asking:
-    """Open ``tcp://host:port``, ``udp://host:port`` or ``http(s)://server``; raise
-    NoTimeError."""
+    """Open ``tcp://host:port``, ``udp://host:port`` or ``http(s)://server``.
+
+    Raises NoTimeError.
+    """
     opened = {"tcp": _over_tcp, "udp": _over_udp, "http": _over_http}
     try:
         parts = urlsplit(address if "://" in address else "tcp://" + address)
@@ -66,9 +68,9 @@ def open_asking(address: str, patience_s: float = PATIENCE_S) -> Asking:
 
 
 class Stamp(NamedTuple):
-    """The exchange with the shortest round trip; ``local`` times are its middle.
+    """The exchange with the shortest round trip; ``local`` times are in its middle.
 
-    Resolutions are the steps of our clock, our wall clock and the server's.
+    Resolutions are the steps of our clock, our wall clock and the server's clock.
     """
 
     clock: str
@@ -83,7 +85,7 @@ class Stamp(NamedTuple):
     server_resolution_us: int = 1
 
     def with_steps(self) -> Dict[str, Any]:
-        """Return the stamp without resolutions, with the longest round trip."""
+        """Return the stamp with the resolutions included in the round trip."""
         longest_us = (
             self.round_trip_us + 2 * self.resolution_us + self.server_resolution_us
         )
@@ -94,13 +96,30 @@ class Stamp(NamedTuple):
 def take_stamp(
     asking: Asking, clocks: Optional[Clocks] = None, exchanges: int = EXCHANGES
 ) -> Stamp:
-    """Ask several times, keep the shortest round trip; raise NoTimeError without an
-    answer."""
+    """Ask several times and keep the shortest round trip; raise NoTimeError."""
     local = clocks or own_clocks()
     stamps: List[Stamp] = []
     for number in range(exchanges):
-        stamp = _exchange(asking, local)
-        if stamp is not None:
+        wall_us, before_us = local.wall_us(), local.monotonic_us()
+        try:
+            answer = asking.ask(uuid.uuid4().hex[:16])
+        except OSError:
+            answer = None
+        after_us = local.monotonic_us()
+        if answer is not None:
+            half_us = (after_us - before_us) // 2
+            stamp = Stamp(
+                clock=answer.clock,
+                server_wall_us=answer.wall_us,
+                server_monotonic_us=answer.monotonic_us,
+                local_wall_us=wall_us + half_us,
+                local_monotonic_us=before_us + half_us,
+                round_trip_us=after_us - before_us,
+                exchanges=1,
+                resolution_us=local.resolution_us,
+                wall_resolution_us=local.wall_resolution_us,
+                server_resolution_us=answer.resolution_us,
+            )
             stamps.append(stamp)
         elif not stamps and number + 1 >= ENOUGH_FAILURES:
             break
@@ -110,34 +129,10 @@ def take_stamp(
     return best._replace(exchanges=len(stamps))
 
 
-def _exchange(asking: Asking, local: Clocks) -> Optional[Stamp]:
-    wall_us, before_us = local.wall_us(), local.monotonic_us()
-    try:
-        answer = asking.ask(uuid.uuid4().hex[:16])
-    except OSError:
-        return None
-    after_us = local.monotonic_us()
-    if answer is None:
-        return None
-    half_us = (after_us - before_us) // 2
-    return Stamp(
-        clock=answer.clock,
-        server_wall_us=answer.wall_us,
-        server_monotonic_us=answer.monotonic_us,
-        local_wall_us=wall_us + half_us,
-        local_monotonic_us=before_us + half_us,
-        round_trip_us=after_us - before_us,
-        exchanges=1,
-        resolution_us=local.resolution_us,
-        wall_resolution_us=local.wall_resolution_us,
-        server_resolution_us=answer.resolution_us,
-    )
-
-
 def _over_tcp(parts: Any, patience_s: float) -> Asking:
     place = (host_of(parts), parts.port or PORT)
     sock = socket.create_connection(place, patience_s)
-    # A question that waits for more to send would look like a slow path.
+    # Delayed requests would make the round trip longer.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def ask(nonce: str) -> Optional[ServerTime]:
@@ -160,12 +155,12 @@ def _over_udp(parts: Any, patience_s: float) -> Asking:
     )[0]
     sock = socket.socket(family, kind, number)
     sock.settimeout(patience_s)
-    # Connected, it hears nobody else.
+    # A connected socket receives from this address only.
     sock.connect(place)
 
     def ask(nonce: str) -> Optional[ServerTime]:
         sock.send(stamp_request(nonce))
-        for _ in range(MOST_LATE_REPLIES):  # to questions that were given up before
+        for _ in range(MOST_LATE_REPLIES):  # to earlier requests that timed out
             answer = read_reply(sock.recv(LONGEST_REPLY), nonce)
             if answer is not None:
                 return answer
@@ -175,12 +170,12 @@ def _over_udp(parts: Any, patience_s: float) -> Asking:
 
 
 def _over_http(parts: Any, patience_s: float) -> Asking:
-    """Ask Virtlab's server over one open connection, through its proxy."""
+    """Ask a Virtlab server over one open connection, through its proxy."""
     url = "%s/api/v1/time/?nonce=" % parts.geturl().rstrip("/")
     ways = [open_way(url, patience_s)]
 
     def ask(nonce: str) -> Optional[ServerTime]:
-        if not ways[0].is_open:  # the server hangs up after each answer
+        if not ways[0].is_open:  # the server may close after each answer
             ways[0] = open_way(url, patience_s)
         try:
             headers = {"Accept": "application/json"}
@@ -193,11 +188,38 @@ def _over_http(parts: Any, patience_s: float) -> Asking:
             step_us = int(answer.get("resolution_us", 1))
             return ServerTime(str(answer["clock"]), *times, resolution_us=step_us)
         except _NO_TIME:
-            # The rest of this answer must not be read as the next one.
+            # Do not read the rest of this answer as the next one.
             ways[0].close()
             return None
 
     return Asking(ask, lambda: ways[0].close())
+
+
+class TimePath:
+    """The way to a time server, with the shortest round trip seen so far.
+
+    Every stamp of a session improves the bounds of the later ones.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.shortest_us: Optional[int] = None
+
+    def stamp(self) -> Stamp:
+        """Take a stamp; raise NoTimeError without an answer."""
+        with open_asking(self.address) as asking:
+            stamp = take_stamp(asking)
+        known_us, trip_us = self.shortest_us, stamp.round_trip_us
+        self.shortest_us = trip_us if known_us is None else min(known_us, trip_us)
+        return stamp
+
+
+def stamp_or_silence(path: TimePath) -> Tuple[Optional[Stamp], str]:
+    """Return a stamp, or why there is none."""
+    try:
+        return path.stamp(), ""
+    except NoTimeError as error:
+        return None, str(error)
 
 
 OFFSET_LIMIT_US = 50000
@@ -209,7 +231,7 @@ class ClocksDifferError(Exception):
 
 
 class Offset(NamedTuple):
-    """How far our wall clock is ahead of the server's, give or take ``bound_us``."""
+    """How far our wall clock is ahead of the server's, within ``bound_us``."""
 
     us: int
     bound_us: int
@@ -226,12 +248,12 @@ class Interval(NamedTuple):
 
     @property
     def drift_ppm(self) -> Optional[float]:
-        """How much faster our clock runs; None over no time at all."""
+        """How much faster our clock runs; None over an empty interval."""
         return _ppm(self.local_us - self.external_us, self.external_us)
 
     @property
     def drift_bound_ppm(self) -> Optional[float]:
-        """How wrong the drift can be, whatever the path did."""
+        """Bound of the drift's error, whatever the path did."""
         return _ppm(self.hard_bound_us, self.external_us)
 
 
@@ -267,7 +289,7 @@ def interval_of(
 
 
 def suspicions(start: Stamp, end: Stamp) -> List[str]:
-    """Say why this clock is not to be trusted; beyond the error of asking only."""
+    """Return reasons not to trust our clock that exceed the error of asking."""
     reasons = []
     for when, stamp in (("start", start), ("end", end)):
         offset = offset_of(stamp)
@@ -284,7 +306,7 @@ def suspicions(start: Stamp, end: Stamp) -> List[str]:
 def clock_report(
     start: Stamp, end: Stamp, shortest_us: Optional[int] = None
 ) -> Dict[str, Any]:
-    """Return what an upload says of its clock: the stamps and what follows."""
+    """Return the clock section of an upload: both stamps and the derived values."""
     first, last = offset_of(start), offset_of(end)
     interval = interval_of(start, end, shortest_us)
     return {

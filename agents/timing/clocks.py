@@ -1,4 +1,7 @@
-"""Clocks as functions, so that a test can put a lying one in their place."""
+"""The clocks of this machine, and the name of its boot.
+
+Clocks are functions, so that a test can replace them with wrong ones.
+"""
 
 import hashlib
 import os
@@ -15,19 +18,18 @@ _BOOTS_OF_WINDOWS = (
     r"SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management"
     r"\PrefetchParameters"
 )
-# Steps are looked for in so many readings: a third of a second at most.
+# Limit of readings in the search for steps: a third of a second.
 _STEPS, _MOST_READINGS = 5, 2000000
-# Wide enough for NTP's corrections; no machine runs an agent and boots again in it.
+# Wide enough for corrections by NTP, too short for a reboot.
 _SAME_BOOT_US = 10000000
-# What is corrected by NTP and what is not drift apart by one part in so many.
+# Wall and monotonic clock drift apart by at most one part in 2000.
 _SLOWEST_DRIFT = 2000
 
 
 class Clocks(NamedTuple):
-    """Two clocks in whole microseconds; ``monotonic_us`` compares where ``name`` is the
-    same.
+    """Two clocks in microseconds; readings are up to one step (resolution) late.
 
-    Readings are up to one step (resolution) behind.
+    Values of ``monotonic_us`` are comparable if ``name`` is equal.
     """
 
     name: str
@@ -38,13 +40,12 @@ class Clocks(NamedTuple):
 
 
 def wall_us() -> int:
-    """Return microseconds since 1970 by this machine's clock."""
+    """Return microseconds since 1970 by the wall clock."""
     return int(time.time() * 1e6)
 
 
 def finest() -> str:
-    """Return the never-set clock of Python's that moves in smaller steps, else
-    `monotonic`."""
+    """Return the name of Python's monotonic clock with the smaller steps."""
     coarse = time.get_clock_info("monotonic").resolution
     fine = time.get_clock_info("perf_counter").resolution
     return "perf_counter" if fine < coarse else "monotonic"
@@ -55,13 +56,12 @@ _count: Callable[[], float] = getattr(time, COUNTER)
 
 
 def monotonic_us() -> int:
-    """Return microseconds by the clock that nobody sets."""
+    """Return microseconds by a clock that is never set."""
     return int(_count() * 1e6)
 
 
 def step_us(read_us: Callable[[], int]) -> int:
-    """Return the median step a clock is seen to move by; the whole day if it does not
-    move."""
+    """Return the median observed step of a clock; a day if it does not move."""
     steps: List[int] = []
     before_us = read_us()
     for _ in range(_MOST_READINGS):
@@ -69,13 +69,13 @@ def step_us(read_us: Callable[[], int]) -> int:
         if now_us > before_us:
             steps.append(now_us - before_us)
         before_us = now_us
-        # The first began before we looked, so that it is too short, or none.
+        # The first step began before the first reading.
         if len(steps) > _STEPS:
             return sorted(steps[1:])[_STEPS // 2]
     return max(steps[1:], default=86400000000)
 
 
-# A process names its clock once: it stays the same clock when somebody sets the other.
+# A process names its clock once: setting the wall clock does not change the name.
 _OWN: Dict[str, Clocks] = {}
 
 
@@ -90,18 +90,15 @@ def own_clocks() -> Clocks:
 
 
 def boot_name() -> Optional[str]:
-    """Return what tells this boot from all others; None where nothing names it."""
-    boot = text_of(_BOOT) or (_boot_of_windows() if os.name == "nt" else None)
+    """Return a name of this boot; None if the system has none."""
+    boot = text_of(_BOOT)
+    if not boot and os.name == "nt":
+        from agents.windows import value_of
+
+        number = value_of(_BOOTS_OF_WINDOWS, "BootId")
+        machine = value_of(r"SOFTWARE\Microsoft\Cryptography", "MachineGuid")
+        boot = "%s %s" % (machine, number) if machine and number else None
     return _short(boot) if boot else None
-
-
-def _boot_of_windows() -> Optional[str]:
-    """Return the number of this boot, and the name of its installation."""
-    from agents.windows import value_of
-
-    number = value_of(_BOOTS_OF_WINDOWS, "BootId")
-    machine = value_of(r"SOFTWARE\Microsoft\Cryptography", "MachineGuid")
-    return "%s %s" % (machine, number) if machine and number else None
 
 
 def _short(boot: str) -> str:
@@ -109,7 +106,7 @@ def _short(boot: str) -> str:
 
 
 def _boot_kept() -> str:
-    """Return a name of this boot, kept in a file, where the system names none."""
+    """Return a name of this boot that is stored in a file."""
     up_us = monotonic_us()
     booted_us = wall_us() - up_us
     path = os.path.join(home(), "boot")
@@ -119,21 +116,19 @@ def _boot_kept() -> str:
         kept_name, *numbers = kept.split()
         if is_same_boot(booted_us, up_us, *map(int, numbers)):
             name = kept_name
-    except (ValueError, TypeError):  # none yet, or not ours
+    except (ValueError, TypeError):  # missing or damaged
         pass
     try:
         os.makedirs(home(), mode=0o700, exist_ok=True)
         write_durably(path, ("%s %d %d" % (name, booted_us, up_us)).encode())
     except OSError:
-        # A name that lasts as long as this process is better than no time at all.
-        return name
-    # Of two who came at once the last has written it.
+        return name  # valid as long as this process
+    # Another process may have written it at the same time.
     return (text_of(path) or name).split()[0]
 
 
 def is_same_boot(booted_us: int, up_us: int, seen_us: int, seen_up_us: int) -> bool:
-    """Return whether a boot is the one that was up for ``seen_up_us``, within the
-    drift."""
+    """Return whether a boot is the one seen earlier, within the drift of clocks."""
     if up_us < seen_up_us:
         return False
     apart_us = abs(booted_us - seen_us)

@@ -12,13 +12,14 @@ A server whose clock has steps of more than a microsecond appends their length. 
 agents reject such a reply: better no time than a coarse one that looks fine.
 """
 
+import contextlib
 import re
 import selectors
 import socket
 from collections import Counter, OrderedDict
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
-from agents.stopping import Stop
+from agents.processes import Stop
 from agents.timing.clocks import Clocks, own_clocks
 
 PORT = 8037
@@ -32,7 +33,7 @@ _STAMPED = re.compile(
 
 
 class ServerTime(NamedTuple):
-    """One answer of a time server, in microseconds of its own clocks."""
+    """An answer of a time server, in microseconds of its clocks."""
 
     clock: str
     wall_us: int
@@ -41,7 +42,7 @@ class ServerTime(NamedTuple):
 
 
 class Session:
-    """What a time server remembers of one client: when it said `start`."""
+    """The state of one client: when it sent `start`."""
 
     def __init__(self, clocks: Clocks) -> None:
         self.clocks = clocks
@@ -49,10 +50,12 @@ class Session:
         self.is_over = False
 
     def answer(self, request: bytes) -> bytes:
-        """Return the reply to one request."""
+        """Return the reply to a request."""
         word = request.decode("latin-1").strip("\r\n\0 ")
         if word == "time":
-            return self._time()
+            if self.started_us is None:
+                return NOT_STARTED
+            return b"%d\n" % (self.clocks.monotonic_us() - self.started_us)
         if word == "start":
             self.started_us = self.clocks.monotonic_us()
             return b"start"
@@ -62,26 +65,20 @@ class Session:
         stamp = _STAMP.fullmatch(word)
         return stamp_reply(stamp.group(1), self.clocks) if stamp else UNKNOWN
 
-    def _time(self) -> bytes:
-        if self.started_us is None:
-            return NOT_STARTED
-        return b"%d\n" % (self.clocks.monotonic_us() - self.started_us)
-
 
 def stamp_request(nonce: str) -> bytes:
-    """Return what an agent sends."""
     return b"stamp %s\n" % nonce.encode("ascii")
 
 
 def stamp_reply(nonce: str, clocks: Clocks) -> bytes:
-    """Return both clocks, read as late as possible."""
+    """Return the reply with both clocks, read as late as possible."""
     times = (nonce, clocks.name, clocks.wall_us(), clocks.monotonic_us())
     coarse = " %d" % clocks.resolution_us if clocks.resolution_us > 1 else ""
     return ("stamp %s %s %d %d" % times + coarse + "\n").encode("ascii")
 
 
 def read_reply(reply: bytes, nonce: str) -> Optional[ServerTime]:
-    """Read a reply; None if it is cut off, or an old one to another question."""
+    """Parse a reply; None if it is incomplete or has another nonce."""
     match = _STAMPED.fullmatch(reply.decode("latin-1"))
     if not match or match.group(1) != nonce:
         return None
@@ -91,17 +88,17 @@ def read_reply(reply: bytes, nonce: str) -> Optional[ServerTime]:
 
 MOST_CONNECTIONS = 512
 MOST_OF_AN_ADDRESS = 256  # a lab behind one address has many guests
-SILENT_S = 10  # who connects to ask asks soon
-# What floods is read in great pieces, and little of it answered.
+SILENT_S = 10  # until the first request of a connection
+# Of a flood of datagrams few are answered.
 DATAGRAMS_AT_ONCE, OF_A_PEER, OF_AN_ADDRESS = 1024, 4, 64
 _RECEIVE_BYTES = 4 * 1024 * 1024
 _BYTES_OF_A_TURN = 1024
 MOST_PEERS = 4096
-IDLE_S = 7200  # a LINPACK run asks seldom, but not as seldom as that
+IDLE_S = 7200  # longer than the pauses of a LINPACK run
 
 
 class Connection(NamedTuple):
-    """One TCP client: what it said so far, and when it last spoke."""
+    """A TCP client: its received bytes, and the time of its last request."""
 
     session: Session
     pending: bytearray
@@ -110,9 +107,10 @@ class Connection(NamedTuple):
 
 
 class TimeServer:
-    """Answer over TCP and UDP on one port (`agents.timing.server`).
+    """Answer over TCP and UDP on one port.
 
-    Floods, silence and one peer too many are hung up on; datagrams queue per peer.
+    Connections that flood, stay silent or are too many are closed; datagrams queue per
+    peer.
     """
 
     def __init__(
@@ -122,7 +120,7 @@ class TimeServer:
         self.peers: OrderedDict[Any, Session] = OrderedDict()
         self.connections: Dict[socket.socket, Connection] = {}
         self.of_address: Dict[str, int] = Counter()
-        # Who has said nothing yet, the oldest first, and since when.
+        # Connections without a request so far, oldest first, and since when.
         self.silent: OrderedDict[socket.socket, int] = OrderedDict()
         self.selector = selectors.DefaultSelector()
         self.answered = 0
@@ -135,7 +133,7 @@ class TimeServer:
         except OSError:
             self.listener.close()
             raise
-        # As much as the system allows: a flood shall not fill it between two looks.
+        # As much as the system allows, so that a flood does not fill it.
         room = (socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BYTES)
         self.datagrams.setsockopt(*room)
         self.stopping = Stop()
@@ -147,8 +145,7 @@ class TimeServer:
         """Answer until `stop`."""
         while not self.stopping.is_set:
             for key, _ in self.selector.select(self._hang_up_on_the_silent()):
-                # One that was hung up on meanwhile is no longer known; its number may
-                # be another one's by now.
+                # A connection may have been closed meanwhile and its number reused.
                 if self.selector.get_map().get(key.fd) is key:
                     key.data(key.fileobj)
 
@@ -157,7 +154,6 @@ class TimeServer:
         self.stopping.set()
 
     def close(self) -> None:
-        """Hang up on everybody."""
         for sock in list(self.connections):
             self._hang_up(sock)
         self.listener.close()
@@ -181,7 +177,7 @@ class TimeServer:
         if is_too_many or not self._has_room_for(address):
             sock.close()
             return
-        # A reply that is held back would lengthen the round trip.
+        # Delayed replies would make the round trip longer.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         now_us = self.clocks.monotonic_us()
         fresh = Connection(Session(self.clocks), bytearray(), now_us, address)
@@ -203,7 +199,7 @@ class TimeServer:
         if is_over or session.is_over:
             self._hang_up(sock)
             return
-        if self.answered > answered:  # half a line is silence, too
+        if self.answered > answered:  # half a line does not count
             self.silent.pop(sock, None)
         now_us = self.clocks.monotonic_us()
         self.connections[sock] = connection._replace(spoke_us=now_us)
@@ -211,23 +207,23 @@ class TimeServer:
     def _answer_lines(
         self, sock: socket.socket, session: Session, pending: bytearray
     ) -> bool:
-        """Answer each whole line with one write; say whether to go on."""
+        """Answer each whole line with one write; return False to close."""
         while b"\n" in pending and not session.is_over:
             line, _, rest = bytes(pending).partition(b"\n")
             pending[:] = rest
             reply = session.answer(line)
             if sock.send(reply) != len(reply):
-                return False  # it asks and asks, and reads nothing
+                return False  # the client does not read its replies
             self.answered += 1
         return len(pending) <= LONGEST_REQUEST
 
     def _answer_datagram(self, sock: socket.socket) -> None:
-        """Read all that came, and answer each peer once before any a second time."""
+        """Read all datagrams; answer each peer once before any peer twice."""
         queues: Dict[Any, List[bytes]] = {}
         of_address: Dict[str, int] = Counter()
         for _ in range(DATAGRAMS_AT_ONCE):
             try:
-                # One byte more tells what is too long from what just fits.
+                # One more byte shows a request that is too long.
                 request, peer = sock.recvfrom(LONGEST_REQUEST + 1)
             except OSError:
                 break
@@ -238,14 +234,9 @@ class TimeServer:
         for turn in range(OF_A_PEER):
             for peer, queue in queues.items():
                 if turn < len(queue):
-                    self._answer_peer(sock, queue[turn], peer)
-
-    def _answer_peer(self, sock: socket.socket, request: bytes, peer: Any) -> None:
-        try:
-            sock.sendto(self._reply_to(request, peer), peer)
-            self.answered += 1
-        except OSError:
-            return
+                    with contextlib.suppress(OSError):
+                        sock.sendto(self._reply_to(queue[turn], peer), peer)
+                        self.answered += 1
 
     def _reply_to(self, request: bytes, peer: Any) -> bytes:
         if len(request) > LONGEST_REQUEST:
@@ -254,16 +245,18 @@ class TimeServer:
         reply = session.answer(request)
         if session.started_us is not None and not session.is_over:
             self.peers[peer] = session
-        # Over UDP nobody hangs up: who has not asked for longest is forgotten.
+        # UDP has no end of a connection: drop the peer that has asked least recently.
         if len(self.peers) > MOST_PEERS:
             self.peers.popitem(last=False)
         return reply
 
     def _has_room_for(self, address: str) -> bool:
-        """Make room by hanging up on the longest idle or silent, or on the most of one
-        address."""
+        """Return whether there is room, after closing other connections if needed."""
         if len(self.connections) >= MOST_CONNECTIONS:
-            self._hang_up_on_the_idle()
+            oldest_us = self.clocks.monotonic_us() - IDLE_S * 1000000
+            for sock, connection in list(self.connections.items()):
+                if connection.spoke_us < oldest_us:
+                    self._hang_up(sock)
         if len(self.connections) < MOST_CONNECTIONS:
             return True
         if self.silent:
@@ -280,14 +273,8 @@ class TimeServer:
         self._hang_up(min(of_crowd, key=lambda sock: self.connections[sock].spoke_us))
         return True
 
-    def _hang_up_on_the_idle(self) -> None:
-        oldest_us = self.clocks.monotonic_us() - IDLE_S * 1000000
-        for sock, connection in list(self.connections.items()):
-            if connection.spoke_us < oldest_us:
-                self._hang_up(sock)
-
     def _hang_up_on_the_silent(self) -> Optional[float]:
-        """Return after how many seconds the next one has been silent for too long."""
+        """Close silent connections; return the seconds until the next one is due."""
         while self.silent:
             sock, since_us = next(iter(self.silent.items()))
             left_us = since_us + SILENT_S * 1000000 - self.clocks.monotonic_us()

@@ -1,22 +1,21 @@
-"""Virtlab from Python: every number in one line, uploads and verdicts in a few.
+"""Virtlab from Python: read results and verdicts, and upload runs.
 
     import virtlab
     cells = virtlab.read_cells("lmu-2010-xen")
 
-What is public needs no more than the server's address, in ``$VIRTLAB_SERVER`` or as
-``server=``; what a lab keeps private, and uploads, also need a token of the lab, in
-``$VIRTLAB_TOKEN`` or as ``token=``. Tables are pandas' DataFrames where pandas is
-installed (large ones come fastest with pyarrow beside it), else lists of dictionaries,
-one for each row. Each is checked against the SHA-256 that the server sends. ``Client``
-is the same client that Virtlab's agent uses: it tries again what may pass by itself.
+Public data need only the address of the server, in ``$VIRTLAB_SERVER`` or as
+``server=``; private data and uploads also need a token of the lab, in
+``$VIRTLAB_TOKEN`` or as ``token=``. Tables are pandas DataFrames if pandas is installed
+(pyarrow makes large ones faster), else lists of dictionaries, one per row. Each table
+is checked against the SHA-256 from the server. ``Client`` is the client of Virtlab's
+agent; it retries temporary failures.
 
 ``filters`` are those of /api/v1/data/: ``study``, ``host``, ``hypervisor``, ``tool``,
-``metric``, ``case``, ``scenario``, and the days ``since`` and ``until``. What columns
-mean is at /api/v1/data/schema/; parameters, options and facts are columns of their own,
-``parameters.block_size`` for example.
+``metric``, ``case``, ``scenario``, and the days ``since`` and ``until``. Columns are
+described at /api/v1/data/schema/; each parameter, option and fact is a column, for
+example ``parameters.block_size``.
 
-Raises RefusedError, with the sentence in which the server says what to do, and
-UnreachableError where nobody answers.
+Raises RefusedError with the server's sentence, and UnreachableError.
 """
 
 import hashlib
@@ -49,13 +48,13 @@ __all__ = [
 
 SERVER, TOKEN = "VIRTLAB_SERVER", "VIRTLAB_TOKEN"
 PAUSE_S = 0.5
-# The server makes a file whole before it sends the first byte.
+# The server completes a file before it sends the first byte.
 SILENCE_S = 900
 OBJECTS = ("factors", "options", "parameters", "facts", "host_facts")
 
 
 def connect(server="", token="", patience_s=60):
-    """Return a client of a server; both unless told from the environment."""
+    """Return a client; server and token default to the environment."""
     server = server or os.environ.get(SERVER, "")
     if not server:
         raise ValueError(f"Say which server: server=..., or set ${SERVER}.")
@@ -63,41 +62,41 @@ def connect(server="", token="", patience_s=60):
 
 
 def read_studies(server="", token="", **filters):
-    """Return the studies that one may see."""
+    """Return the visible studies."""
     return _read("studies", server, token, filters)
 
 
 def read_systems(study=None, server="", token="", **filters):
-    """Return the systems that a study measured; of all studies without one."""
+    """Return the systems of a study, or of all studies."""
     return _read("systems", server, token, dict(filters, study=study))
 
 
 def read_cells(study=None, server="", token="", **filters):
-    """Return the cells of a study: statistics over run means, in the unit of each."""
+    """Return the cells of a study: statistics over run means."""
     return _read("cells", server, token, dict(filters, study=study))
 
 
 def read_runs(study=None, server="", token="", **filters):
-    """Return the runs of a study, with when and how they were made."""
+    """Return the runs of a study."""
     return _read("runs", server, token, dict(filters, study=study))
 
 
 def read_samples(study=None, server="", token="", **filters):
-    """Return the measured numbers of a study, in the order of its runs."""
+    """Return the samples of a study, in the order of its runs."""
     return _read("samples", server, token, dict(filters, study=study))
 
 
 def verdicts(study, server="", token="", **filters):
-    """Return each cell beside its baseline: ratio, 95 % interval, verdict, reasons."""
+    """Return each cell's comparison: ratio, 95 % interval, verdict, reasons."""
     rows = connect(server, token).get_all("comparisons/", study=study, **filters)
     return _table(map(_flat, rows))
 
 
 def upload(runs, server="", token=""):
-    """Store runs, as docs/api.md describes them, and return how many are stored.
+    """Store runs (format: docs/api.md) and return how many are stored.
 
-    Each needs a ``key``, a UUID: the same key again is the same run, so that an upload
-    that broke off can be sent again as it is.
+    Each needs a ``key``, a UUID. The same key is the same run, so an interrupted upload
+    can be repeated.
     """
     stored = 0
     for stored in connect(server, token).upload(runs):  # noqa: B007 - the last counts
@@ -106,9 +105,9 @@ def upload(runs, server="", token=""):
 
 
 def wait(study, server="", token="", timeout_s=300):
-    """Wait until all runs of a study are read, compared and checked; return its counts.
+    """Wait until all runs of a study are processed and checked; return its counts.
 
-    Raises TimeoutError with what is still open.
+    Raises TimeoutError.
     """
     client, deadline = connect(server, token), time.monotonic() + timeout_s
     while True:
@@ -136,7 +135,7 @@ def _read(table, server, token, filters):
 
 
 def _fetched(client, path):
-    """Return a file of what is at a path, at its beginning."""
+    """Download a path into a temporary file."""
     deadline = time.monotonic() + client.patience_s
     while True:
         file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
@@ -155,7 +154,7 @@ def _fetched(client, path):
 
 
 def _download(client, path, file):
-    """Read an answer into a file; raise EOFError for one that did not come whole."""
+    """Read an answer into a file; raise EOFError if it is incomplete."""
     headers = {"User-Agent": "virtlab-client"}
     if client.token:
         headers["Authorization"] = "Token " + client.token
@@ -172,21 +171,21 @@ def _download(client, path, file):
 
 
 class _NoDetours(urllib.request.HTTPRedirectHandler):
-    """Follow nobody to another server: the token is for this one."""
+    """Follow no redirection: the token is for this server."""
 
     def redirect_request(self, *_):
         return None
 
 
 def _wait_after(error):
-    """Return when to ask again; raise RefusedError where that does not help."""
+    """Return the pause before a retry; raise RefusedError for permanent errors."""
     with error:
         try:
             answer = json.loads(error.read(1 << 20).decode())
         except ValueError:
             answer = {}
     answer = answer if isinstance(answer, dict) else {}
-    # To ask for as much again would take as long.
+    # Another attempt would take as long.
     if error.code not in PASSING or answer.get("code") == "took_too_long":
         raise RefusedError(error.code, answer) from None
     try:
@@ -196,11 +195,11 @@ def _wait_after(error):
 
 
 def _unfolded(frame):
-    """Return a frame whose JSON objects are columns of their own."""
+    """Return a frame with the values of JSON objects as columns."""
     for name in OBJECTS:
         if name not in frame:
             continue
-        # Few different ones in many rows: each is read once.
+        # Many rows have equal objects: parse each once.
         objects = {text: json.loads(text) for text in frame[name].dropna().unique()}
         keys = dict.fromkeys(key for each in objects.values() for key in each)
         for key in keys:
@@ -218,7 +217,7 @@ def _import(name):
 
 
 def _flat(row):
-    """Return a row whose objects are columns of their own: ``parameters.block``."""
+    """Return a row with the values of objects as columns: ``parameters.block``."""
     flat = {}
     for name, value in row.items():
         if isinstance(value, dict):

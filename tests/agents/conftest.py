@@ -8,8 +8,8 @@ import pytest
 
 from agents.client import Client
 from agents.kernels import building
-from agents.measuring.bracket import TimePath
 from agents.spool import Spool
+from agents.timing.asking import TimePath
 from agents.timing.server import TimeServer
 from tests.agents.stage import TOKEN, KeepingServer
 

@@ -8,9 +8,9 @@ import uuid
 import pytest
 
 from agents import sending
-from agents.client import Client
+from agents.client import Client, pause_s
 from agents.home import Quiet
-from agents.sending import deliver, pause_s
+from agents.sending import deliver
 from tests.agents.stage import TOKEN, await_true, problem
 
 
@@ -88,10 +88,10 @@ def test_what_will_never_pass_is_laid_aside_with_its_reason(
     delivery = deliver(spool, client, said.append)
 
     assert (delivery.sent, delivery.rejected) == (1, 1)
-    (rejected,) = spool.rejected()
-    assert rejected.key == bad
-    assert f"wrong (HTTP {status}): It is wrong." in rejected.reason
-    assert '"No."' in rejected.reason
+    ((key, reason),) = spool.rejected().items()
+    assert key == bad
+    assert f"wrong (HTTP {status}): It is wrong." in reason
+    assert '"No."' in reason
     assert list(server.stored) == [good]
 
 
@@ -146,9 +146,9 @@ def test_a_run_that_another_process_sent_meanwhile_is_fine(
     gone = [(str(uuid.uuid4()), 10)]
 
     def look_once():
-        waiting, more = look(), gone[:]
+        (oldest, number), more = look(), gone[:]
         gone.clear()
-        return waiting._replace(oldest=[*waiting.oldest, *more])
+        return [*oldest, *more], number
 
     monkeypatch.setattr(spool, "look", look_once)
 
@@ -183,7 +183,7 @@ def test_a_refused_run_among_many_is_found_and_the_others_arrive(
     delivery = deliver(spool, client, said.append)
 
     assert (delivery.sent, delivery.rejected, delivery.trouble) == (28, 2, "")
-    assert {rejected.key for rejected in spool.rejected()} == {keys[3], keys[17]}
+    assert set(spool.rejected()) == {keys[3], keys[17]}
     assert set(server.stored) == set(keys) - {keys[3], keys[17]}
     assert server.connections == 1
 
@@ -317,16 +317,19 @@ def test_two_who_send_do_not_take_each_other_for_measuring(
     assert len(server.stored) == 60
 
 
+LIMITS = (sending.SHORTEST_PAUSE_S, sending.LONGEST_PAUSE_S)
+
+
 def test_pauses_double_to_a_minute_and_half_of_them_is_chance():
-    pauses = [pause_s(3, 0) for _ in range(200)]
+    pauses = [pause_s(3, 0, *LIMITS) for _ in range(200)]
 
     assert 4 <= min(pauses) < 5.5 < 6.5 < max(pauses) <= 8
-    assert pause_s(1000, 0) <= sending.LONGEST_PAUSE_S
-    assert pause_s(0, 30) == 30
+    assert pause_s(1000, 0, *LIMITS) <= sending.LONGEST_PAUSE_S
+    assert pause_s(0, 30, *LIMITS) == 30
 
 
 def test_many_agents_do_not_come_back_together():
-    pauses = sorted(pause_s(5, 0) for _ in range(100))
+    pauses = sorted(pause_s(5, 0, *LIMITS) for _ in range(100))
 
     assert pauses[75] - pauses[25] > 4
 

@@ -80,12 +80,10 @@ def test_a_rejected_run_keeps_its_reason_and_can_wait_again(spool):
     spool.reject(key, "unknown_study (HTTP 422): no such study\n")
 
     assert spool.waiting() == []
-    assert spool.rejected() == [
-        (key, "unknown_study (HTTP 422): no such study"),
-    ]
+    assert spool.rejected() == {key: "unknown_study (HTTP 422): no such study"}
 
     spool.retry(key)
-    assert (spool.waiting(), spool.rejected()) == ([key], [])
+    assert (spool.waiting(), spool.rejected()) == ([key], {})
 
 
 def test_half_a_file_is_never_sent_and_forgotten_when_it_is_old(spool):
@@ -150,17 +148,17 @@ def aged(spool, number):
 def test_the_oldest_go_first(spool):
     keys = aged(spool, 5)
 
-    assert [key for key, _ in spool.look(5).oldest] == keys[::-1]
+    assert [key for key, _ in spool.look(5)[0]] == keys[::-1]
 
 
 def test_of_more_than_can_be_looked_up_some_go_first_and_all_are_counted(spool):
     keys = aged(spool, 5)
 
-    waiting = spool.look(2)
+    oldest, number = spool.look(2)
 
-    found = [key for key, _ in waiting.oldest]
+    found = [key for key, _ in oldest]
     assert found == [key for key in keys[::-1] if key in found]
-    assert (len(found), waiting.number, spool.number()) == (2, 5, 5)
+    assert (len(found), number, spool.number()) == (2, 5, 5)
     assert not spool.is_empty()
 
 

@@ -95,7 +95,7 @@ def drained(folder, server):
         if not spool.waiting():
             break
         deliver(spool, client, lambda _: None)
-    assert (spool.waiting(), spool.rejected()) == ([], [])
+    assert (spool.waiting(), spool.rejected()) == ([], {})
     return [document["note"] for document in server.stored.values()]
 
 

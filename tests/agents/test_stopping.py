@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from agents.stopping import Stop
+from agents.processes import Stop
 
 
 @pytest.fixture

@@ -279,7 +279,7 @@ def test_a_full_spool_is_loud(push, enrolled, monkeypatch, output):
 
 
 def test_evidence_that_cannot_be_printed_is_escaped(push, server, machine):
-    from agents.detection.facts import printable_all
+    from agents.console import printable_all
 
     shown = printable_all({"leaves": {"0x40000100": ["0x21f", "\x88\n\0\0"]}, "n": 1})
 

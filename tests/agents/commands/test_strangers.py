@@ -280,7 +280,7 @@ def test_an_enrolment_that_is_printed_hides_its_token():
 
 
 def test_a_program_that_is_measured_is_told_no_token(monkeypatch):
-    from agents.programs import output_of
+    from agents.processes import output_of
 
     monkeypatch.setenv("VIRTLAB_TOKEN", TOKEN)
 

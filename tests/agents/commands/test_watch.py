@@ -13,9 +13,9 @@ import pytest
 
 from agents.client import Client
 from agents.home import Enrolment, open_spool, save_enrolment
+from agents.processes import Stop
 from agents.sending import Watch
 from agents.spool import Spool
-from agents.stopping import Stop
 from tests.agents.stage import LIMIT_BYTES, TOKEN, bare_bytes
 
 ROOT = Path(__file__).parents[3]

@@ -4,7 +4,6 @@ import pytest
 
 from agents.measuring.bracket import (
     Surroundings,
-    TimePath,
     changes,
     look_around,
     measure,
@@ -12,6 +11,7 @@ from agents.measuring.bracket import (
 )
 from agents.measuring.runners import Step
 from agents.timing import asking
+from agents.timing.asking import TimePath
 from agents.timing.clocks import Clocks, own_clocks
 
 

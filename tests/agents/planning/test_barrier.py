@@ -3,7 +3,6 @@
 import pytest
 
 from agents import plans
-from agents.measuring.bracket import TimePath
 from agents.plans import (
     Barrier,
     LateError,
@@ -12,7 +11,7 @@ from agents.plans import (
     wait_for,
     window_of,
 )
-from agents.timing.asking import Stamp
+from agents.timing.asking import Stamp, TimePath
 
 
 class World:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.measuring.bracket import TimePath
 from agents.measuring.through import Through
 from agents.plans import Follower, Held, Keeping, Slot
+from agents.timing.asking import TimePath
 from tests.agents.conftest import telling_time
 from tests.agents.stage import PART
 

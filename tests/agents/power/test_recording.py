@@ -9,8 +9,8 @@ from agents.console import Console
 from agents.errors import SpoolFullError
 from agents.power.meters import CounterLostError, Reading, Source
 from agents.power.recording import Companion, Recorder, save_abandoned
+from agents.processes import Stop
 from agents.spool import MOST_BYTES, Spool
-from agents.stopping import Stop
 
 LOST = CounterLostError("the counter may have wrapped: a new log begins.")
 

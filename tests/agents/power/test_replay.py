@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from agents.commands.power import Row, moment_us, pieces_of, rows_of
 from agents.errors import UsageError
-from agents.power.recording import Row, moment_us, pieces_of, rows_of
 
 DATA = Path(__file__).parents[2] / "data" / "power-csv"
 

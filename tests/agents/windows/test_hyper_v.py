@@ -7,7 +7,7 @@ import json
 import pytest
 
 from agents.commands import telemetry
-from agents.commands.telemetry import Counters, Sampled, log_of, machines_of
+from agents.commands.telemetry import Counters, log_of, machines_of
 from agents.errors import AgentError, UsageError
 from benchmarks.parsing import reading
 
@@ -86,8 +86,8 @@ def test_a_windows_without_the_role_says_so_and_closes_the_query():
 
 def test_the_log_is_read_by_virtlab_as_typeperfs_is():
     samples = [
-        Sampled(1785000000.25, {TOTAL: 60.0}),
-        Sampled(1785000001.0, {TOTAL: 70.0, WEB: 50.0}),
+        (1785000000.25, {TOTAL: 60.0}),
+        (1785000001.0, {TOTAL: 70.0, WEB: 50.0}),
     ]
 
     (run,) = reading.read(log_of('HV"1', samples))

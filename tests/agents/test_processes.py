@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from agents import programs
-from agents.programs import FloodError, ended, output_of
+from agents import processes
+from agents.processes import FloodError, ended, output_of
 
 
 def test_it_returns_what_was_printed_whatever_the_exit_code():
@@ -56,4 +56,4 @@ def test_what_cannot_be_started_is_none(tmp_path, monkeypatch):
 def test_the_locale_has_decimal_points(monkeypatch):
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
 
-    assert programs.plain_environment()["LC_ALL"] == "C.UTF-8"
+    assert processes.plain_environment()["LC_ALL"] == "C.UTF-8"
