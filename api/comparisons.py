@@ -20,7 +20,7 @@ from api.kit.queries import (
     study_parameter,
 )
 from api.kit.views import ApiView
-from benchmarks.analysis.baselines import Light as LightColor
+from benchmarks.analysis.comparability import Light as LightColor
 from benchmarks.analysis.designs import Design
 from benchmarks.analysis.verdicts import EvidenceLevel, Verdict
 from benchmarks.comparing.lights import Lights, known_systems

@@ -1,33 +1,28 @@
-"""Choose the native cell that a cell is compared with, and judge comparability.
+"""Choose the native cell that a cell is compared with.
 
 Rules: ``docs/method.md``, baselines. Network paths are compared with the same path
 measured natively only.
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Final, Literal
 from uuid import UUID
 
-from benchmarks.errors import InvalidError
+from benchmarks.analysis.comparability import MACHINE_FACTS, other_os
 from benchmarks.sentences import Sentence, joined
 
 Id = int | str | UUID
 State = Literal["native", "paired", "other_session", "stale", "ambiguous", "missing"]
 
-# Facts under which a machine is another one than it was.
-MACHINE_FACTS: Final = {"host_kernel": "kernel", "host_firmware": "firmware"}
 MOST_WORDS: Final = 1_000  # more than any name has
 PATHS: Final = frozenset({"inter-vm", "inter-host", "same-host"})
 
 # The reason of a pair of which there is nothing else to say.
 FITS: Final = Sentence("Native run of the same host, OS and benchmark.")
-
-Light = Literal["green", "amber", "red"]
-Facts = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,43 +65,6 @@ class BaselineChoice:
     chosen: Id | None
     reason: str
     rejected: tuple[Id, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A fact that two sides do not share; an empty text was not stated."""
-
-    name: str
-    one: str
-    other: str
-
-    def __str__(self) -> str:
-        return self.sentence
-
-    @property
-    def sentence(self) -> Sentence:
-        not_stated = Sentence("not stated")
-        name, one, other = self.name, self.one, self.other
-        if name.endswith("_bytes"):
-            name = name.removesuffix("_bytes")
-            one, other = map(_in_mib, (one, other))
-        fact = name.replace("_", " ")
-        one, other = (side or not_stated for side in (one, other))
-        return Sentence("{fact}: {one} / {other}", fact=fact, one=one, other=other)
-
-
-@dataclass(frozen=True, slots=True)
-class Comparability:
-    """Green: only what is studied differs. Amber: more does. Red: not comparable.
-
-    ``studied`` differences are the subject of the comparison, ``unwanted`` ones are
-    not.
-    """
-
-    light: Light
-    studied: tuple[Difference, ...]
-    unwanted: tuple[Difference, ...]
-    sentence: str
 
 
 def choose_baseline(
@@ -292,16 +250,6 @@ def _gap(cell: CellConditions, other: CellConditions) -> timedelta | None:
     return max(first - other.last_at, other.first_at - last, timedelta())
 
 
-def other_os(guest: str, host: str) -> Sentence:
-    """Say that a guest is compared with its machine under another operating system."""
-    not_stated = Sentence("not stated")
-    return Sentence(
-        "Another operating system: guest {guest}, host {host}.",
-        guest=guest or not_stated,
-        host=host or not_stated,
-    )
-
-
 def _missing(cell: CellConditions) -> str:
     scenario, load, *_ = _wanted_circumstances(cell)
     if load:
@@ -320,92 +268,3 @@ def _missing(cell: CellConditions) -> str:
         bits=cell.guest_bits,
         scenario=scenario,
     )
-
-
-def efficiency(
-    value: float, baseline: float, better: Literal["higher", "lower", "neither"]
-) -> float:
-    """Return VM / native where higher is better, native / VM where lower is.
-
-    Raises InvalidError without a better direction and for a reading of 0.
-    """
-    if better == "neither":
-        raise InvalidError(
-            "undirected_metric",
-            "More of this metric is neither better nor worse: it has no relative "
-            "performance.",
-        )
-    sides = ((Sentence("value"), value), (Sentence("baseline"), baseline))
-    for side, number in sides:
-        if number == 0:
-            raise InvalidError(
-                "zero_reading", "The {side} is 0: no ratio can be formed.", side=side
-            )
-        if not 0 < number < math.inf:
-            raise InvalidError(
-                "value_refused",
-                "The {side} is {number}: no ratio can be formed.",
-                side=side,
-                number=number,
-            )
-    # Two floats above 0 may still give a ratio of 0 or infinity.
-    ratio = value / baseline if better == "higher" else baseline / value
-    if not 0 < ratio < math.inf:
-        raise InvalidError(
-            "value_refused",
-            "{value} and its baseline {baseline} are too far apart for a ratio.",
-            value=value,
-            baseline=baseline,
-        )
-    return ratio
-
-
-def comparability(
-    one: Facts, other: Facts, *, studied: Collection[str]
-) -> Comparability:
-    """Compare two systems' canonical facts, given the ``studied`` ones ("hypervisor").
-
-    A fact that one side does not state differs from one that is stated.
-    """
-    differing = differences(one, other)
-    wanted = tuple(fact for fact in differing if fact.name in studied)
-    unwanted = tuple(fact for fact in differing if fact.name not in studied)
-    if unwanted:
-        text = Sentence(
-            "More than what is studied differs: {found}.", found=_listed(unwanted)
-        )
-        return Comparability("amber", wanted, unwanted, text)
-    text = Sentence("Only what is studied differs: {found}.", found=_listed(wanted))
-    nothing = Sentence("Nothing differs.")
-    return Comparability("green", wanted, (), text if wanted else nothing)
-
-
-def one_at_a_time(compared: Comparability, platform: Collection[str]) -> Comparability:
-    """Return amber instead of green where several studied dimensions differ at once.
-
-    The facts of the ``platform`` (hypervisor, version, type) are one dimension.
-    """
-    # The empty name stands for the platform, whichever of its facts differ.
-    names = {"" if fact.name in platform else fact.name for fact in compared.studied}
-    if compared.light != "green" or len(names) <= 1:
-        return compared
-    listed = _listed(compared.studied)
-    text = Sentence("Several things that are studied differ: {found}.", found=listed)
-    return replace(compared, light="amber", sentence=text)
-
-
-def differences(one: Facts, other: Facts) -> tuple[Difference, ...]:
-    """Return what two sets of facts do not share, by name."""
-    return tuple(
-        Difference(name, one.get(name, ""), other.get(name, ""))
-        for name in sorted(one.keys() | other.keys())
-        if one.get(name, "") != other.get(name, "")
-    )
-
-
-def _in_mib(size: str) -> str:
-    return f"{int(size) / 2**20:g} MiB" if size.isdecimal() else size
-
-
-def _listed(differing: tuple[Difference, ...]) -> Sentence:
-    return joined([fact.sentence for fact in differing], "; ")

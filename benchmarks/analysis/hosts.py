@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.analysis.baselines import Comparability, Difference, differences
+from benchmarks.analysis.comparability import Comparability, Difference, differences
 from benchmarks.analysis.intervals import NO_WARNINGS, Rollups, log_ratio_intervals
 from benchmarks.sentences import Sentence, joined
 

@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.models import Count, QuerySet, Value
 from django.db.models.functions import Coalesce
 
-from benchmarks.analysis.baselines import Comparability, Difference
+from benchmarks.analysis.comparability import Comparability, Difference
 from benchmarks.analysis.designs import SessionRatio, session_ratios
 from benchmarks.analysis.hosts import HostsCompared, beside_hosts
 from benchmarks.analysis.intervals import log_ratio_intervals

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from benchmarks.analysis.baselines import (
+from benchmarks.analysis.comparability import (
     Comparability,
+    MeasuredCase,
+    NearCase,
     comparability,
+    nearest,
     one_at_a_time,
     other_os,
 )
@@ -23,7 +26,6 @@ from benchmarks.analysis.hosts import (
     host_differences,
 )
 from benchmarks.analysis.intervals import Rollups
-from benchmarks.analysis.near import MeasuredCase, NearCase, nearest
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, Efficiency, Host, Study, System
 from benchmarks.platforms import NATIVE

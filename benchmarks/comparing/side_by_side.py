@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, cast
 from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Count, Q
 
-from benchmarks.analysis.baselines import Comparability
+from benchmarks.analysis.comparability import Comparability
 from benchmarks.analysis.hosts import HostsCompared
 from benchmarks.analysis.judgement import TableRatio
 from benchmarks.analysis.verdicts import Verdict

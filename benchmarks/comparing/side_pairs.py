@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from benchmarks.analysis.baselines import Comparability
+from benchmarks.analysis.comparability import Comparability
 from benchmarks.analysis.hosts import HostsCompared
 from benchmarks.comparing.answers import Indirect, indirect
 from benchmarks.comparing.lights import hosts_beside

@@ -14,7 +14,7 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from benchmarks.analysis.baselines import MACHINE_FACTS
+from benchmarks.analysis.comparability import MACHINE_FACTS
 from benchmarks.analysis.energy import GAIN_ERROR, gain_log_variance, gain_margin
 from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
 from benchmarks.analysis.intervals import Floats, Rollups

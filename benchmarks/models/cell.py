@@ -6,8 +6,7 @@ from django.db import models
 from django.utils import timezone
 
 from benchmarks import tools
-from benchmarks.analysis.baselines import efficiency
-from benchmarks.analysis.near import MeasuredCase
+from benchmarks.analysis.comparability import MeasuredCase, efficiency
 from benchmarks.errors import InvalidError
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models.lab import Lab

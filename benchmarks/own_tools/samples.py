@@ -22,10 +22,10 @@ import orjson
 
 from benchmarks.errors import BenchmarksError, ParseError
 from benchmarks.fingerprints import display_parameters
-from benchmarks.parsing.contract import Tool, check_value, folded
+from benchmarks.parsing.contract import Reading, Tool, check_value, folded
 from benchmarks.parsing.decoding import decode, with_points, writes_comma
 from benchmarks.parsing.reading import ReadRun
-from benchmarks.parsing.scanning import MAX_RUNS, LineError, Reading
+from benchmarks.parsing.scanning import MAX_RUNS, LineError
 from benchmarks.sentences import Sentence
 
 NEEDED: Final = ("metric", "value")

@@ -1,17 +1,16 @@
 """What a case is called, and what it counts for.
 
-Labels; which cases stand for their tests, and which have no efficiency (set lengths,
-counts, shares, amounts); CPU time per unit of data, from shares of CPU time and the
-rate of the same run.
+Labels; which cases have no efficiency (set lengths, counts, shares, amounts); CPU time
+per unit of data, from shares of CPU time and the rate of the same run.
 """
 
 import math
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from string import Formatter
-from typing import Final, NamedTuple, TypeVar
+from typing import Final
 
 from benchmarks.fingerprints import display_parameters
 from benchmarks.parsing.contract import LINES, Cap, Kind, Metric, Tool
@@ -54,45 +53,6 @@ def _applicable(tool: Tool, shown: Mapping[str, str]) -> Iterator[str]:
 
 def _fields(label: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(label) if name}
-
-
-Id = TypeVar("Id", bound=Hashable)
-Key = tuple[str, str]
-
-
-class MeasuredCase(NamedTuple):
-    """A case of a metric that has a speed."""
-
-    tool: Tool
-    metric: str
-    parameters: Mapping[str, str]
-
-
-def primary_cases(cases: Mapping[Id, MeasuredCase]) -> frozenset[Id]:
-    """Return the cases that stand for their tests.
-
-    Cases of primary metrics do; implied ones do where nothing that implies them was
-    measured with all their parameters.
-    """
-    by_metric: dict[Key, list[frozenset[tuple[str, str]]]] = {}
-    for case in cases.values():
-        stated = frozenset(case.parameters.items())
-        by_metric.setdefault((case.tool.slug, case.metric), []).append(stated)
-
-    def is_implied(case: MeasuredCase) -> bool:
-        stated = frozenset(case.parameters.items())
-        return any(
-            stated <= other
-            for name in case.tool.implied[case.metric]
-            for other in by_metric.get((case.tool.slug, name), ())
-        )
-
-    return frozenset(
-        key
-        for key, case in cases.items()
-        if case.metric in case.tool.primary
-        or (case.metric in case.tool.implied and not is_implied(case))
-    )
 
 
 # Of a KB that is 1024 bytes, as netperf's service demand has it.

@@ -1,4 +1,4 @@
-"""What a benchmark tool and its metrics are, and which numbers a metric can have."""
+"""Benchmark tools, their metrics, what a parser returns, and the values allowed."""
 
 import math
 import re
@@ -9,8 +9,7 @@ from sys import float_info
 from typing import Any, Final, Literal, get_args
 
 from benchmarks import units
-from benchmarks.errors import InvalidError, UnknownNameError, shorten
-from benchmarks.parsing.scanning import Parse
+from benchmarks.errors import InvalidError, ParseError, UnknownNameError, shorten
 from benchmarks.sentences import Sentence
 from benchmarks.text import collapse
 from benchmarks.work_classes import work_class
@@ -303,6 +302,43 @@ class Cost:
 
     shares: tuple[str, ...]
     rate: str
+
+
+Parameter = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One number as printed, in the unit that its tool means by it."""
+
+    metric: str
+    value: float
+    unit: str
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    repetition: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A doubt about a run: a code for programs, a sentence for people."""
+
+    code: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedRun:
+    """One execution; ``facts`` are not parameters; ``problem``: why it is refused."""
+
+    readings: tuple[Reading, ...]
+    tool_version: str = ""
+    warnings: tuple[Mark, ...] = ()
+    facts: Mapping[str, Parameter] = field(default_factory=dict)
+    problem: ParseError | None = None
+
+
+Parse = Callable[[str], tuple[ParsedRun, ...]]
+"""Every run in a text; ParseError if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,14 @@ from typing import Final
 from benchmarks import tools
 from benchmarks.errors import BenchmarksError, ParseError, shorten
 from benchmarks.fingerprints import canonical_parameters
-from benchmarks.parsing.contract import Tool, check_value
+from benchmarks.parsing.contract import (
+    Mark,
+    Parameter,
+    ParsedRun,
+    Reading,
+    Tool,
+    check_value,
+)
 from benchmarks.parsing.decoding import (
     Source,
     decode,
@@ -20,16 +27,7 @@ from benchmarks.parsing.decoding import (
     with_points,
     writes_comma,
 )
-from benchmarks.parsing.scanning import (
-    COMMA_HINT,
-    MAX_RUNS,
-    LineError,
-    Mark,
-    Parameter,
-    ParsedRun,
-    Reading,
-    fault,
-)
+from benchmarks.parsing.scanning import COMMA_HINT, MAX_RUNS, LineError, fault
 from benchmarks.parsing.starts import printed_start
 from benchmarks.sentences import Sentence, every, joined
 from benchmarks.tools import TOOLS

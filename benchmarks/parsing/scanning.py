@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, ParamSpec, TypeVar
 
 from benchmarks.errors import ParseError, shorten
+from benchmarks.parsing.contract import Mark, Parameter, Parse, ParsedRun, Reading
 from benchmarks.sentences import Sentence, joined, sentence_of
 
 # Limited, because a text of thousands of digits must not become a number.
@@ -228,39 +229,8 @@ MAX_READINGS: Final = 10_000
 """A run of more readings is a log to be summarized, not a result."""
 MAX_RUNS: Final = 1_000
 
-Parameter = str | int | float | bool
 T = TypeVar("T")
 P = ParamSpec("P")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """One number as printed, in the unit that its tool means by it."""
-
-    metric: str
-    value: float
-    unit: str
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    repetition: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A doubt about a run: a code for programs, a sentence for people."""
-
-    code: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedRun:
-    """One execution; ``facts`` are not parameters; ``problem``: why it is refused."""
-
-    readings: tuple[Reading, ...]
-    tool_version: str = ""
-    warnings: tuple[Mark, ...] = ()
-    facts: Mapping[str, Parameter] = field(default_factory=dict)
-    problem: ParseError | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -358,10 +328,6 @@ def finished(drafts: Sequence[Draft], nothing: str) -> tuple[ParsedRun, ...]:
     if runs := [draft for draft in drafts if draft.is_told]:
         return tuple(draft.finished(nothing) for draft in runs)
     raise ParseError(nothing)
-
-
-Parse = Callable[[str], tuple[ParsedRun, ...]]
-"""Every run in a text; ParseError if there is none."""
 
 
 def parser(nothing: str) -> Callable[[Callable[[str], Sequence[Draft]]], Parse]:

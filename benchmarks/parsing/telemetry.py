@@ -10,8 +10,8 @@ from operator import add, mul, sub
 from statistics import median
 from typing import Final
 
-from benchmarks.parsing.contract import Better, Component, Metric, metrics
-from benchmarks.parsing.scanning import Draft, Found, LineError, Parameter
+from benchmarks.parsing.contract import Better, Component, Metric, Parameter, metrics
+from benchmarks.parsing.scanning import Draft, Found, LineError
 from benchmarks.sentences import Sentence
 
 _CHUNK: Final = 1 << 17

@@ -18,11 +18,12 @@ from benchmarks.parsing.contract import (
     NO_CLASS,
     Cost,
     Metric,
+    Parameter,
     Tool,
     always,
     cost_metric,
 )
-from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 # The CSV of 1.03 names no version: 27 fields of this form are its sign.
 _CELLS = r"(?:,(?:[\d.]+|\++)?){12}"

@@ -19,10 +19,11 @@ from benchmarks.parsing.contract import (
     FLOATING_POINT,
     NO_CLASS,
     Metric,
+    Parameter,
     Tool,
     always,
 )
-from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 HPCC_LINES = Scanner(
     begin=r"Begin of Summary section\.",

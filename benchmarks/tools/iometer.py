@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from benchmarks.parsing import contract
-from benchmarks.parsing.contract import Cost, Metric, Tool, cost_metric
-from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
+from benchmarks.parsing.contract import Cost, Metric, Parameter, Tool, cost_metric
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.sentences import Sentence
 from benchmarks.units import whole_size
 

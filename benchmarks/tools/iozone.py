@@ -13,8 +13,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.parsing.contract import DISK, Metric, Options, Tool, metrics
-from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
+from benchmarks.parsing.contract import DISK, Metric, Options, Parameter, Tool, metrics
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.sentences import Sentence
 
 LINES: Final = Scanner(

@@ -13,8 +13,8 @@ ways are loaded at once, SUM is the sum of both.
 import re
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import NETWORK, Cap, Metric, Options, Tool
-from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
+from benchmarks.parsing.contract import NETWORK, Cap, Metric, Options, Parameter, Tool
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.units import convert
 
 UNITS = {

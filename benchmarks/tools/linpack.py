@@ -17,8 +17,8 @@ One row of Intel's ``xlinpack_xeon64``, which solves each of many sizes several 
 
 from dataclasses import dataclass
 
-from benchmarks.parsing.contract import FLOATING_POINT, Metric, Tool
-from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
+from benchmarks.parsing.contract import FLOATING_POINT, Metric, Parameter, Tool
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 # A time follows from the rate of the same solution.
 PRIMARY = {"performance": FLOATING_POINT}

@@ -8,8 +8,8 @@ All sizes are of 2^20 B, also where an old version writes MB. ``AVG`` rows are t
 over the mean time; ``TOT`` rows (3.0) add up the threads.
 """
 
-from benchmarks.parsing.contract import COPY, Metric, Tool
-from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
+from benchmarks.parsing.contract import COPY, Metric, Parameter, Tool
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 LINES = Scanner(
     header=r"Long uses \d+ bytes\.(?: Will start (?P<threads>\d+) threads\.)?",

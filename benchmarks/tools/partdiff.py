@@ -12,8 +12,8 @@ it runs. How many threads or processes worked is told by the command alone.
 import re
 from typing import Final
 
-from benchmarks.parsing.contract import FLOATING_POINT, Metric, Tool
-from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
+from benchmarks.parsing.contract import FLOATING_POINT, Metric, Parameter, Tool
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 _TIME: Final = r"(?:Calculation time|Calculating time|Berechnungszeit)"
 _MEMORY: Final = r"Memory usage|Memory requirement|Speicherbedarf"

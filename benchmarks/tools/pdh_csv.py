@@ -22,8 +22,8 @@ import re
 from dataclasses import dataclass, field
 from functools import partial
 
-from benchmarks.parsing.contract import Tool
-from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
+from benchmarks.parsing.contract import Parameter, Tool
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.parsing.telemetry import (
     CUT,
     Summary,

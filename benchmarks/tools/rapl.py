@@ -12,8 +12,8 @@ no supply, no disk, no fan. The counter wraps at ``max_energy_range_uj``.
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.parsing.contract import ENERGY, Metric, Tool
-from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
+from benchmarks.parsing.contract import ENERGY, Metric, Parameter, Tool
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.parsing.telemetry import (
     CUT,
     Summary,

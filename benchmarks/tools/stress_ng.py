@@ -11,8 +11,8 @@ The two lines above tell what its columns are. ``--yaml`` writes the same as
 import re
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Metric, Tool, Work, when
-from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
+from benchmarks.parsing.contract import Metric, Parameter, Tool, Work, when
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 _SAYS = r"stress-ng: (?:[\d:.]++ )?(?:{0}): ++(?:\[\d++\] ++)?"
 _INFO = rf"(?:{_SAYS.format('info|metrc')})?"

@@ -19,12 +19,13 @@ from benchmarks.parsing.contract import (
     Cap,
     Metric,
     Options,
+    Parameter,
     Tool,
     Work,
     metrics,
     when,
 )
-from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 COUNTS = (
     "transactions",

@@ -23,8 +23,16 @@ versions add up the threads: they pass 100 %.
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import DISK, Cost, Metric, Tool, cost_metric, metrics
-from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
+from benchmarks.parsing.contract import (
+    DISK,
+    Cost,
+    Metric,
+    Parameter,
+    Tool,
+    cost_metric,
+    metrics,
+)
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.sentences import Sentence
 
 LATENCIES = metrics(

@@ -40,11 +40,12 @@ from benchmarks.parsing.contract import (
     MEMORY,
     NO_CLASS,
     Metric,
+    Parameter,
     Tool,
     Work,
     when,
 )
-from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.sentences import Sentence
 from benchmarks.units import whole_size
 

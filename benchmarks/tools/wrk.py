@@ -9,8 +9,8 @@ Its k and M of requests are 10^3 and 10^6, the KB and MB of data 2^10 and 2^20 B
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import WEB, Cap, Metric, Options, Tool
-from benchmarks.parsing.scanning import Draft, Found, Parameter, Scanner, keep, parser
+from benchmarks.parsing.contract import WEB, Cap, Metric, Options, Parameter, Tool
+from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 _TIME = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>us|ms|s|m|h)"
 _RATE = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>[kMGTP]?)"

@@ -16,7 +16,7 @@ from benchmarks.analysis.baselines import (
     same_os,
     wanted_places,
 )
-from benchmarks.analysis.near import MeasuredCase, nearest
+from benchmarks.analysis.comparability import MeasuredCase, nearest
 from benchmarks.database import any_of
 from benchmarks.models import (
     Cell,

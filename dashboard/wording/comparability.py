@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.analysis.baselines import Comparability
+from benchmarks.analysis.comparability import Comparability
 from benchmarks.comparing.row import Compared
 from benchmarks.models import Study
 from dashboard import wording

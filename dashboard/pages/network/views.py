@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from benchmarks.analysis.baselines import efficiency
+from benchmarks.analysis.comparability import efficiency
 from benchmarks.analysis.paths import Asymmetry, Ends
 from benchmarks.comparing.network import Matrix, NetworkMetric, Path, study_network
 from benchmarks.comparing.row import NO_SINGLE_FIGURE

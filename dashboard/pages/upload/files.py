@@ -22,9 +22,10 @@ from benchmarks.models import Agent, Lab
 from benchmarks.own_tools.lookup import DeclaredTool, declared_tools, known_tool
 from benchmarks.parsing import folders, reading
 from benchmarks.parsing.archives import Member, members
+from benchmarks.parsing.contract import Parameter
 from benchmarks.parsing.folders import Guess, folder_of, with_files
 from benchmarks.parsing.reading import ReadRun
-from benchmarks.parsing.scanning import LineError, Parameter
+from benchmarks.parsing.scanning import LineError
 from benchmarks.uploads.folders import (
     Asked,
     Times,

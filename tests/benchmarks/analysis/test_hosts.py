@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.analysis.baselines import Difference
+from benchmarks.analysis.comparability import Difference
 from benchmarks.analysis.hosts import NativeRuns, compare_hosts, host_differences
 from benchmarks.analysis.intervals import Rollups
 

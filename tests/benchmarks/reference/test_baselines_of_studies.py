@@ -6,7 +6,8 @@ from itertools import islice
 import pytest
 
 from benchmarks import tools
-from benchmarks.analysis.baselines import CellConditions, choose_baseline, efficiency
+from benchmarks.analysis.baselines import CellConditions, choose_baseline
+from benchmarks.analysis.comparability import efficiency
 from benchmarks.analysis.summary import summarise
 from benchmarks.errors import InvalidError
 from benchmarks.fingerprints import (

@@ -1,11 +1,22 @@
-"""The native case nearest to a cell's own, and what differs."""
+"""How far two sides may be compared; the native case nearest to a cell's own."""
 
-from dataclasses import replace
+import math
+from dataclasses import FrozenInstanceError, replace
 from itertools import permutations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from benchmarks.analysis.near import MeasuredCase, nearest
+from benchmarks.analysis.comparability import (
+    Difference,
+    MeasuredCase,
+    comparability,
+    differences,
+    efficiency,
+    nearest,
+)
+from benchmarks.errors import InvalidError
 
 FIO = MeasuredCase(
     tool="fio",
@@ -166,3 +177,134 @@ def test_a_count_has_a_name_beside_a_unit():
     assert "measured in a count, this guest in MB/s" in sentence(
         declared, replace(declared, unit="")
     )
+
+
+readings = st.floats(min_value=1e-50, max_value=1e50)
+directions = st.sampled_from(["higher", "lower"])
+
+
+@pytest.mark.parametrize(
+    ("value", "baseline", "better", "expected"),
+    [
+        (13.08, 52.97, "higher", 0.247),  # Xen HVM, network write
+        (14.16, 61.17, "higher", 0.231),  # ESXi without Tools, network read
+        (21.22, 20.89, "lower", 0.984),  # ESXi, LINPACK
+    ],
+)
+def test_it_gives_the_studies_figures(value, baseline, better, expected):
+    assert round(efficiency(value, baseline, better), 3) == expected
+
+
+@given(readings, directions)
+def test_native_speed_is_one(value, better):
+    assert efficiency(value, value, better) == 1
+
+
+@given(readings, readings)
+def test_rates_and_times_are_each_others_reciprocal(value, baseline):
+    assert efficiency(value, baseline, "higher") == efficiency(baseline, value, "lower")
+
+
+@given(readings, readings, directions, st.integers(-20, 20))
+def test_the_unit_does_not_matter(value, baseline, better, power):
+    scaled = efficiency(value * 2.0**power, baseline * 2.0**power, better)
+    assert scaled == efficiency(value, baseline, better)
+
+
+def test_it_refuses_a_metric_without_direction():
+    with pytest.raises(InvalidError) as refused:
+        efficiency(1, 1, "neither")
+
+    assert str(refused.value) == (
+        "More of this metric is neither better nor worse: it has no relative "
+        "performance."
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "baseline", "side"), [(0, 1, "value"), (1, 0, "baseline")]
+)
+def test_it_says_which_side_reads_zero(value, baseline, side):
+    with pytest.raises(InvalidError) as refused:
+        efficiency(value, baseline, "lower")
+
+    assert str(refused.value) == f"The {side} is 0: no ratio can be formed."
+
+
+@pytest.mark.parametrize("number", [-1.0, math.nan, math.inf])
+def test_it_refuses_what_no_reading_can_be(number):
+    with pytest.raises(InvalidError, match=r"The baseline is .+: no ratio"):
+        efficiency(1.0, number, "higher")
+
+
+@pytest.mark.parametrize("better", ["higher", "lower"])
+def test_it_refuses_a_ratio_that_does_not_fit(better):
+    with pytest.raises(InvalidError, match="too far apart for a ratio"):
+        efficiency(1e-300, 1e300, better)
+
+
+XEN = {"hypervisor": "Xen 3.3", "guest_os": "Ubuntu 9.04", "vcpus": "1"}
+ESXI = {**XEN, "hypervisor": "ESXi 4.0"}
+
+
+def compare(one, other, studied=("hypervisor",), **cases):
+    return comparability(one, other, studied=studied, **cases)
+
+
+def test_it_is_green_if_only_what_is_studied_differs():
+    compared = compare(XEN, ESXI)
+
+    assert compared.light == "green"
+    assert compared.studied == (Difference("hypervisor", "Xen 3.3", "ESXi 4.0"),)
+    assert compared.sentence == (
+        "Only what is studied differs: hypervisor: Xen 3.3 / ESXi 4.0."
+    )
+
+
+def test_it_is_green_if_nothing_differs():
+    compared = compare(XEN, dict(XEN))
+
+    assert (compared.light, compared.sentence) == ("green", "Nothing differs.")
+
+
+def test_it_is_amber_if_more_differs_and_says_what():
+    compared = compare(XEN, {**ESXI, "vcpus": "2"})
+
+    assert compared.light == "amber"
+    assert compared.unwanted == (Difference("vcpus", "1", "2"),)
+    assert compared.sentence == "More than what is studied differs: vcpus: 1 / 2."
+
+
+def test_several_dimensions_may_be_studied():
+    assert compare(XEN, {**ESXI, "vcpus": "2"}, ("hypervisor", "vcpus")).light == (
+        "green"
+    )
+
+
+def test_a_fact_that_one_side_does_not_state_differs():
+    compared = compare({**XEN, "guest_tools": "on"}, ESXI)
+
+    assert compared.light == "amber"
+    assert compared.sentence.endswith("guest tools: on / not stated.")
+
+
+@pytest.mark.parametrize("other", [ESXI, {**ESXI, "vcpus": "2"}])
+def test_the_light_does_not_depend_on_who_comes_first(other):
+    assert compare(XEN, other).light == compare(other, XEN).light
+
+
+def test_differences_are_sorted_and_an_empty_text_is_not_stated():
+    differing = differences({"b": "1", "a": "1", "c": ""}, {"b": "2"})
+
+    assert [str(each) for each in differing] == ["a: 1 / not stated", "b: 1 / 2"]
+
+
+def test_a_comparison_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        compare(XEN, ESXI).light = "red"
+
+
+def test_sizes_are_told_in_mib():
+    (memory,) = differences({"memory_bytes": str(3 * 2**30)}, {})
+
+    assert memory.sentence == "memory: 3072 MiB / not stated"

@@ -1,8 +1,10 @@
 """One number of each test counts."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from benchmarks.parsing.cases import MeasuredCase, primary_cases
+from benchmarks.comparing.primaries import primary_ids
 from benchmarks.parsing.contract import Metric, Tool, always
 from benchmarks.tools import TOOLS
 from tests.every import for_each
@@ -16,10 +18,10 @@ OBSERVERS = {
 
 def primaries(*cases):
     measured = {
-        number: MeasuredCase(TOOLS[tool], metric, parameters)
+        number: SimpleNamespace(tool=tool, metric=metric, parameters=parameters)
         for number, (tool, metric, parameters) in enumerate(cases)
     }
-    return sorted(primary_cases(measured))
+    return sorted(primary_ids(measured))
 
 
 def test_operations_and_bytes_of_one_test_are_one():

@@ -1,15 +1,19 @@
-"""Find the native case nearest to a case without a native partner, and what differs."""
+"""How far two sides may be compared: their facts, and the nearest case of a case."""
 
 import math
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from benchmarks.analysis.baselines import Difference, differences
+from benchmarks.errors import InvalidError
 from benchmarks.sentences import Sentence, joined, template
 from benchmarks.units import find
 
+Light = Literal["green", "amber", "red"]
+Facts = Mapping[str, str]
+# Facts under which a machine is another one than it was.
+MACHINE_FACTS: Final = {"host_kernel": "kernel", "host_firmware": "firmware"}
 Kind = Literal["other_parameters", "unit_mismatch"]
 
 # What these say is what was measured, not how: a copy is no read with other parameters.
@@ -42,6 +46,142 @@ OF_CHOSEN: Final[Mapping[Kind, str]] = {
 }
 
 _NUMBER = re.compile(r"([+-]?[\d.]+(?:[eE][+-]?\d+)?)\b ?(\S*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A fact that two sides do not share; an empty text was not stated."""
+
+    name: str
+    one: str
+    other: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def sentence(self) -> Sentence:
+        not_stated = Sentence("not stated")
+        name, one, other = self.name, self.one, self.other
+        if name.endswith("_bytes"):
+            name = name.removesuffix("_bytes")
+            one, other = map(_in_mib, (one, other))
+        fact = name.replace("_", " ")
+        one, other = (side or not_stated for side in (one, other))
+        return Sentence("{fact}: {one} / {other}", fact=fact, one=one, other=other)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparability:
+    """Green: only what is studied differs. Amber: more does. Red: not comparable.
+
+    ``studied`` differences are the subject of the comparison, ``unwanted`` ones are
+    not.
+    """
+
+    light: Light
+    studied: tuple[Difference, ...]
+    unwanted: tuple[Difference, ...]
+    sentence: str
+
+
+def other_os(guest: str, host: str) -> Sentence:
+    """Say that a guest is compared with its machine under another operating system."""
+    not_stated = Sentence("not stated")
+    return Sentence(
+        "Another operating system: guest {guest}, host {host}.",
+        guest=guest or not_stated,
+        host=host or not_stated,
+    )
+
+
+def efficiency(
+    value: float, baseline: float, better: Literal["higher", "lower", "neither"]
+) -> float:
+    """Return VM / native where higher is better, native / VM where lower is.
+
+    Raises InvalidError without a better direction and for a reading of 0.
+    """
+    if better == "neither":
+        raise InvalidError(
+            "undirected_metric",
+            "More of this metric is neither better nor worse: it has no relative "
+            "performance.",
+        )
+    sides = ((Sentence("value"), value), (Sentence("baseline"), baseline))
+    for side, number in sides:
+        if number == 0:
+            raise InvalidError(
+                "zero_reading", "The {side} is 0: no ratio can be formed.", side=side
+            )
+        if not 0 < number < math.inf:
+            raise InvalidError(
+                "value_refused",
+                "The {side} is {number}: no ratio can be formed.",
+                side=side,
+                number=number,
+            )
+    # Two floats above 0 may still give a ratio of 0 or infinity.
+    ratio = value / baseline if better == "higher" else baseline / value
+    if not 0 < ratio < math.inf:
+        raise InvalidError(
+            "value_refused",
+            "{value} and its baseline {baseline} are too far apart for a ratio.",
+            value=value,
+            baseline=baseline,
+        )
+    return ratio
+
+
+def comparability(
+    one: Facts, other: Facts, *, studied: Collection[str]
+) -> Comparability:
+    """Compare two systems' canonical facts, given the ``studied`` ones ("hypervisor").
+
+    A fact that one side does not state differs from one that is stated.
+    """
+    differing = differences(one, other)
+    wanted = tuple(fact for fact in differing if fact.name in studied)
+    unwanted = tuple(fact for fact in differing if fact.name not in studied)
+    if unwanted:
+        text = Sentence(
+            "More than what is studied differs: {found}.", found=_listed(unwanted)
+        )
+        return Comparability("amber", wanted, unwanted, text)
+    text = Sentence("Only what is studied differs: {found}.", found=_listed(wanted))
+    nothing = Sentence("Nothing differs.")
+    return Comparability("green", wanted, (), text if wanted else nothing)
+
+
+def one_at_a_time(compared: Comparability, platform: Collection[str]) -> Comparability:
+    """Return amber instead of green where several studied dimensions differ at once.
+
+    The facts of the ``platform`` (hypervisor, version, type) are one dimension.
+    """
+    # The empty name stands for the platform, whichever of its facts differ.
+    names = {"" if fact.name in platform else fact.name for fact in compared.studied}
+    if compared.light != "green" or len(names) <= 1:
+        return compared
+    listed = _listed(compared.studied)
+    text = Sentence("Several things that are studied differ: {found}.", found=listed)
+    return replace(compared, light="amber", sentence=text)
+
+
+def differences(one: Facts, other: Facts) -> tuple[Difference, ...]:
+    """Return what two sets of facts do not share, by name."""
+    return tuple(
+        Difference(name, one.get(name, ""), other.get(name, ""))
+        for name in sorted(one.keys() | other.keys())
+        if one.get(name, "") != other.get(name, "")
+    )
+
+
+def _in_mib(size: str) -> str:
+    return f"{int(size) / 2**20:g} MiB" if size.isdecimal() else size
+
+
+def _listed(differing: tuple[Difference, ...]) -> Sentence:
+    return joined([fact.sentence for fact in differing], "; ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
