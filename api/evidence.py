@@ -12,8 +12,7 @@ from api.kit.outputs import OutputSerializer
 from api.kit.queries import HypervisorParameter, Query
 from api.kit.views import ApiView
 from benchmarks.analysis.pooling import EvidenceStrength
-from benchmarks.evidence.pools import evidence_matrix
-from benchmarks.evidence.reading import Question, evidence_parts
+from benchmarks.evidence.reading import Question, evidence_matrix, evidence_parts
 from benchmarks.evidence.records import SUBGROUPS, question_record, summary_record
 from benchmarks.evidence.synthesis import Pool, Synthesis
 from benchmarks.models import Effect

@@ -17,7 +17,15 @@ from benchmarks.analysis.energy import (
     bare_ratio,
     meters_log_variance,
 )
-from benchmarks.analysis.gates import CURABLE, SENTENCES, Gate, codes_of, reasons_of
+from benchmarks.analysis.gates import (
+    CURABLE,
+    MOST_RUNS,
+    MOST_SESSIONS,
+    SENTENCES,
+    Gate,
+    codes_of,
+    reasons_of,
+)
 from benchmarks.analysis.intervals import NO_WARNINGS
 from benchmarks.analysis.sessions import SessionRollups, rollups_of_runs
 from benchmarks.analysis.verdicts import (
@@ -29,7 +37,6 @@ from benchmarks.analysis.verdicts import (
     correct,
     judge,
 )
-from benchmarks.analysis.widths import MOST_RUNS, MOST_SESSIONS
 from benchmarks.sentences import Sentence, joined, template
 
 INCURABLE: Final = ~int(CURABLE)

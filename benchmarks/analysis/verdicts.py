@@ -41,6 +41,8 @@ from benchmarks.analysis.gates import (
     SHAPELESS,
     Gate,
     found_gates,
+    runs_for_width,
+    sessions_for_width,
 )
 from benchmarks.analysis.intervals import (
     NO_WARNINGS,
@@ -53,7 +55,6 @@ from benchmarks.analysis.intervals import (
 )
 from benchmarks.analysis.separation import Ends, ends_of
 from benchmarks.analysis.sessions import REPEATED_SESSIONS, SessionRollups, dependent
-from benchmarks.analysis.widths import runs_for_width, sessions_for_width
 
 RULE_SET: Final = 2
 """Which rules say what a ratio is called: docs/method.md tells how they changed."""

@@ -18,7 +18,6 @@ from benchmarks.analysis.factor_effects.effects import (
     factor_effects,
     pictures,
 )
-from benchmarks.comparing.primaries import primary_rows
 from benchmarks.comparing.row import ComparisonRow, State
 from benchmarks.comparing.rows import Facets, comparison_rows, facets
 from benchmarks.comparing.table import (
@@ -28,6 +27,7 @@ from benchmarks.comparing.table import (
     comparison_table,
     rank,
 )
+from benchmarks.comparing.verdicts import primary_rows
 from benchmarks.models import Cell, CellSession, Study
 from benchmarks.platforms import NATIVE
 from benchmarks.viewer import Viewer

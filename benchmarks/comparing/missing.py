@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from benchmarks.analysis.intervals import WELCH_RUNS
 from benchmarks.analysis.verdicts import Verdict
-from benchmarks.comparing.primaries import primary_rows
 from benchmarks.comparing.row import NOT_YET, ComparisonRow, State
 from benchmarks.comparing.rows import comparison_rows
-from benchmarks.comparing.verdicts import study_verdicts
+from benchmarks.comparing.verdicts import primary_rows, study_verdicts
 from benchmarks.models import Cell, Study, System
 from benchmarks.sentences import Sentence, counted
 from benchmarks.studies.lists import measured_systems

@@ -12,11 +12,10 @@ from math import exp
 import numpy as np
 
 from benchmarks.analysis.pooling import overall
-from benchmarks.comparing.primaries import primary_rows
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.table import COMPONENTS, Column, column_head, rank
-from benchmarks.comparing.verdicts import Verdicts, study_verdicts
+from benchmarks.comparing.verdicts import Verdicts, primary_rows, study_verdicts
 from benchmarks.models import Cell, Efficiency, Study, System
 from benchmarks.studies.lists import StudyCard
 from benchmarks.studies.rollups import BAND, STEPS_PER_E, Bin

@@ -23,7 +23,6 @@ from benchmarks.analysis.judgement import TableRatio
 from benchmarks.analysis.verdicts import Verdict
 from benchmarks.comparing.answers import Answer, Effects, answers, telling
 from benchmarks.comparing.lights import hosts_beside, systems_compared
-from benchmarks.comparing.primaries import SPEEDLESS
 from benchmarks.comparing.row import (
     OWN,
     Against,
@@ -32,7 +31,7 @@ from benchmarks.comparing.row import (
 )
 from benchmarks.comparing.rows import SHAPE, STORED, row_of
 from benchmarks.comparing.table import COMPONENTS, natural, rank
-from benchmarks.comparing.verdicts import VerdictMark
+from benchmarks.comparing.verdicts import SPEEDLESS, VerdictMark
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Case, Cell, Effect, EffectSummary, Host, Study, System
 from benchmarks.models.cell import ratio_of_means

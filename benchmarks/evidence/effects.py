@@ -14,10 +14,8 @@ import numpy as np
 from benchmarks.analysis.gates import GATES_OF_STATES, SHAPELESS, Gate
 from benchmarks.analysis.intervals import NO_WARNINGS
 from benchmarks.analysis.verdicts import Judgements
-from benchmarks.comparing.primaries import primary_ids
-from benchmarks.comparing.verdicts import study_verdicts
-from benchmarks.evidence.pools import renew_pools
-from benchmarks.evidence.reading import Question
+from benchmarks.comparing.verdicts import primary_ids, study_verdicts
+from benchmarks.evidence.reading import Question, renew_pools
 from benchmarks.models import (
     Case,
     Cell,

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from benchmarks import sight
 from benchmarks.errors import InvalidError
-from benchmarks.evidence.pools import questions_of, renew_pools
+from benchmarks.evidence.reading import questions_of, renew_pools
 from benchmarks.labs.audit import log_action
 from benchmarks.labs.people import leave_all_labs
 from benchmarks.models import (

@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from django.db.models import F, Max, Q
 from django.utils import timezone
 
+from benchmarks.analysis.gates import runs_for_mean, runs_for_width, width_sentence
 from benchmarks.analysis.intervals import WELCH_RUNS
 from benchmarks.analysis.planning import (
     LOAD,
@@ -21,7 +22,6 @@ from benchmarks.analysis.planning import (
     shared_part,
     spread_us,
 )
-from benchmarks.analysis.widths import runs_for_mean, runs_for_width, width_sentence
 from benchmarks.comparing.verdicts import rollups_of
 from benchmarks.models import (
     Cell,

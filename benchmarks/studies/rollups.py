@@ -18,7 +18,7 @@ from django.db.models import Count, F, Max, Min, Q, QuerySet
 from django.db.models.functions import Floor, Ln
 
 from benchmarks import sight
-from benchmarks.comparing.primaries import primary_ids
+from benchmarks.comparing.verdicts import primary_ids
 from benchmarks.models import (
     Case,
     Cell,

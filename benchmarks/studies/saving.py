@@ -14,7 +14,7 @@ from benchmarks.errors import (
     UnknownNameError,
     exists_otherwise,
 )
-from benchmarks.evidence.pools import questions_of, renew_pools
+from benchmarks.evidence.reading import questions_of, renew_pools
 from benchmarks.labs.audit import log_action
 from benchmarks.models import (
     AuditEntry,

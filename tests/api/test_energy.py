@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from benchmarks.power import integration
-from benchmarks.power.logs import keep_power
+from benchmarks.power.logs import integrate_due, keep_power
 from tests.power_logs import clock_of, piece, power
 
 
@@ -50,7 +49,7 @@ def logged(submit, run_document, agent):
         run_document(facts=clock_of(90, 120)), run_document(facts=clock_of(130, 140))
     )
     keep_power(agent=agent, document=piece(power(range(100, 200))))
-    integration.integrate_due(timedelta(0))
+    integrate_due(timedelta(0))
 
 
 def test_it_shows_what_the_machines_meters_saw_of_each_run(anyone, logged):

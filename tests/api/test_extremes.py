@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.models import Cell, Flag, Meter
-from benchmarks.power.integration import integrate_due
+from benchmarks.power.logs import integrate_due
 from benchmarks.studies.checking import check_due_studies
 from benchmarks.uploads import processing
 from tests import jobs

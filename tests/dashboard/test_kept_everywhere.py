@@ -33,8 +33,7 @@ from benchmarks.models import (
 )
 from benchmarks.own_tools.declaring import change_tool, declared, retire_tool
 from benchmarks.plans.planning import create_plan
-from benchmarks.power.integration import integrate_due
-from benchmarks.power.logs import keep_power
+from benchmarks.power.logs import integrate_due, keep_power
 from benchmarks.studies import checking
 from benchmarks.studies.data_versions import (
     OF_LAB,

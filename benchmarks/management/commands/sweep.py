@@ -23,7 +23,7 @@ from benchmarks.monitoring import exposition
 from benchmarks.monitoring.counters import SWEEP_SECONDS
 from benchmarks.monitoring.tracing import new_id, traced
 from benchmarks.plans import progress
-from benchmarks.power import integration
+from benchmarks.power.logs import integrate_due
 from benchmarks.studies import checking, data_versions
 from benchmarks.studies.rollups import Renewal
 from benchmarks.together import events
@@ -113,7 +113,7 @@ class Command(BaseCommand):
             with _logged("Sending workers"):
                 tasks.send_workers()
             with _logged("Integrating power"):
-                integration.integrate_due()
+                integrate_due()
             with _logged("Proceeding with plans"):
                 progress.proceed_plans()
             with _logged("Tidying"):

@@ -26,7 +26,10 @@ from benchmarks.plausibility.slips import (
     FARTHEST,
     LEAST,
     RECIPROCALS,
+    Crossed,
+    crossed_cases,
     factor_and_miss,
+    mended_by_exchange,
     reciprocal_miss,
 )
 from benchmarks.plausibility.tables import (
@@ -39,11 +42,6 @@ from benchmarks.plausibility.tables import (
     residuals,
     spread_without,
     tables,
-)
-from benchmarks.plausibility.undoing import (
-    Crossed,
-    crossed_cases,
-    mended_by_exchange,
 )
 from benchmarks.sentences import Sentence, Template, either, template
 

@@ -9,10 +9,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.verdicts import RULE_SET
-from benchmarks.evidence.pools import evidence_matrix
 from benchmarks.evidence.reading import (
     Found,
     Question,
+    evidence_matrix,
     evidence_origins,
     evidence_parts,
 )

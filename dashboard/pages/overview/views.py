@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from benchmarks.comparing.profile import Band, spectrum
-from benchmarks.evidence.pools import evidence_matrix
+from benchmarks.evidence.reading import evidence_matrix
 from benchmarks.studies.lists import overview
 from benchmarks.studies.rollups import examples
 from benchmarks.together.saved_views import visible_views

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmarks.analysis.gates import Gate
+from benchmarks.analysis.gates import MOST_RUNS, Gate, runs_for_width, width_sentence
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
 from benchmarks.analysis.verdicts import (
     EvidenceLevel,
@@ -12,11 +12,6 @@ from benchmarks.analysis.verdicts import (
     benjamini_hochberg,
     correct,
     judge,
-)
-from benchmarks.analysis.widths import (
-    MOST_RUNS,
-    runs_for_width,
-    width_sentence,
 )
 
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks.comparing.primaries import primary_ids
+from benchmarks.comparing.verdicts import primary_ids
 from benchmarks.parsing.contract import Metric, Tool, always
 from benchmarks.tools import TOOLS
 from tests.every import for_each

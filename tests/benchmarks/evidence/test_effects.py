@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.comparing.verdicts import study_verdicts
-from benchmarks.evidence.pools import evidence_matrix
-from benchmarks.evidence.reading import Question, evidence_parts
+from benchmarks.evidence.reading import Question, evidence_matrix, evidence_parts
 from benchmarks.evidence.synthesis import synthesis
 from benchmarks.keeping.deletion import delete_study
 from benchmarks.models import Cell, Effect, Flag, Host, Study

@@ -13,9 +13,9 @@ from benchmarks.models import (
     RunEnergy,
     Study,
 )
-from benchmarks.power import integration
+from benchmarks.power import logs
 from benchmarks.power.logged_energy import run_energies
-from benchmarks.power.logs import keep_power
+from benchmarks.power.logs import integrate_due, keep_power
 from benchmarks.sentences import Sentence
 from benchmarks.studies.checking import check_study
 from benchmarks.studies.flags import decide_flag
@@ -28,7 +28,7 @@ RAPL = {"name": "RAPL", "kind": "rapl"}
 
 
 def integrate():
-    return integration.integrate_due(timedelta(0))
+    return integrate_due(timedelta(0))
 
 
 @pytest.fixture
@@ -156,15 +156,15 @@ def test_machines_that_fail_stop_no_other_and_are_known(
 ):
     others = [Host.objects.create(lab=lab, slug=f"other-{n}") for n in range(3)]
     put_energies((host.pk, None, None) for host in others)
-    store = integration._store_windows
+    store = logs._store_windows
 
     def fail_for_others(host_id):
         if host_id in {host.pk for host in others}:
             raise KeyError("no such meter")
         return store(host_id)
 
-    monkeypatch.setattr(integration, "_store_windows", fail_for_others)
-    monkeypatch.setattr(integration, "HOSTS_A_CALL", 3)
+    monkeypatch.setattr(logs, "_store_windows", fail_for_others)
+    monkeypatch.setattr(logs, "HOSTS_A_CALL", 3)
     assert integrate() == 0
     assert jobs.failed(failures=1).count() == 3
 

@@ -6,8 +6,7 @@ from datetime import timedelta
 import pytest
 
 from benchmarks.models import Cell, System
-from benchmarks.power import integration
-from benchmarks.power.logs import keep_power
+from benchmarks.power.logs import integrate_due, keep_power
 from tests.dashboard.exports import tex
 from tests.power_logs import clock_of, piece
 
@@ -40,7 +39,7 @@ def metered(submit, run_document, xen, agent):
         for second in range(begin, end + 1):
             readings[second] = (second, power_w)
     keep_power(agent=agent, document=piece(readings))
-    integration.integrate_due(timedelta(0))
+    integrate_due(timedelta(0))
 
 
 def cells_of(client, address=PAGE):
@@ -72,7 +71,7 @@ def test_what_ran_together_with_others_is_left_out(
 ):
     before = cells_of(client)[0].shown.energy.costs
     submit(run_document(50.0, facts=clock_of(110, 120)))
-    integration.integrate_due(timedelta(0))
+    integrate_due(timedelta(0))
 
     assert len(cells_of(client)[0].shown.energy.costs) == len(before) - 1
 
@@ -87,7 +86,7 @@ def test_a_run_of_several_pieces_of_work_has_no_cost(
         for operation in ("write", "read")
     ]
     submit(run_document(samples=both, facts=clock_of(50, 60)))
-    integration.integrate_due(timedelta(0))
+    integrate_due(timedelta(0))
 
     # Nothing tells which of its joules went into writing.
     (native, _xen) = cells_of(client)
@@ -240,7 +239,7 @@ def test_what_nobody_metered_is_missing_and_never_0(
         run_document(samples=read, facts=clock_of(650, 690)),
         run_document(samples=read, system=xen),
     )
-    integration.integrate_due(timedelta(0))
+    integrate_due(timedelta(0))
     cell = Cell.objects.get(
         system__hypervisor="Xen", case__parameters={"operation": "read"}
     )

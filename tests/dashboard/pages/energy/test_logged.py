@@ -6,8 +6,7 @@ import pytest
 from django.utils.html import escape
 
 from benchmarks.models import Run, RunEnergy, Session, Study
-from benchmarks.power import integration
-from benchmarks.power.logs import keep_power
+from benchmarks.power.logs import integrate_due, keep_power
 from dashboard.charts import plotly
 from tests.power_logs import clock_of, piece
 
@@ -36,7 +35,7 @@ def upload(agent, host):
     def take(*documents):
         for document in documents:
             keep_power(agent=agent, document=document)
-        integration.integrate_due(timedelta(0))
+        integrate_due(timedelta(0))
 
     return take
 
