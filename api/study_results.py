@@ -10,14 +10,13 @@ from api.kit.outputs import OutputSerializer
 from api.kit.queries import ToolParameter, WholeParameter
 from api.kit.views import NamedStudyView, StudyQuery
 from benchmarks.analysis.coruns import CurvePoint, SumCheck, Target
-from benchmarks.analysis.paths import Asymmetry
 from benchmarks.comparing.coruns import (
     ComparedCoRun,
     CoRunFigures,
     SlotValue,
     study_coruns,
 )
-from benchmarks.comparing.network import NetworkMetric, Path, study_network
+from benchmarks.comparing.network import Asymmetry, NetworkMetric, Path, study_network
 from benchmarks.comparing.profile import Share, study_profile
 from benchmarks.comparing.sweeps import Family, SweepPoint, study_sweeps
 from benchmarks.comparing.table import COMPONENTS

@@ -19,7 +19,9 @@ Id = int | str | UUID
 State = Literal["native", "paired", "other_session", "stale", "ambiguous", "missing"]
 
 MOST_WORDS: Final = 1_000  # more than any name has
-PATHS: Final = frozenset({"inter-vm", "inter-host", "same-host"})
+INSIDE: Final = frozenset({"inter-vm", "same-host"})
+"""Scenarios whose data never leaves the host: memory is the medium, not the wire."""
+PATHS: Final = INSIDE | {"inter-host"}
 
 # The reason of a pair of which there is nothing else to say.
 FITS: Final = Sentence("Native run of the same host, OS and benchmark.")

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
 from benchmarks.analysis.comparability import (
     Comparability,
     MeasuredCase,
@@ -26,6 +28,7 @@ from benchmarks.analysis.hosts import (
     host_differences,
 )
 from benchmarks.analysis.intervals import Rollups
+from benchmarks.comparing.row import Against
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, Efficiency, Host, Study, System
 from benchmarks.platforms import NATIVE
@@ -137,12 +140,11 @@ class Lights:
     chosen: ChosenSystem | None = None
     _made: dict[tuple[int, int], Light] = field(default_factory=dict)
 
-    def of(
-        self, system_id: int, baseline_id: int | None, state: str, reason: str
-    ) -> Light:
-        """Return the light of a cell, given what it was compared with and why not."""
-        if state in NEAR:
-            return Light("red", reason)
+    def of(self, system_id: int, against: Against) -> Light:
+        """Return the light of a cell, given its system and what it was compared with."""
+        if against.state in NEAR:
+            return Light("red", against.reason)
+        baseline_id = against.baseline_system_id
         if baseline_id is None or baseline_id not in self.systems:
             return NO_PAIR
         pair = (system_id, baseline_id)
@@ -264,24 +266,29 @@ def hosts_beside(
     if len(hosts) < 2 or host_id not in hosts:
         return {}
     own = hosts.pop(host_id)
-    alike = [host.pk for host in hosts.values() if _states_the_same(host, own)]
+    alike = [
+        host.pk
+        for host in hosts.values()
+        if not host_differences(host.facts, own.facts)
+    ]
     natives = _native_runs(studies, [own.pk, *alike]) if alike else {}
-    return {
-        host.pk: compare_hosts(
+    compared = {}
+    for host in hosts.values():
+        both = natives.get(host.pk, {}), natives.get(own.pk, {})
+        shared = sorted(both[0].keys() & both[1].keys(), key=str)
+        runs = [[side[place][1] for place in shared] for side in both]
+        # n, mean, m2 and resolution of each side.
+        sides = (Rollups.of(*np.array(of, dtype=float).reshape(-1, 4).T) for of in runs)
+        compared[host.pk] = compare_hosts(
             (host.slug, own.slug),
             (host.facts, own.facts),
-            _on_both(natives.get(host.pk, {}), natives.get(own.pk, {})),
+            NativeRuns([both[0][place][0] for place in shared], *sides),
             margin=study.equivalence_margin_percent / 100,
         )
-        for host in hosts.values()
-    }
+    return compared
 
 
-def _states_the_same(one: Host, other: Host) -> bool:
-    return not host_differences(one.facts, other.facts)
-
-
-# By host: what was run natively there, as place and case, with its label and runs.
+# By place and case: the label and the runs of what ran natively on a host.
 Natives = Mapping[tuple[object, ...], tuple[str, tuple[float, ...]]]
 
 
@@ -301,14 +308,3 @@ def _native_runs(
         runs = (n, mean, m2, float("nan") if decimals is None else 10.0**-decimals)
         natives.setdefault(host, {})[tuple(place)] = (label, runs)
     return natives
-
-
-def _on_both(one: Natives, other: Natives) -> NativeRuns:
-    shared = sorted(one.keys() & other.keys(), key=str)
-    sides = (
-        Rollups.of(*zip(*(side[place][1] for place in shared), strict=True))
-        if shared
-        else Rollups.of([], [], [], [])
-        for side in (one, other)
-    )
-    return NativeRuns([one[place][0] for place in shared], *sides)

@@ -6,19 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final, Literal
+
+import numpy as np
 
 from benchmarks import units
-from benchmarks.analysis.paths import (
-    Asymmetry,
-    Ends,
-    Medium,
-    PathMean,
-    asymmetries,
-    medium_of,
-)
+from benchmarks.analysis.baselines import INSIDE
+from benchmarks.analysis.intervals import log_ratio_intervals
 from benchmarks.comparing.row import BRIEF, CellFigure, cell_figure
 from benchmarks.comparing.table import OPTIONS, PROPERTIES, Fact, natural, rank
+from benchmarks.comparing.verdicts import rollups_of
 from benchmarks.errors import InvalidError
 from benchmarks.models import Cell, Flag, Study
 from benchmarks.own_tools.lookup import known_tool
@@ -29,6 +26,52 @@ from benchmarks.viewer import Viewer
 ENDS = ("from", "to", "from_host", "to_host")
 PLACES = ("single", "inter-vm", "same-host", "inter-host")
 TRAITS = ("hypervisor", "hypervisor_version", *PROPERTIES)
+Medium = Literal["loopback", "inside", "wire", "unknown"]
+Ends = tuple[str, str]
+
+CLEAR: Final = 1.25
+"""A smaller difference of two directions is not worth a reader's time."""
+
+
+@dataclass(frozen=True)
+class Asymmetry:
+    """Two directions that differ by ``factor``; ``low`` and ``high`` are None for
+    single runs."""
+
+    larger: Ends
+    factor: float
+    low: float | None
+    high: float | None
+
+
+def medium_of(scenario: str, ends: Ends, hosts: tuple[str, str]) -> Medium:
+    """Return what carries a path, from what was stated; nothing is guessed."""
+    if ends[0] == ends[1]:
+        return "loopback"
+    if scenario in INSIDE or (hosts[0] and hosts[0] == hosts[1]):
+        return "inside"
+    if scenario == "inter-host" or all(hosts):
+        return "wire"
+    return "unknown"
+
+
+def asymmetries(paths: Mapping[Ends, Cell]) -> tuple[Asymmetry, ...]:
+    """Return the pairs whose directions differ clearly, the largest factor first."""
+    asymmetric = []
+    means = {ends: cell.mean or 0.0 for ends, cell in paths.items()}
+    for one, other in ((ends, (ends[1], ends[0])) for ends in paths):
+        # Each pair once, and no loopback.
+        if one < other and other in paths and min(means[one], means[other]) > 0:
+            above, below = (one, other) if means[one] >= means[other] else (other, one)
+            sides = (rollups_of([paths[ends]]) for ends in (above, below))
+            ratio = log_ratio_intervals(*sides, [True])
+            low, high = float(ratio.low[0]), float(ratio.high[0])
+            interval = (low, high) if np.isfinite(low) else (None, None)
+            factor = means[above] / means[below]
+            asymmetric.append(Asymmetry(above, factor, *interval))
+    # Without an interval (single runs) the factor decides alone.
+    clear = [it for it in asymmetric if it.factor >= CLEAR and (it.low or 2) > 1]
+    return tuple(sorted(clear, key=lambda pair: -pair.factor))
 
 
 @dataclass(frozen=True)
@@ -106,14 +149,8 @@ class Matrix:
 
     @cached_property
     def asymmetries(self) -> tuple[Asymmetry, ...]:
-        readings = {}
-        for ends, path in self.paths.items():
-            cell, value = path.cell, path.value
-            if value is not None:
-                readings[ends] = PathMean(
-                    cell.n, value, cell.m2 or 0.0, cell.resolution
-                )
-        return asymmetries(readings)
+        known = (path for path in self.sent if path.value is not None)
+        return asymmetries({path.ends: path.cell for path in known})
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
 """A row of a comparison: one cell against its baseline, in one measure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from benchmarks.analysis.energy import EnergyRatio, MeterFacts
 from benchmarks.analysis.intervals import mean_interval
 from benchmarks.analysis.judgement import Judgement, TableRatio
-from benchmarks.models import Case, Cell, Efficiency, System
+from benchmarks.models import Case, Cell, Efficiency, Study, System
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.sentences import Sentence, in_unit, kept_words
 
@@ -240,25 +240,13 @@ def _instead_of_mean(own: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is said of a cell, given by `SHAPED`, instead of its mean."""
     shape: Mapping[str, Any] = own["shape"] or {}
     ends = (own["minimum"], own["maximum"])
+    centres = tuple(mode["centre"] for mode in shape.get("modes", ()))
     return {
         "doubts": _separated(own["shape_codes"]),
         "shape": kept_words(shape),
-        "speeds": _speeds([mode["centre"] for mode in shape.get("modes", ())]),
+        "speeds": centres if len(centres) > 1 else (),
         "range": ends if own["shape_codes"] and None not in ends else None,
     }
-
-
-def _within(own: Mapping[str, Any]) -> tuple[float, float] | None:
-    n, mean, m2, decimals = own["n"], own["mean"], own["m2"], own["decimals"]
-    if n < 2 or mean is None or m2 is None:
-        return None
-    resolution = None if decimals is None else 10.0**-decimals
-    found = mean_interval(n, mean, m2, resolution)
-    return (found.low, found.high) if found else None
-
-
-def _speeds(centres: Sequence[float]) -> tuple[float, ...]:
-    return tuple(centres) if len(centres) > 1 else ()
 
 
 def _separated(doubts: str) -> tuple[str, ...]:
@@ -270,19 +258,40 @@ def no_single_figure(shape: str) -> Sentence:
     return Sentence("No single figure: {shape}.", shape=shape)
 
 
-def speed(
+def row_of(
     own: Mapping[str, Any],
+    study: Study,
     case: Case,
+    system: System,
     against: Against,
     judgement: Judgement | None = None,
     light: tuple[str, str] = ("", ""),
     told: TableRatio | None = None,
-) -> Compared:
-    """Return what is shown of a cell's speed; ``own`` are its values of `OWN`.
+) -> ComparisonRow:
+    """Return the row of a cell's speed; ``own`` are its values of `OWN` and the shape.
 
     ``told`` has the interval, and the ratio where it is not the one of both means; a
     judgement has both, too.
     """
+    names = (*CIRCUMSTANCES, "clock", "document", "table")
+    return ComparisonRow(
+        id=own["pk"],
+        study=study.slug,
+        case=case,
+        system=system,
+        shown=_speed(own, case, against, judgement, light, told),
+        **{name: own[name] for name in names},
+    )
+
+
+def _speed(
+    own: Mapping[str, Any],
+    case: Case,
+    against: Against,
+    judgement: Judgement | None,
+    light: tuple[str, str],
+    told: TableRatio | None,
+) -> Compared:
     doubts, baseline_doubts = own["shape_codes"], against.baseline_doubts
     ratio, reason = against.ratio, against.reason
     if judgement is not None:
@@ -300,11 +309,16 @@ def speed(
     # Last: the cell's own doubts go before those of its baseline.
     if doubts:
         reason = no_single_figure(in_unit(instead["shape"], case.unit))
+    n, mean, m2, decimals = own["n"], own["mean"], own["m2"], own["decimals"]
+    within = None
+    if not doubts and n > 1 and None not in (mean, m2):
+        resolution = None if decimals is None else 10.0**-decimals
+        within = mean_interval(n, mean, m2, resolution)
     return Compared(
-        value=None if doubts else own["mean"],
+        value=None if doubts else mean,
         unit=case.unit,
         better=case.better,
-        n=own["n"],
+        n=n,
         baseline_value=None if baseline_doubts else against.baseline_value,
         baseline_n=against.baseline_n,
         baseline_system_id=against.baseline_system_id,
@@ -317,6 +331,6 @@ def speed(
         light_sentence=light[1],
         ratio_range=ratio_range,
         interval=told.interval if told and ratio is not None else None,
-        within=None if doubts else _within(own),
+        within=(within.low, within.high) if within else None,
         **instead,
     )

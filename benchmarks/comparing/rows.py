@@ -8,21 +8,14 @@ from django.db.models import Case as Choice
 from django.db.models import F, JSONField, Q, QuerySet, When
 
 from benchmarks.analysis.judgement import Judgement, TableRatio
-from benchmarks.comparing.lights import (
-    NO_PAIR,
-    ChosenSystem,
-    Light,
-    Lights,
-    known_systems,
-)
+from benchmarks.comparing.lights import NO_PAIR, ChosenSystem, Lights, known_systems
 from benchmarks.comparing.row import (
     CIRCUMSTANCES,
     OWN,
     Against,
-    Compared,
     ComparisonRow,
     State,
-    speed,
+    row_of,
 )
 from benchmarks.comparing.table import COMPONENTS, natural, rank
 from benchmarks.comparing.verdicts import Verdicts
@@ -65,12 +58,19 @@ class Reference(ChosenSystem):
             beside=None if beside == study else beside,
         )
 
-    def against(self, own: Mapping[str, Any], case: Case, host_id: int) -> Against:
-        """Set a cell's own values against this system's of the same circumstances."""
+    def against(
+        self, own: Mapping[str, Any], case: Case, host_id: int, stored: Against
+    ) -> Against:
+        """Compare a cell's own values with this system's in the same circumstances.
+
+        ``stored`` is the comparison with the cell's own baseline.
+        """
         # `verdicts.AGAINST` decides the same in SQL, in this order. Stale and other
         # session are known there only: they stand against the verdict, not against the
         # ratio.
         better = case.better
+        if stored.state == State.NO_SPEED:
+            return Against(State.NO_SPEED, reason=stored.reason)
         if self.is_itself(own["system_id"]):
             return Against(State.REFERENCE)
         if better == "neither":
@@ -144,30 +144,20 @@ def comparison_rows(
         if own["system_id"] not in by_id:
             continue  # stored after these systems were read
         case, (*stored, doubts) = cases[own["case_id"]], values[len(OWN) + 1 :]
-        if reference is not None and stored[0] == State.NO_SPEED:
-            against = Against(State.NO_SPEED, reason=stored[-1])
-        elif reference is not None:
+        against = Against(*stored, doubts or "") if stored[0] else Against()
+        if reference is not None:
             host_id = known[own["system_id"]].host_id
-            against = reference.against(own, case, host_id)
-        elif stored[0]:
-            against = Against(*(*stored, doubts or ""))
-        else:
-            against = Against()
-        judgement = verdicts.of(own["pk"]) if verdicts else None
+            against = reference.against(own, case, host_id, against)
         rows.append(
             row_of(
                 own,
                 study,
                 case,
                 by_id[own["system_id"]],
-                speed(
-                    own,
-                    case,
-                    against,
-                    judgement,
-                    _light(lights, own, against),
-                    (told or {}).get(own["pk"]),
-                ),
+                against,
+                verdicts.of(own["pk"]) if verdicts else None,
+                lights.of(own["system_id"], against),
+                (told or {}).get(own["pk"]),
             )
         )
     return rows
@@ -204,11 +194,7 @@ def comparison_row(
     own = {name: getattr(cell, name) for name in (*OWN, "shape")}
     against = Against()
     stored = getattr(cell, "efficiency", None)
-    if reference is not None and stored and stored.state == State.NO_SPEED:
-        against = Against(State.NO_SPEED, reason=stored.reason)
-    elif reference is not None:
-        against = reference.against(own, cell.case, cell.system.host_id)
-    elif stored is not None:
+    if stored is not None:
         annotated = cast(AnnotatedCell, cell)
         against = Against(
             state=stored.state,
@@ -219,43 +205,10 @@ def comparison_row(
             reason=stored.reason,
             baseline_doubts=annotated.baseline_doubts or "",
         )
-    light = _light(lights, own, against) if lights else NO_PAIR
-    return row_of(
-        own,
-        cell.study,
-        cell.case,
-        cell.system,
-        speed(own, cell.case, against, judgement, light),
-    )
-
-
-def _light(lights: Lights, own: Mapping[str, Any], against: Against) -> Light:
-    other = against.baseline_system_id
-    return lights.of(own["system_id"], other, against.state, against.reason)
-
-
-def row_of(
-    own: Mapping[str, Any],
-    study: Study,
-    case: Case,
-    system: System,
-    shown: Compared,
-) -> ComparisonRow:
-    """Return a row of a cell's own values of `OWN`, and of what is shown of it."""
-    return ComparisonRow(
-        id=own["pk"],
-        study=study.slug,
-        case=case,
-        system=system,
-        scenario=own["scenario"],
-        vms=own["vms"],
-        slot=own["slot"],
-        load=own["load"],
-        clock=own["clock"],
-        document=own["document"],
-        table=own["table"],
-        shown=shown,
-    )
+    if reference is not None:
+        against = reference.against(own, cell.case, cell.system.host_id, against)
+    light = lights.of(cell.system_id, against) if lights else NO_PAIR
+    return row_of(own, cell.study, cell.case, cell.system, against, judgement, light)
 
 
 def facets(study: Study) -> Facets:

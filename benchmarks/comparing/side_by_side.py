@@ -23,13 +23,8 @@ from benchmarks.analysis.judgement import TableRatio
 from benchmarks.analysis.verdicts import Verdict
 from benchmarks.comparing.answers import Answer, Effects, answers, telling
 from benchmarks.comparing.lights import hosts_beside, systems_compared
-from benchmarks.comparing.row import (
-    OWN,
-    Against,
-    ComparisonRow,
-    speed,
-)
-from benchmarks.comparing.rows import SHAPE, STORED, row_of
+from benchmarks.comparing.row import OWN, Against, ComparisonRow, row_of
+from benchmarks.comparing.rows import SHAPE, STORED
 from benchmarks.comparing.table import COMPONENTS, natural, rank
 from benchmarks.comparing.verdicts import SPEEDLESS, VerdictMark
 from benchmarks.errors import NotFoundError
@@ -517,7 +512,8 @@ def _rows(
             sides[key].study,
             case,
             sides[key].system,
-            speed(own, case, against, told=_told(log_ratio, low, high)),
+            against,
+            told=_told(log_ratio, low, high),
         )
         mark = None
         if verdict is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.analysis.intervals import Floats
-from benchmarks.plausibility.days import BOUND_TO_CPU, by_twins
+from benchmarks.plausibility.days import BOUND_TO_CPU, by_twins, log_efficiency
 from benchmarks.plausibility.facts import (
     NORMAL,
     CellFact,
@@ -374,14 +374,14 @@ def _imitated(study: StudyFacts) -> Iterator[Doubt]:
         real = [cell for cell in row if not cell.emulation]
         imitated = [cell for cell in row if cell.emulation]
         for cell in imitated if len(real) > 1 else ():
-            ahead = [_times_faster(cell, other) for other in real]
+            ahead = [log_efficiency(cell, other) for other in real]
             slow = [other for other, by in zip(real, ahead, strict=True) if by >= SLOW]
             # Faster than several of them, it is the one that is off: by its unit, say.
             alike = sum(abs(by) < SLOW for by in ahead) == len(real) - 1
             if len(slow) == 1 and alike:
                 found[cell.column, slow[0].column].append((cell, slow[0]))
     for pairs in found.values():
-        faster = [round(factor_of(_times_faster(*pair)), 5) for pair in pairs]
+        faster = [round(factor_of(log_efficiency(*pair)), 5) for pair in pairs]
         yield _about_pairs(IMITATED, pairs, faster=faster)
 
 
@@ -447,12 +447,6 @@ def _about_two_cases(crossed: Crossed) -> Doubt:
     )
 
 
-def _times_faster(one: CellFact, other: CellFact) -> float:
-    """How many times as fast a cell is as another one, as a logarithm."""
-    off = math.log(one.mean) - math.log(other.mean)
-    return off if one.better == "higher" else -off
-
-
 def _by_their_natives(study: StudyFacts) -> Iterator[Doubt]:
     """Guests of different native machines that read what the other's should."""
     found: dict[object, list[Pair]] = defaultdict(list)
@@ -490,25 +484,25 @@ def _far_from_native(
             continue
         twin = twins.get(native.id)
         # A native cell that is off itself says nothing about its guests.
-        if twin and abs(_times_faster(native, twin)) >= APART:
+        if twin and abs(log_efficiency(native, twin)) >= APART:
             native = twin
         alone = cell.scenario == "single" and min(cell.mean, native.mean) > 0
-        if alone and abs(_times_faster(cell, native)) >= APART:
+        if alone and abs(log_efficiency(cell, native)) >= APART:
             rows[cell.host, cell.case, cell.load].append((cell, native))
     return rows.values()
 
 
 def _crossed(one: CellFact, own: CellFact, other: CellFact, its: CellFact) -> bool:
     """Whether two guests lie at the other one's machine, each far from its own."""
-    apart = _times_faster(its, own)
+    apart = log_efficiency(its, own)
     if abs(apart) < OF_NATIVES:
         return False
     near = NEAR * abs(apart)
     return (
-        abs(_times_faster(one, own) - apart) <= near
-        and abs(_times_faster(other, its) + apart) <= near
-        and abs(_times_faster(one, its)) <= near
-        and abs(_times_faster(other, own)) <= near
+        abs(log_efficiency(one, own) - apart) <= near
+        and abs(log_efficiency(other, its) + apart) <= near
+        and abs(log_efficiency(one, its)) <= near
+        and abs(log_efficiency(other, own)) <= near
     )
 
 
@@ -559,13 +553,13 @@ def _in_a_group(
             if not any(_is_clear(*pair, study) for pair in pairs):
                 continue
             first, second = pairs[0]
-            faster = first if _times_faster(first, second) > 0 else second
+            faster = first if log_efficiency(first, second) > 0 else second
             yield _about_pairs(BY_OTHERS, pairs, behind=faster.where)
 
 
 def _is_clear(one: CellFact, other: CellFact, study: StudyFacts) -> bool:
     error = math.hypot(study.noise.of_mean(one), study.noise.of_mean(other))
-    return abs(_times_faster(one, other)) > CLEARLY * error
+    return abs(log_efficiency(one, other)) > CLEARLY * error
 
 
 def _reversed(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from benchmarks import units
-from benchmarks.analysis.paths import INSIDE
+from benchmarks.analysis.baselines import INSIDE
 from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.findings import Doubt, about_cells, rule
 from benchmarks.sentences import Sentence, counted

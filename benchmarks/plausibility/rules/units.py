@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
+from benchmarks.analysis.baselines import INSIDE
 from benchmarks.analysis.intervals import Floats
-from benchmarks.analysis.paths import INSIDE
 from benchmarks.plausibility.facts import CellFact, StudyFacts, factor_of
 from benchmarks.plausibility.findings import Doubt, about_cells, rule, subjects
 from benchmarks.plausibility.rules.emulation import imitated_cells

@@ -9,8 +9,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.analysis.comparability import efficiency
-from benchmarks.analysis.paths import Asymmetry, Ends
-from benchmarks.comparing.network import Matrix, NetworkMetric, Path, study_network
+from benchmarks.comparing.network import (
+    Asymmetry,
+    Ends,
+    Matrix,
+    NetworkMetric,
+    Path,
+    study_network,
+)
 from benchmarks.comparing.row import NO_SINGLE_FIGURE
 from benchmarks.comparing.table import Fact
 from benchmarks.models import Study

@@ -2,15 +2,16 @@
 
 import pytest
 
-from benchmarks.analysis.paths import PathMean, asymmetries, medium_of
+from benchmarks.comparing.network import asymmetries, medium_of
+from benchmarks.models import Cell
 
 
 def single(mean):
-    return PathMean(1, mean, 0.0, 0.01)
+    return Cell(n=1, mean=mean, m2=0.0, decimals=2)
 
 
 def several(mean, deviation, n=6):
-    return PathMean(n, mean, (n - 1) * deviation**2, 0.01)
+    return Cell(n=n, mean=mean, m2=(n - 1) * deviation**2, decimals=2)
 
 
 @pytest.mark.parametrize(
