@@ -183,7 +183,19 @@ def trust_guest(
 def _faults(
     clock: GuestClock, external: Interval | None, margin: float
 ) -> list[Sentence]:
-    faults = _coarseness(clock, margin)
+    faults = []
+    if clock.is_too_coarse(margin) and math.isinf(clock.resolution_s):
+        faults.append(
+            Sentence("read the same before and after a question to the server")
+        )
+    elif clock.is_too_coarse(margin):
+        faults.append(
+            Sentence(
+                "moves in steps of {span} ({share:.2g} % of the run)",
+                span=_span(clock.resolution_s),
+                share=100 * clock.resolution_s / clock.guest_s,
+            )
+        )
     if _worst_s(clock) > MAX_OFFSET_S:
         worst = _span(_worst_s(clock))
         faults.append(Sentence("was up to {span} off", span=worst))
@@ -197,20 +209,6 @@ def _faults(
             else Sentence("lost {ppm:,.0f} ppm", ppm=-drift)
         )
     return faults
-
-
-def _coarseness(clock: GuestClock, margin: float) -> list[Sentence]:
-    if not clock.is_too_coarse(margin):
-        return []
-    if math.isinf(clock.resolution_s):
-        return [Sentence("read the same before and after a question to the server")]
-    return [
-        Sentence(
-            "moves in steps of {span} ({share:.2g} % of the run)",
-            span=_span(clock.resolution_s),
-            share=100 * clock.resolution_s / clock.guest_s,
-        )
-    ]
 
 
 def _worst_s(clock: GuestClock) -> float:

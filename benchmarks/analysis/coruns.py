@@ -34,18 +34,6 @@ LESS: Final = template(
 
 
 @dataclass(frozen=True, slots=True)
-class SlotFigures:
-    """One co-run; ``jain`` is 1 if all slots got the same, 1/k if one got all."""
-
-    k: int
-    sum: float
-    mean: float
-    minimum: float
-    maximum: float
-    jain: float
-
-
-@dataclass(frozen=True, slots=True)
 class Fairness:
     """Jain's index over repeated co-runs; no interval for one, or without spread."""
 
@@ -66,23 +54,6 @@ class Target:
     ideal_ratio: float
     lmu_s: float | None
     lmu_ratio: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Overlap:
-    """The time all slots ran, and its part in the longest slot's time."""
-
-    start_s: float
-    end_s: float
-    share: float
-
-    @property
-    def duration_s(self) -> float:
-        return self.end_s - self.start_s
-
-    @property
-    def is_flagged(self) -> bool:
-        return self.share < MIN_OVERLAP
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,19 +114,6 @@ class Consolidation:
     @property
     def is_end_reached(self) -> bool:
         return self.knee < self.points[-1].k
-
-
-def slots_of(slots: Sequence[float]) -> SlotFigures:
-    """Sum, mean, minimum, maximum and Jain's index of one co-run."""
-    values = _rates_of([slots])[0]
-    return SlotFigures(
-        k=values.size,
-        sum=float(values.sum()),
-        mean=float(values.mean()),
-        minimum=float(values.min()),
-        maximum=float(values.max()),
-        jain=fairness([slots]).jain,
-    )
 
 
 def fairness(coruns: CoRunTable) -> Fairness:
@@ -224,22 +182,6 @@ def cpu_target(
     return Target(ideal_s, measured_s / ideal_s, lmu_s, measured_s / lmu_s)
 
 
-def overlap(windows_s: Sequence[tuple[float, float]]) -> Overlap:
-    """Return the common window of all slots and its share of the longest slot.
-
-    ValueError without slots, or if one does not end after its start.
-    """
-    if not windows_s or any(not start < end for start, end in windows_s):
-        raise ValueError("every slot needs a start and a later end")
-    start = max(start for start, _ in windows_s)
-    end = max(start, min(end for _, end in windows_s))
-    longest = max(b - a for a, b in windows_s)
-    if math.isinf(longest):  # the difference of the largest numbers, not of halves
-        longest = max(b / 2 - a / 2 for a, b in windows_s)
-        return Overlap(start, end, (end / 2 - start / 2) / longest)
-    return Overlap(start, end, (end - start) / longest)
-
-
 def check_sum(slots: Sequence[float], printed: float) -> SumCheck:
     """Add all slots up again; each number may be off by half its last decimal place."""
     values = _rates_of([slots])[0]
@@ -291,27 +233,27 @@ def consolidation(coruns_by_k: Mapping[int, CoRunTable]) -> Consolidation:
         raise ValueError("a consolidation curve needs at least one co-run")
     single = coruns_by_k.get(1)
     alone = None if single is None else float(_rates_of(single).mean())
-    points = tuple(_point(k, coruns_by_k[k], alone) for k in sorted(coruns_by_k))
+    points = []
+    for k, coruns in sorted(coruns_by_k.items()):
+        values = _rates_of(coruns)
+        if values.shape[1] != k:
+            raise ValueError(f"a co-run of {k} VMs has {values.shape[1]} slots")
+        sums = values.sum(axis=1)
+        total, mean = float(sums.mean()), float(values.mean())
+        points.append(
+            CurvePoint(
+                k=k,
+                sum=total,
+                noise=half_width(sums) / total if sums.size > 1 else None,
+                mean=mean,
+                fairness=fairness(coruns),
+                scaling=total / alone if alone else None,
+                share=mean / alone if alone else None,
+            )
+        )
     best = points[0]
     for point in points[1:]:
         noise = math.hypot(best.noise or 0.0, point.noise or 0.0)
         if math.log(point.sum / best.sum) > max(math.log1p(MARGIN), noise):
             best = point
-    return Consolidation(points, best.k)
-
-
-def _point(k: int, coruns: CoRunTable, alone: float | None) -> CurvePoint:
-    values = _rates_of(coruns)
-    if values.shape[1] != k:
-        raise ValueError(f"a co-run of {k} VMs has {values.shape[1]} slots")
-    sums = values.sum(axis=1)
-    total, mean = float(sums.mean()), float(values.mean())
-    return CurvePoint(
-        k=k,
-        sum=total,
-        noise=half_width(sums) / total if sums.size > 1 else None,
-        mean=mean,
-        fairness=fairness(coruns),
-        scaling=total / alone if alone else None,
-        share=mean / alone if alone else None,
-    )
+    return Consolidation(tuple(points), best.k)

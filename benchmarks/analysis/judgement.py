@@ -278,10 +278,13 @@ def _number(value: np.float64) -> float | None:
 def _what_decided(judgements: Judgements, row: int) -> tuple[str, ...]:
     gates, verdict = int(judgements.gates[row]), Verdict(judgements.verdict[row])
     if gates:
+        worth, designed = 0.0, judgements.designed
+        if designed is not None:
+            worth = float(min(designed.cell.worth[row], designed.baseline.worth[row]))
         facts = {
             "n": int(min(judgements.n[row], judgements.baseline_n[row])),
             "baseline_percent": 100 * float(np.sqrt(judgements.intervals.g[row])),
-            "worth": _worth(judgements, row),
+            "worth": worth,
         }
         return tuple(Sentence(SENTENCES[gate], **facts) for gate in reasons_of(gates))
     if verdict != judgements.direction[row]:
@@ -308,13 +311,6 @@ def _what_decided(judgements: Judgements, row: int) -> tuple[str, ...]:
 def _design(judgements: Judgements, row: int) -> Design:
     designed = judgements.designed
     return Design.NONE if designed is None else Design(designed.design[row])
-
-
-def _worth(judgements: Judgements, row: int) -> float:
-    if judgements.designed is None:
-        return 0.0
-    sides = judgements.designed.cell.worth[row], judgements.designed.baseline.worth[row]
-    return float(min(sides))
 
 
 def _advice(judgements: Judgements, row: int) -> str:

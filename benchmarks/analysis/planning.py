@@ -11,7 +11,6 @@ from itertools import product
 from random import Random
 from typing import Any, Final, Literal
 
-from benchmarks.analysis.coruns import overlap
 from benchmarks.errors import (
     InvalidError,
     UnknownNameError,
@@ -292,11 +291,15 @@ def spread_us(began_us: Sequence[int | None]) -> int | None:
 
 
 def shared_part(windows_us: Sequence[tuple[int | None, int | None]]) -> float | None:
-    """Return the common window as a part of the longest slot's; None if not known."""
+    """Return the common window of all slots as a part of the longest one's.
+
+    None unless two or more slots are known to end after their start.
+    """
     known = [(a, b) for a, b in windows_us if a is not None and b is not None and a < b]
     if len(known) < 2 or len(known) < len(windows_us):
         return None
-    return overlap(known).share
+    start, end = max(a for a, _ in known), min(b for _, b in known)
+    return max(end - start, 0) / max(b - a for a, b in known)
 
 
 def fits_budget(needed_s: float | None, left_s: float) -> bool:

@@ -210,12 +210,7 @@ def lag_one(values: Sequence[float], slope: float = 0.0) -> float | None:
     r = math.fsum(one * other for one, other in pairwise(off)) / total
     # A line that is fitted takes as much again.
     bias = 2 if slope else 1
-    return min((n * r + bias) / unbiasing(n), MOST_RHO)
-
-
-def unbiasing(n: float) -> float:
-    """Return by what n times an autocorrelation of ``n`` runs is divided."""
-    return max(n - 4, LEAST_UNBIASING)
+    return min((n * r + bias) / max(n - 4, LEAST_UNBIASING), MOST_RHO)
 
 
 Places = NDArray[np.int64]

@@ -265,7 +265,9 @@ def _moves(
         shifts.append(shift / 2)
     # What repeats is autocorrelated, too: then it is called periodic alone.
     is_periodic = order.lag and order.period and order.lag % order.period == 0
-    if order.lag is not None and not is_periodic and not _is_counted(order, sizes):
+    # The interval already counts what dependent runs and sessions leave open.
+    is_counted = order.lag == 1 or len(sizes) >= REPEATED_SESSIONS
+    if order.lag is not None and not is_periodic and not is_counted:
         freedom = n - len(sizes) + 1
         rho = unbiased(order.autocorrelation or 0.0, freedom)
         level = without_line(parts, sizes, order.slope or 0.0)
@@ -275,11 +277,6 @@ def _moves(
     if shifts:
         moves["drift"] = _share(max(shifts), parts)
     return moves, drift
-
-
-def _is_counted(order: RunOrder, sizes: tuple[int, ...]) -> bool:
-    """Return whether the interval already counts what dependent runs leave open."""
-    return order.lag == 1 or len(sizes) >= REPEATED_SESSIONS
 
 
 def _without_first(

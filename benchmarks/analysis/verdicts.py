@@ -248,8 +248,11 @@ def judge(
     moved = np.zeros(bits.shape) if moves is None else _moved(*moves, bits)
     lifted = np.where(moved > 0, int(Gate.DRIFT), 0)
     lifted |= np.isfinite(shift) * int(Gate.FIRST_RUN)
+    # How far the order of the runs may move log ratios down, and up.
+    off = np.nan_to_num(shift)
+    further = moved + np.maximum(-off, 0), moved + np.maximum(off, 0)
     bits, direction, stretch = _by_stretching(
-        bits, direction, (low, high), _further(moved, shift), lifted, margin
+        bits, direction, (low, high), further, lifted, margin
     )
     is_baseline = (bits & int(Gate.NATIVE)) != 0
     verdict = np.select(
@@ -293,7 +296,18 @@ def _all_gates(
     direction: NDArray[np.int8],
 ) -> NDArray[np.int64]:
     if designed is not None:
-        found = _of_design(found, designed, direction)
+        # Sessions are the units: it takes three of them, and not many runs in each.
+        of_sessions = designed.is_of(Design.SHARED, Design.REPEATED)
+        few = int(Gate.TWO_RUNS | Gate.FEW_RUNS)
+        found = np.where(of_sessions, found & ~few, found)
+        found |= designed.is_of(Design.UNREPEATED) * int(Gate.UNREPEATED)
+        # Five runs that depend on each other are fewer. Where the interval of what they
+        # are worth decides all the same, it may.
+        n = np.minimum(designed.cell.n, designed.baseline.n)
+        worth = np.minimum(designed.cell.worth, designed.baseline.worth)
+        is_few = (n >= WELCH_RUNS) & (worth < WELCH_RUNS) & ~designed.is_of(*BY_SESSION)
+        is_few &= direction == Verdict.UNDETERMINED
+        found = found | is_few * int(Gate.FEW_INDEPENDENT)
         # Where the sessions of both are known they say it better.
         is_known = ~designed.is_of(Design.ASSUMED_ONE)
         given = given & ~(is_known * int(Gate.OTHER_SESSION))
@@ -317,24 +331,6 @@ def _direction(low: Floats, high: Floats, margin: float) -> NDArray[np.int8]:
         [Verdict.SLOWER, Verdict.FASTER, Verdict.EQUIVALENT],
         Verdict.UNDETERMINED,
     ).astype(np.int8)
-
-
-def _of_design(
-    found: NDArray[np.int64], designed: Designed, direction: NDArray[np.int8]
-) -> NDArray[np.int64]:
-    """Return the gates of the runs as far as their design lets them count."""
-    # Sessions are the units: it takes three of them, and not many runs in each.
-    of_sessions = designed.is_of(Design.SHARED, Design.REPEATED)
-    few = int(Gate.TWO_RUNS | Gate.FEW_RUNS)
-    found = np.where(of_sessions, found & ~few, found)
-    found |= designed.is_of(Design.UNREPEATED) * int(Gate.UNREPEATED)
-    # Five runs that depend on each other are fewer. Where the interval of what they are
-    # worth decides all the same, it may.
-    n = np.minimum(designed.cell.n, designed.baseline.n)
-    worth = np.minimum(designed.cell.worth, designed.baseline.worth)
-    is_few = (n >= WELCH_RUNS) & (worth < WELCH_RUNS) & ~designed.is_of(*BY_SESSION)
-    is_few &= direction == Verdict.UNDETERMINED
-    return np.asarray(found | is_few * int(Gate.FEW_INDEPENDENT), dtype=np.int64)
 
 
 def _by_separation(
@@ -373,7 +369,7 @@ def _by_stretching(
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], Floats]:
     """Return gates, directions and stretches where stretched intervals decide.
 
-    ``further`` is how far an order may move means down and up, ``lifted`` its gates.
+    ``further`` is how far an order may move log ratios, ``lifted`` its gates.
     """
     below, above = further
     stretched = _direction(ends[0] - below, ends[1] + above, margin)
@@ -392,12 +388,6 @@ def _by_stretching(
         np.where(decides, stretched, direction).astype(np.int8),
         np.where(decides, against, 0.0),
     )
-
-
-def _further(moved: Floats, shift: Floats) -> tuple[Floats, Floats]:
-    """Return how far the order of runs may move log ratios down, and up."""
-    shift = np.nan_to_num(shift)
-    return moved + np.maximum(-shift, 0), moved + np.maximum(shift, 0)
 
 
 def _without_firsts(

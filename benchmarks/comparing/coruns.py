@@ -15,7 +15,7 @@ from django.db import connection
 from benchmarks import platforms
 from benchmarks.analysis import coruns as formulas
 from benchmarks.comparing.row import BRIEF, CellFigure, cell_figure
-from benchmarks.comparing.table import COMPONENTS, natural, rank
+from benchmarks.comparing.table import COMPONENTS, rank
 from benchmarks.models import Case, Cell, Efficiency, Study, System
 from benchmarks.models.run import (
     CELL_OF_SAMPLE,
@@ -31,6 +31,7 @@ from benchmarks.models.run import (
     of_cells,
 )
 from benchmarks.sentences import Sentence
+from benchmarks.text import natural
 
 # Other VMs do other work meanwhile: what is measured has no sum.
 BESIDE_OTHER_WORK = (UNDER_LOAD, MIXED)

@@ -141,7 +141,7 @@ class Lights:
     _made: dict[tuple[int, int], Light] = field(default_factory=dict)
 
     def of(self, system_id: int, against: Against) -> Light:
-        """Return the light of a cell, given its system and what it was compared with."""
+        """Return the light of a cell by its system and what it was compared with."""
         if against.state in NEAR:
             return Light("red", against.reason)
         baseline_id = against.baseline_system_id

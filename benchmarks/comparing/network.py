@@ -14,13 +14,14 @@ from benchmarks import units
 from benchmarks.analysis.baselines import INSIDE
 from benchmarks.analysis.intervals import log_ratio_intervals
 from benchmarks.comparing.row import BRIEF, CellFigure, cell_figure
-from benchmarks.comparing.table import OPTIONS, PROPERTIES, Fact, natural, rank
+from benchmarks.comparing.table import OPTIONS, PROPERTIES, Fact, rank
 from benchmarks.comparing.verdicts import rollups_of
 from benchmarks.errors import InvalidError
 from benchmarks.models import Cell, Flag, Study
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.platforms import line_rate_bit_per_s
 from benchmarks.studies.flags import visible_flags
+from benchmarks.text import natural
 from benchmarks.viewer import Viewer
 
 ENDS = ("from", "to", "from_host", "to_host")

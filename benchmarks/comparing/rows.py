@@ -17,7 +17,7 @@ from benchmarks.comparing.row import (
     State,
     row_of,
 )
-from benchmarks.comparing.table import COMPONENTS, natural, rank
+from benchmarks.comparing.table import COMPONENTS, rank
 from benchmarks.comparing.verdicts import Verdicts
 from benchmarks.models import Case, Cell, Study, System
 from benchmarks.models.cell import ratio_of_means
@@ -25,6 +25,7 @@ from benchmarks.models.run import SCENARIOS
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.contract import Better
 from benchmarks.sentences import Sentence, joined
+from benchmarks.text import natural
 from benchmarks.viewer import Viewer
 
 # Shapes are long: they come only with the few cells that no single figure describes.

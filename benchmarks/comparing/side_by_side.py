@@ -25,7 +25,7 @@ from benchmarks.comparing.answers import Answer, Effects, answers, telling
 from benchmarks.comparing.lights import hosts_beside, systems_compared
 from benchmarks.comparing.row import OWN, Against, ComparisonRow, row_of
 from benchmarks.comparing.rows import SHAPE, STORED
-from benchmarks.comparing.table import COMPONENTS, natural, rank
+from benchmarks.comparing.table import COMPONENTS, rank
 from benchmarks.comparing.verdicts import SPEEDLESS, VerdictMark
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Case, Cell, Effect, EffectSummary, Host, Study, System
@@ -33,6 +33,7 @@ from benchmarks.models.cell import ratio_of_means
 from benchmarks.parsing.contract import Better
 from benchmarks.platforms import ASKED_FOR
 from benchmarks.sentences import Sentence
+from benchmarks.text import natural
 from benchmarks.viewer import Viewer
 
 MOST_SIDES: Final = 32

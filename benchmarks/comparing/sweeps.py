@@ -13,11 +13,12 @@ import numpy as np
 from benchmarks.analysis.intervals import mean_intervals
 from benchmarks.comparing.row import CIRCUMSTANCES, ComparisonRow
 from benchmarks.comparing.rows import compared_cells, comparison_row
-from benchmarks.comparing.table import COMPONENTS, Column, column_head, natural, rank
+from benchmarks.comparing.table import COMPONENTS, Column, column_head, rank
 from benchmarks.comparing.verdicts import rollups_of, study_verdicts
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, Study
 from benchmarks.own_tools.lookup import known_tool
+from benchmarks.text import natural
 from benchmarks.units import Quantity, quantity_of
 from benchmarks.viewer import Viewer
 

@@ -3,7 +3,6 @@
 What all columns, or all rows of a group, share is stated once.
 """
 
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from benchmarks.models.run import (
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.cases import case_details
 from benchmarks.platforms import NATIVE
+from benchmarks.text import natural
 from benchmarks.units import quantity_of
 
 COMPONENTS = ("CPU", "memory", "disk", "network", "power", "application")
@@ -147,18 +147,6 @@ class ComparisonTable:
 def rank(order: Sequence[str], name: str) -> tuple[int, str]:
     """Sort key: the known names in their order, then the others by name."""
     return (order.index(name) if name in order else len(order), name)
-
-
-def natural(text: str) -> list[tuple[bool, int, str]]:
-    """Sort key of a text in which 4000 comes after 500."""
-    # Not \d and isdigit: "²" is a digit to them, and no number to int().
-    parts = re.findall(r"[0-9]+|[^0-9]+", text)
-    return [
-        (False, int(part), "")
-        if part[0] in "0123456789"
-        else (True, 0, part.casefold())
-        for part in parts
-    ]
 
 
 def column_head(

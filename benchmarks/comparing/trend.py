@@ -22,9 +22,9 @@ from benchmarks.comparing.row import (
     cell_figure,
     no_single_figure,
 )
-from benchmarks.comparing.table import natural
 from benchmarks.models import Case, Cell, Study, System
 from benchmarks.models.run import RUNS_OF_CELLS, of_cells
+from benchmarks.text import natural
 from benchmarks.viewer import Viewer
 
 IDENTITY = (

@@ -16,7 +16,7 @@ from benchmarks.analysis.energy import (
     work_cost,
 )
 from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
-from benchmarks.analysis.judgement import EnergyPair, Judgement, energy_judgements
+from benchmarks.analysis.judgement import EnergyPair, energy_judgements
 from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.comparing.lights import ChosenSystem
 from benchmarks.comparing.row import (
@@ -105,21 +105,16 @@ def _judged(
         pairs.append(EnergyPair(own.costs, base.costs, meters, gates, sessions))
     margin = study.equivalence_margin_percent / 100
     judgements = energy_judgements(pairs, margin, study_sessions(study).days)
-    return energies | {
-        cell_id: _with_judgement(energies[cell_id], judgement)
-        for cell_id, judgement in zip(allowed, judgements, strict=True)
-    }
-
-
-def _with_judgement(energy: CellEnergy, judgement: Judgement) -> CellEnergy:
-    """Return an energy whose ratio is the one that was judged, with its interval."""
-    ratio = energy.ratio
-    if ratio is not None and judgement.low is not None:
-        found = judgement.ratio or ratio.ratio
-        ratio = EnergyRatio(found, judgement.low, judgement.high)
-    elif ratio is not None and not ratio.reason:
-        ratio = replace(ratio, reason="no_spread")
-    return replace(energy, ratio=ratio, judgement=judgement)
+    for cell_id, judgement in zip(allowed, judgements, strict=True):
+        ratio = energies[cell_id].ratio
+        if ratio is not None and judgement.low is not None:
+            # The ratio that was judged, with its interval.
+            found = judgement.ratio or ratio.ratio
+            ratio = EnergyRatio(found, judgement.low, judgement.high)
+        elif ratio is not None and not ratio.reason:
+            ratio = replace(ratio, reason="no_spread")
+        energies[cell_id] = replace(energies[cell_id], ratio=ratio, judgement=judgement)
+    return energies
 
 
 def _bases(study: Study, reference: System | None) -> dict[int, Base]:

@@ -7,10 +7,10 @@ from statistics import fmean
 from typing import Any, Protocol, TypeVar
 
 from benchmarks.analysis.energy import MeterTotal
-from benchmarks.comparing.table import natural
 from benchmarks.models import Study, System
 from benchmarks.power.meters import MeterReading, meter_readings
 from benchmarks.sentences import Sentence
+from benchmarks.text import natural
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,6 @@ from benchmarks.analysis.power_trace import (
     work_energy,
 )
 from benchmarks.analysis.sessions import UNKNOWN_TIME
-from benchmarks.comparing.table import natural
 from benchmarks.errors import ParseError
 from benchmarks.models import Meter, Run, RunEnergy, RunMean, Study, System
 from benchmarks.own_tools.lookup import known_tool
@@ -42,6 +41,7 @@ from benchmarks.power.meters import (
 )
 from benchmarks.sentences import Sentence, joined, template
 from benchmarks.studies.cell_sessions import study_sessions
+from benchmarks.text import natural
 
 LONGEST_TEXT = 4_000_000
 FEWEST_IDLE = 3

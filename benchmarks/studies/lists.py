@@ -11,7 +11,7 @@ from django.db.models import (
 )
 from django.utils import timezone
 
-from benchmarks.comparing.table import COMPONENTS, natural, rank
+from benchmarks.comparing.table import COMPONENTS, rank
 from benchmarks.models import (
     Cell,
     Host,
@@ -24,6 +24,7 @@ from benchmarks.models.run import SCENARIOS
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.studies.lookup import visible
 from benchmarks.studies.rollups import Rollup, counted_studies, numbers_of, run_tallies
+from benchmarks.text import natural
 from benchmarks.viewer import Viewer
 
 LEFT_WAITING = timedelta(seconds=20)

@@ -126,8 +126,11 @@ def _imitated(study: StudyFacts) -> Iterator[list[Speed]]:
         if (speed := _speed(cell, study)) is not None:
             columns[cell.column].append(speed)
     for speeds in columns.values():
-        is_slow = _is_slow(speeds, [speed.ratio for speed in speeds])
-        if is_slow and not _slipped(speeds):
+        if not _is_slow(speeds, [speed.ratio for speed in speeds]):
+            continue
+        # All cases off by the factor between two units: no processor is.
+        factors = {nearest_factor(it.cell, math.log(it.ratio), SAME) for it in speeds}
+        if len(factors) > 1 or "" in factors:
             yield speeds
 
 
@@ -141,12 +144,6 @@ def _is_slow(speeds: Sequence[Speed], ratios: Sequence[float]) -> bool:
         and SLOWEST <= median(cpu or [0]) <= SLOW
         and min(memory, default=0) <= SLOW
     )
-
-
-def _slipped(speeds: Sequence[Speed]) -> bool:
-    """Whether all cases are off by the factor between two units: no processor is."""
-    factors = {nearest_factor(each.cell, math.log(each.ratio), SAME) for each in speeds}
-    return len(factors) == 1 and "" not in factors
 
 
 def _speed(cell: CellFact, study: StudyFacts) -> Speed | None:

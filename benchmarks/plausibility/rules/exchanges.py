@@ -26,7 +26,6 @@ from benchmarks.plausibility.slips import (
     FARTHEST,
     LEAST,
     RECIPROCALS,
-    Crossed,
     crossed_cases,
     factor_and_miss,
     mended_by_exchange,
@@ -424,27 +423,23 @@ def _beside_few(table: Table, study: StudyFacts) -> Iterator[Doubt]:
         return
     floor = max(study.noise.of_kind(sample), 0.01)
     for crossed in crossed_cases(table, floor, APART, CLEARLY, NEAR):
-        yield _about_two_cases(crossed)
-
-
-def _about_two_cases(crossed: Crossed) -> Doubt:
-    first, second = crossed.pairs[0]
-    systems = dict.fromkeys(one.where for one, _other in crossed.pairs)
-    return about_cells(
-        Sentence(
-            "{one} and {other} look exchanged on {systems}: each reads what the other "
-            "one should ({first:g} and {second:g} {unit}).",
-            one=first.case_name,
-            other=second.case_name,
-            systems=either(list(systems)),
-            first=first.mean,
-            second=second.mean,
-            unit=first.unit,
-        ),
-        [cell for pair in crossed.pairs for cell in pair],
-        apart=round(math.expm1(min(crossed.apart, 700.0)), 5),
-        deviation=round(crossed.deviation, 5),
-    )
+        first, second = crossed.pairs[0]
+        systems = dict.fromkeys(one.where for one, _other in crossed.pairs)
+        yield about_cells(
+            Sentence(
+                "{one} and {other} look exchanged on {systems}: each reads what the "
+                "other one should ({first:g} and {second:g} {unit}).",
+                one=first.case_name,
+                other=second.case_name,
+                systems=either(list(systems)),
+                first=first.mean,
+                second=second.mean,
+                unit=first.unit,
+            ),
+            [cell for pair in crossed.pairs for cell in pair],
+            apart=round(math.expm1(min(crossed.apart, 700.0)), 5),
+            deviation=round(crossed.deviation, 5),
+        )
 
 
 def _by_their_natives(study: StudyFacts) -> Iterator[Doubt]:

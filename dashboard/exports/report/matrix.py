@@ -11,10 +11,10 @@ from benchmarks.comparing.table import (
     ComparisonTable,
     Fact,
     comparison_table,
-    natural,
     rank,
 )
 from benchmarks.models.run import SCENARIOS
+from benchmarks.text import natural
 from dashboard import wording
 from dashboard.exports.report.charts import ratio_chart
 from dashboard.exports.table_texts import (

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.analysis.trend import LEAST_RUNS, ChangePoint
 from benchmarks.comparing.row import CIRCUMSTANCES
-from benchmarks.comparing.table import Fact, natural
+from benchmarks.comparing.table import Fact
 from benchmarks.comparing.trend import (
     Trend,
     TrendPoint,
@@ -25,6 +25,7 @@ from benchmarks.comparing.trend import (
 from benchmarks.models import Study
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.platforms import NATIVE
+from benchmarks.text import natural
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.bars import curve, sweep_plot, trend_plot

@@ -9,9 +9,7 @@ from benchmarks.analysis.coruns import (
     cpu_target,
     fairness,
     interference,
-    overlap,
     scaling,
-    slots_of,
     slowdown,
 )
 from benchmarks.reference.documents import read_rows
@@ -42,20 +40,17 @@ def linpack(study):
     return {int(row.vms): float(row.value) for row in rows if row.vm == "mean"}
 
 
-def test_it_describes_the_slots_of_a_corun():
-    slots = slots_of([14.24, 2.36, 2.36])
-
-    assert (slots.k, slots.minimum, slots.maximum) == (3, 2.36, 14.24)
-    assert slots.sum == pytest.approx(18.96)
-    assert slots.mean == pytest.approx(6.32)
-    assert slots.jain == pytest.approx(18.96**2 / (3 * (14.24**2 + 2 * 2.36**2)))
-
-
 @pytest.mark.parametrize(
-    ("slots", "jain"), [([5.0] * 4, 1.0), ([5.0, 0, 0, 0], 0.25), ([7.0], 1.0)]
+    ("slots", "jain"),
+    [
+        ([5.0] * 4, 1.0),
+        ([5.0, 0, 0, 0], 0.25),
+        ([7.0], 1.0),
+        ([14.24, 2.36, 2.36], 18.96**2 / (3 * (14.24**2 + 2 * 2.36**2))),
+    ],
 )
 def test_fairness_runs_from_one_in_k_to_one(slots, jain):
-    assert slots_of(slots).jain == pytest.approx(jain)
+    assert fairness([slots]).jain == pytest.approx(jain)
 
 
 def test_fairness_knows_no_unit_and_no_order_of_the_slots():
@@ -194,29 +189,6 @@ def test_rounded_slots_may_miss_the_sum_by_half_a_step_each():
     assert not check_sum([3.99, 4.28, 4.28], 12.52).is_within_rounding
 
 
-def test_the_common_window_ends_with_the_first_slot():
-    window = overlap([(0.0, 100.0), (4.0, 98.0), (2.0, 101.0)])
-
-    assert (window.start_s, window.end_s, window.duration_s) == (4.0, 98.0, 94.0)
-    assert window.share == pytest.approx(0.94)
-    assert not window.is_flagged
-
-
-@pytest.mark.parametrize(
-    ("windows", "share"),
-    [
-        ([(0, 100), (15, 115)], 0.85),
-        ([(0, 10), (20, 30)], 0.0),
-        ([(0, 9), (0, 90)], 0.1),
-    ],
-)
-def test_slots_that_hardly_met_are_flagged(windows, share):
-    window = overlap(windows)
-
-    assert window.share == pytest.approx(share)
-    assert window.is_flagged
-
-
 @pytest.mark.parametrize(
     "coruns",
     [
@@ -240,9 +212,7 @@ def test_it_forms_no_ratio_with_a_bad_single_run(single):
         scaling([1.0, 2.0], single)
 
 
-def test_it_refuses_windows_and_cores_that_cannot_be():
-    with pytest.raises(ValueError, match="start"):
-        overlap([(0.0, 10.0), (5.0, 5.0)])
+def test_it_refuses_cores_that_cannot_be():
     with pytest.raises(ValueError, match="core"):
         cpu_target(10.0, single_s=10.0, virtual=3, cores=0)
 

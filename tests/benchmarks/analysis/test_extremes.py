@@ -139,7 +139,6 @@ def test_coruns(pairs, single, printed):
     assert_answers(coruns.fairness, pairs)
     assert_answers(coruns.consolidation, {1: [single], 2: pairs})
     for slots in pairs:
-        assert_answers(coruns.slots_of, slots)
         assert_answers(coruns.scaling, slots, single[0])
         assert_answers(coruns.slowdown, slots, single[0])
         assert_answers(coruns.interference, slots[0], single[0])
@@ -159,14 +158,6 @@ def test_targets(measured, single, full, virtual, cores):
         cores=cores,
         full_s=full,
     )
-
-
-@quickly
-@given(st.lists(st.tuples(number, number), min_size=1, max_size=4))
-def test_overlaps(windows):
-    found = assert_answers(coruns.overlap, windows)
-
-    assert found is None or 0 <= found.share <= 1
 
 
 @quickly
