@@ -128,16 +128,24 @@ REGISTERED: Final[dict[str, Rule]] = {}
 
 
 def rule(
-    id: str, title: str, severity: Severity, *, looks_beside: bool = False
+    id: str,
+    title: str,
+    severity: Severity,
+    *,
+    looks_beside: bool = False,
+    family: str = "",
 ) -> Callable[[Check], Check]:
-    """Register a function as a rule; two rules of one id are a mistake."""
+    """Register a function as a rule; two rules of one id are a mistake.
+
+    ``family`` is what readers see; by default the name of the module.
+    """
 
     def register(check: Check) -> Check:
         # A copied rule that keeps its id would silently take the other one's place.
         if id in REGISTERED:
             raise ValueError(f'two rules are called "{id}"')
-        family = check.__module__.rpartition(".")[2]
-        REGISTERED[id] = Rule(id, title, family, severity, check, looks_beside)
+        named = family or check.__module__.rpartition(".")[2]
+        REGISTERED[id] = Rule(id, title, named, severity, check, looks_beside)
         return check
 
     return register

@@ -30,8 +30,7 @@ from benchmarks.plausibility.facts import (
     precision,
 )
 from benchmarks.plausibility.findings import Doubt, about_cells
-from benchmarks.plausibility.rules.identities import mismatches
-from benchmarks.plausibility.rules.netperf import implies_no_cpus
+from benchmarks.plausibility.rules.identities import implies_no_cpus, mismatches
 from benchmarks.plausibility.tables import Table, nanmedian, residuals
 from benchmarks.sentences import Sentence
 
