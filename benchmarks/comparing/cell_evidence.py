@@ -17,11 +17,16 @@ from django.db.models.functions import Coalesce
 from benchmarks.analysis.comparability import Comparability, Difference
 from benchmarks.analysis.designs import SessionRatio, session_ratios
 from benchmarks.analysis.gates import runs_for_width, width_sentence
-from benchmarks.analysis.hosts import HostsCompared, beside_hosts
 from benchmarks.analysis.intervals import log_ratio_intervals
 from benchmarks.analysis.sessions import BOOT, UNKNOWN_TIME, SessionRollups
 from benchmarks.analysis.speeds import MIN_RUNS
-from benchmarks.comparing.lights import Lights, beside_baseline, system_facts
+from benchmarks.comparing.lights import (
+    HostsCompared,
+    Lights,
+    beside_baseline,
+    beside_hosts,
+    system_facts,
+)
 from benchmarks.comparing.row import CIRCUMSTANCES, ComparisonRow
 from benchmarks.comparing.rows import (
     Reference,

@@ -18,11 +18,10 @@ from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Count, Q
 
 from benchmarks.analysis.comparability import Comparability
-from benchmarks.analysis.hosts import HostsCompared
 from benchmarks.analysis.judgement import TableRatio
 from benchmarks.analysis.verdicts import Verdict
 from benchmarks.comparing.answers import Answer, Effects, answers, telling
-from benchmarks.comparing.lights import hosts_beside, systems_compared
+from benchmarks.comparing.lights import HostsCompared, hosts_beside, systems_compared
 from benchmarks.comparing.row import OWN, Against, ComparisonRow, row_of
 from benchmarks.comparing.rows import SHAPE, STORED
 from benchmarks.comparing.table import COMPONENTS, rank

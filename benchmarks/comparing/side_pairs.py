@@ -13,9 +13,8 @@ from typing import Any
 from django.db.models import Q
 
 from benchmarks.analysis.comparability import Comparability
-from benchmarks.analysis.hosts import HostsCompared
 from benchmarks.comparing.answers import Indirect, indirect
-from benchmarks.comparing.lights import hosts_beside
+from benchmarks.comparing.lights import HostsCompared, hosts_beside
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import Reference, comparison_rows
 from benchmarks.comparing.side_by_side import Side, pair_of

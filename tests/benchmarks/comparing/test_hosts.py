@@ -3,8 +3,8 @@
 import pytest
 
 from benchmarks.analysis.comparability import Difference
-from benchmarks.analysis.hosts import NativeRuns, compare_hosts, host_differences
 from benchmarks.analysis.intervals import Rollups
+from benchmarks.comparing.lights import NativeRuns, compare_hosts, host_differences
 
 NAMES = ("alpha", "beta")
 FACTS = {"cores": 8, "cpu": "EPYC 7302", "memory": {"GiB": 64}}
