@@ -186,8 +186,6 @@ class TableRatio(NamedTuple):
 def table_ratios(judgements: Judgements) -> dict[int, TableRatio]:
     """Return, by row, intervals and ratios that are not of two means."""
     designed, ends = judgements.designed, judgements.ends
-    if designed is None or ends is None:
-        return {}
     has_range = np.isfinite(ends.low) & np.isfinite(ends.high)
     is_range = (judgements.shapeless != 0) & has_range
     ratio, reach = judgements.intervals.ratio, judgements.intervals.log_half_width
@@ -250,8 +248,6 @@ def _of_sessions(
     judgements: Judgements, row: int, days: Mapping[int, str]
 ) -> dict[str, Any]:
     designed, ends = judgements.designed, judgements.ends
-    if designed is None or ends is None:
-        return {}
     design = Design(designed.design[row])
     if design == Design.NONE:
         return {}
@@ -278,13 +274,11 @@ def _number(value: np.float64) -> float | None:
 def _what_decided(judgements: Judgements, row: int) -> tuple[str, ...]:
     gates, verdict = int(judgements.gates[row]), Verdict(judgements.verdict[row])
     if gates:
-        worth, designed = 0.0, judgements.designed
-        if designed is not None:
-            worth = float(min(designed.cell.worth[row], designed.baseline.worth[row]))
+        sides = judgements.designed.cell, judgements.designed.baseline
         facts = {
             "n": int(min(judgements.n[row], judgements.baseline_n[row])),
             "baseline_percent": 100 * float(np.sqrt(judgements.intervals.g[row])),
-            "worth": worth,
+            "worth": float(min(side.worth[row] for side in sides)),
         }
         return tuple(Sentence(SENTENCES[gate], **facts) for gate in reasons_of(gates))
     if verdict != judgements.direction[row]:
@@ -295,7 +289,7 @@ def _what_decided(judgements: Judgements, row: int) -> tuple[str, ...]:
                 n=judgements.tested,
             ),
         )
-    if judgements.is_separated[row] and judgements.ends is not None:
+    if judgements.is_separated[row]:
         low, high = judgements.ends.low[row], judgements.ends.high[row]
         ends = {"low": float(np.exp(low)), "high": float(np.exp(high))}
         return (Sentence(EVERY_RUN[verdict], **ends),)
@@ -309,8 +303,7 @@ def _what_decided(judgements: Judgements, row: int) -> tuple[str, ...]:
 
 
 def _design(judgements: Judgements, row: int) -> Design:
-    designed = judgements.designed
-    return Design.NONE if designed is None else Design(designed.design[row])
+    return Design(judgements.designed.design[row])
 
 
 def _advice(judgements: Judgements, row: int) -> str:
@@ -340,8 +333,6 @@ def _advice(judgements: Judgements, row: int) -> str:
 def _advice_of_sessions(judgements: Judgements, row: int) -> str:
     """Say how many sessions would decide, and whether runs would."""
     designed, wanted = judgements.designed, int(judgements.wanted_sessions[row])
-    if designed is None:
-        return ""
     if not wanted:
         return Sentence(
             "At this scatter, not even {n} sessions would decide it.", n=MOST_SESSIONS

@@ -285,19 +285,23 @@ class SessionRollups:
 
     @classmethod
     def of_one_sitting(
-        cls, cells: Rollups, minimum: ArrayLike, maximum: ArrayLike
+        cls, cells: Rollups, minimum: ArrayLike = np.nan, maximum: ArrayLike = np.nan
     ) -> SessionRollups:
         """Take whole cells for one session each, of which nobody knows the time."""
         rows = np.flatnonzero(cells.n > 0)
         taken = cells.take(rows)
+        low, high = (
+            np.broadcast_to(np.asarray(each, dtype=float), cells.n.shape)[rows]
+            for each in (minimum, maximum)
+        )
         return cls(
             rows,
             np.full(rows.shape, UNKNOWN_TIME),
             taken.n,
             taken.mean,
             taken.variance,
-            np.asarray(minimum, dtype=float)[rows],
-            np.asarray(maximum, dtype=float)[rows],
+            low,
+            high,
             np.full(rows.shape, np.nan),
             taken.resolution,
             np.full(rows.shape, np.nan),

@@ -50,7 +50,6 @@ from benchmarks.analysis.intervals import (
     Floats,
     Intervals,
     Rollups,
-    log_ratio_intervals,
     tail,
 )
 from benchmarks.analysis.separation import Ends, ends_of
@@ -127,8 +126,7 @@ class Judgements:
     bits of Gate. ``wanted_runs`` per side, or ``wanted_sessions``, would decide in all
     (0: unknown). ``tested`` cells were corrected together (0: not corrected).
     ``stretch`` (ln) is how far a deciding interval was stretched. ``shapeless`` are the
-    gates of runs without a single figure. ``designed`` and ``ends`` are None if
-    sessions are unknown.
+    gates of runs without a single figure.
     """
 
     intervals: Intervals
@@ -145,8 +143,8 @@ class Judgements:
     is_separated: NDArray[np.bool_]
     stretch: Floats
     shapeless: NDArray[np.int64]
-    designed: Designed | None = None
-    ends: Ends | None = None
+    designed: Designed
+    ends: Ends
     tested: int = 0
 
     def __len__(self) -> int:
@@ -154,8 +152,8 @@ class Judgements:
 
     @property
     def strength(self) -> NDArray[np.int8]:
-        design = 0 if self.designed is None else self.designed.design
-        return np.asarray(STRENGTHS[design, self.evidence_level], dtype=np.int8)
+        found = STRENGTHS[self.designed.design, self.evidence_level]
+        return np.asarray(found, dtype=np.int8)
 
     @NO_WARNINGS
     def p_values(self) -> Floats:
@@ -167,15 +165,11 @@ class Judgements:
         p = np.full(self.verdict.shape, np.nan)
         # Where a verdict is allowed the interval has degrees of freedom: not MOVER's.
         p[allowed] = 2 * tail(statistic[allowed], self.intervals.df[allowed])
-        if self.designed is not None and self.ends is not None:
-            both = self._p_of_both(self.designed.twice)
-            p[self.designed.twice.row] = np.where(
-                allowed[self.designed.twice.row], both, np.nan
-            )
-            # Where chance may separate them, the interval of their sessions decided.
-            by_ends = allowed & self.is_separated & self.ends.decides
-            p = np.where(by_ends, self.ends.p_values, p)
-        return p
+        twice = self.designed.twice
+        p[twice.row] = np.where(allowed[twice.row], self._p_of_both(twice), np.nan)
+        # Where chance may separate them, the interval of their sessions decided.
+        by_ends = allowed & self.is_separated & self.ends.decides
+        return np.where(by_ends, self.ends.p_values, p)
 
     def _p_of_both(self, twice: Twice) -> Floats:
         """Return the larger p of two sessions; 1 where their claims differ."""
@@ -213,38 +207,33 @@ def judge(
     """Judge cells against their baselines, all at once.
 
     ``gates`` are bits that the statistics cannot show: states, shapes, flags, units.
-    ``sessions`` are of cells and baselines (None: one sitting). ``moves`` are the parts
+    ``sessions`` are of cells and baselines (None: not known). ``moves`` are the parts
     by which the order of the runs moves each side's means (``shape``), NaN if unknown.
     """
     options: dict[str, Any] = {
         "extra_log_variance": extra_log_variance,
         "confidence": confidence,
     }
-    designed = ends = None
-    shift = np.full(cell.n.shape, np.nan)
     if sessions is None:
-        intervals = log_ratio_intervals(cell, baseline, higher_is_better, **options)
-        low, high = np.log(intervals.low), np.log(intervals.high)
-    else:
-        sessions = dependent(*sessions, cell.n.size)
-        designed, shift = _without_firsts(
-            cell, baseline, sessions, higher_is_better, options
-        )
-        # Every run there is: one that lies apart is not beyond the other side.
-        ends = ends_of(designed, sessions, higher_is_better)
-        intervals, cell, baseline = designed.intervals, designed.cell, designed.baseline
-        low, high = designed.deciding_low, designed.deciding_high
+        of_one = SessionRollups.of_one_sitting
+        sessions = of_one(cell), of_one(baseline)
+    sessions = dependent(*sessions, cell.n.size)
+    designed, shift = _without_firsts(
+        cell, baseline, sessions, higher_is_better, options
+    )
+    # Every run there is: one that lies apart is not beyond the other side.
+    ends = ends_of(designed, sessions, higher_is_better)
+    intervals, cell, baseline = designed.intervals, designed.cell, designed.baseline
+    low, high = designed.deciding_low, designed.deciding_high
     direction = _direction(low, high, margin)
 
     found = found_gates(cell, baseline, intervals)
     given = np.asarray(gates, dtype=np.int64)
     bits = _all_gates(given, found, designed, direction)
-    is_separated = np.zeros(bits.shape, dtype=np.bool_)
     shapeless = bits & int(SHAPELESS)
-    if designed is not None and ends is not None:
-        bits, direction, is_separated = _by_separation(
-            bits, direction, ends, margin, designed.is_of(*OF_SESSIONS)
-        )
+    bits, direction, is_separated = _by_separation(
+        bits, direction, ends, margin, designed.is_of(*OF_SESSIONS)
+    )
     moved = np.zeros(bits.shape) if moves is None else _moved(*moves, bits)
     lifted = np.where(moved > 0, int(Gate.DRIFT), 0)
     lifted |= np.isfinite(shift) * int(Gate.FIRST_RUN)
@@ -279,8 +268,6 @@ def judge(
         ends=ends,
     )
     wanted_runs = _wanted_runs(judged, cell, baseline, extra_log_variance)
-    if designed is None:
-        return replace(judged, wanted_runs=wanted_runs)
     by_session = designed.is_of(*BY_SESSION, Design.UNREPEATED)
     return replace(
         judged,
@@ -292,34 +279,31 @@ def judge(
 def _all_gates(
     given: NDArray[np.int64],
     found: NDArray[np.int64],
-    designed: Designed | None,
+    designed: Designed,
     direction: NDArray[np.int8],
 ) -> NDArray[np.int64]:
-    if designed is not None:
-        # Sessions are the units: it takes three of them, and not many runs in each.
-        of_sessions = designed.is_of(Design.SHARED, Design.REPEATED)
-        few = int(Gate.TWO_RUNS | Gate.FEW_RUNS)
-        found = np.where(of_sessions, found & ~few, found)
-        found |= designed.is_of(Design.UNREPEATED) * int(Gate.UNREPEATED)
-        # Five runs that depend on each other are fewer. Where the interval of what they
-        # are worth decides all the same, it may.
-        n = np.minimum(designed.cell.n, designed.baseline.n)
-        worth = np.minimum(designed.cell.worth, designed.baseline.worth)
-        is_few = (n >= WELCH_RUNS) & (worth < WELCH_RUNS) & ~designed.is_of(*BY_SESSION)
-        is_few &= direction == Verdict.UNDETERMINED
-        found = found | is_few * int(Gate.FEW_INDEPENDENT)
-        # Where the sessions of both are known they say it better.
-        is_known = ~designed.is_of(Design.ASSUMED_ONE)
-        given = given & ~(is_known * int(Gate.OTHER_SESSION))
+    # Sessions are the units: it takes three of them, and not many runs in each.
+    of_sessions = designed.is_of(Design.SHARED, Design.REPEATED)
+    few = int(Gate.TWO_RUNS | Gate.FEW_RUNS)
+    found = np.where(of_sessions, found & ~few, found)
+    found |= designed.is_of(Design.UNREPEATED) * int(Gate.UNREPEATED)
+    # Five runs that depend on each other are fewer. Where the interval of what they
+    # are worth decides all the same, it may.
+    n = np.minimum(designed.cell.n, designed.baseline.n)
+    worth = np.minimum(designed.cell.worth, designed.baseline.worth)
+    is_few = (n >= WELCH_RUNS) & (worth < WELCH_RUNS) & ~designed.is_of(*BY_SESSION)
+    is_few &= direction == Verdict.UNDETERMINED
+    found = found | is_few * int(Gate.FEW_INDEPENDENT)
+    # Where the sessions of both are known they say it better.
+    is_known = ~designed.is_of(Design.ASSUMED_ONE)
+    given = given & ~(is_known * int(Gate.OTHER_SESSION))
     # What explains why there is no baseline stands for its lack of runs.
     lacks = np.where(given & int(NO_PARTNER), int(Gate.NO_RUNS), 0)
     return np.asarray(found & ~lacks | given, dtype=np.int64)
 
 
-def _levels(n: NDArray[np.int64], designed: Designed | None) -> NDArray[np.int8]:
+def _levels(n: NDArray[np.int64], designed: Designed) -> NDArray[np.int8]:
     level = np.searchsorted(EVIDENCE_LEVEL_RUNS, n, side="right").astype(np.int8)
-    if designed is None:
-        return level
     of_sessions = designed.is_of(Design.SHARED, Design.REPEATED)
     return np.maximum(level, of_sessions * np.int8(EvidenceLevel.VERDICT))
 

@@ -122,13 +122,12 @@ class Verdicts:
 
     def marks(self) -> dict[int, VerdictMark]:
         """Return what a table shows of each cell, for all of them at once."""
-        judged, designed = self.judgements, self.judgements.designed
-        is_weak = [False] * len(judged) if designed is None else designed.is_weak
+        judged = self.judgements
         columns = (
             judged.verdict,
             judged.gates & int(Gate.FLAGGED) != 0,
             judged.strength,
-            np.asarray(is_weak),
+            judged.designed.is_weak,
             judged.evidence_level,
         )
         found = zip(*(column.tolist() for column in columns), strict=True)
@@ -138,8 +137,6 @@ class Verdicts:
         """Return of what the verdicts of some cells speak, and how many of each."""
         designed = self.judgements.designed
         found: Counter[str] = Counter()
-        if designed is None:
-            return found
         places = [self.rows[pk] for pk in cell_ids if pk in self.rows]
         rows = np.array(places, dtype=np.int64)
         rows = rows[self.judgements.verdict[rows] < Verdict.NOT_ASSESSED]

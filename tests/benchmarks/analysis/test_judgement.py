@@ -187,10 +187,10 @@ def test_a_statement_names_what_it_speaks_of(own, native, design, scope):
     assert judgement.is_weak == (design == "assumed_one")
 
 
-def test_without_sessions_no_scope_is_claimed():
+def test_without_sessions_one_sitting_is_assumed_and_no_range_is_known():
     judgement = said_of((5, 90.0, 0.5))
 
-    assert (judgement.design, judgement.scope, judgement.range) == ("", "", None)
+    assert (judgement.design, judgement.range) == ("assumed_one", None)
 
 
 def test_sessions_are_counted_and_their_spread_is_told():
