@@ -50,6 +50,7 @@ from benchmarks.analysis.intervals import (
     Floats,
     Intervals,
     Rollups,
+    normal_quantile,
     tail,
 )
 from benchmarks.analysis.separation import Ends, ends_of
@@ -60,6 +61,7 @@ RULE_SET: Final = 2
 
 MARGIN: Final = 0.02
 CONFIDENCE: Final = 0.95
+SURE: Final = normal_quantile((1 + CONFIDENCE) / 2)
 
 EVIDENCE_LEVEL_RUNS: Final = (2, 3, 5, 10)
 INCURABLE_BY_SESSIONS: Final = ~int(CURABLE | Gate.UNREPEATED)

@@ -13,15 +13,13 @@ from itertools import combinations
 from math import exp, log, log1p
 from typing import Final, Literal, NamedTuple
 
-from benchmarks.analysis.intervals import normal_quantile
-from benchmarks.analysis.verdicts import CONFIDENCE
+from benchmarks.analysis.verdicts import SURE
 
 FEWEST_LABS: Final = 3
 """Below these the evidence is weak, whatever the runs say (rule set 2, section 11)."""
 REPEATED: Final = 3
 MARGIN: Final = 0.02
 """Platforms that differ by less do not stand apart."""
-SURE: Final = normal_quantile((1 + CONFIDENCE) / 2)
 Kind = Literal["compared", "alone", "nothing"]
 
 

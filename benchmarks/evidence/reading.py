@@ -11,9 +11,9 @@ from django.db import connection
 
 from benchmarks import sight
 from benchmarks.analysis.pooling import EvidenceStrength
+from benchmarks.analysis.verdicts import SURE
 from benchmarks.evidence.synthesis import (
     NOTHING,
-    SURE,
     Part,
     Pool,
     Synthesis,

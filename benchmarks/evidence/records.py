@@ -36,10 +36,7 @@ def summary_record(question: Question, whole: Synthesis) -> Record:
     return {
         "hypervisor": question.hypervisor,
         "work_class": question.work,
-        "strength": whole.strength.slug,
-        "labs": whole.labs,
-        "pool": _pool(whole.pool),
-        "single_runs": _pool(whole.single),
+        **_answer(whole),
         "screened": dict(whole.screened),
         "spread": None,
         "units": None,
@@ -132,14 +129,7 @@ def _subgroups(found: Sequence[Found], *, with_flagged: bool) -> list[Record]:
         for each in members
     ]
     return [
-        {
-            "by": by,
-            "name": name,
-            "strength": whole.strength.slug,
-            "labs": whole.labs,
-            "pool": _pool(whole.pool),
-            "single_runs": _pool(whole.single),
-        }
+        {"by": by, "name": name, **_answer(whole)}
         for (by, name), whole in syntheses(parts, with_flagged=with_flagged).items()
         if whole.units or whole.hollow
     ]
@@ -212,6 +202,15 @@ def _left_out(whole: Synthesis, found: Iterable[Found]) -> Iterator[Record]:
                 "cells": list(each.cell_ids),
                 "count": each.part.cells,
             }
+
+
+def _answer(whole: Synthesis) -> Record:
+    return {
+        "strength": whole.strength.slug,
+        "labs": whole.labs,
+        "pool": _pool(whole.pool),
+        "single_runs": _pool(whole.single),
+    }
 
 
 def _pool(pool: Pool) -> Record:

@@ -24,14 +24,12 @@ from typing import Any, Final, Literal
 
 from django.db import connection
 
-from benchmarks.analysis.intervals import normal_quantile
 from benchmarks.analysis.pooling import UNDECIDED, direction
-from benchmarks.analysis.verdicts import CONFIDENCE
+from benchmarks.analysis.verdicts import SURE
 from benchmarks.evidence.reading import LAB, REACH, SEEN
 from benchmarks.models import Case, Effect, Lab, Study
 from benchmarks.viewer import ANYONE, Viewer
 
-SURE: Final = normal_quantile((1 + CONFIDENCE) / 2)
 Outcome = Literal["confirmed", "contradicted", "undecided", "single_runs"]
 
 

@@ -21,7 +21,6 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from benchmarks.analysis.intervals import normal_quantile
 from benchmarks.analysis.pooling import (
     FEWEST_POOLED,
     EvidenceStrength,
@@ -33,14 +32,13 @@ from benchmarks.analysis.pooling import (
     pooled_equally,
     strength,
 )
-from benchmarks.analysis.verdicts import CONFIDENCE
+from benchmarks.analysis.verdicts import SURE
 
 Asked = TypeVar("Asked", bound=Hashable)
 
 POOLED: Final = ""
 SINGLE_RUN: Final = "single_run"
 FLAGGED: Final = "flagged"
-SURE: Final = normal_quantile((1 + CONFIDENCE) / 2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,17 +212,26 @@ def _chance_of_run(cell: CellFact, study: StudyFacts) -> float:
     step = printed.step(cell.mean)
     deviation = study.noise.of_kind(cell) * cell.mean
     if len(cell.means) >= ENOUGH_RUNS:
-        # Two readings near the largest number have no sum.
-        largest = max(map(abs, cell.means)) or 1.0
-        parts = np.array(cell.means) / largest
-        width = NORMAL * float(np.median(np.abs(parts - np.median(parts))))
-        deviation = min(deviation, width * largest)
-    deviation *= STEADY
-    deviation = max(deviation, step / 6)
-    chance = step / (2 * math.sqrt(math.pi) * deviation) if deviation else 1.0
+        deviation = min(deviation, NORMAL * steadiness(cell.means))
+    chance = chance_of_equal(step, deviation * STEADY)
     pairs = list(combinations(cell.means[:MOST_RUNS], 2))
     agree = sum(one == other for one, other in pairs) / max(len(pairs), 1)
     return min(max(chance, agree, LEAST), 1.0)
+
+
+def steadiness(means: Sequence[float]) -> float:
+    """Return the median distance from the median."""
+    # In parts of the largest, for the sum of two middle ones may overflow.
+    unit = max(map(abs, means)) or 1.0
+    parts = np.array(means) / unit
+    return float(np.median(np.abs(parts - np.median(parts)))) * unit
+
+
+def chance_of_equal(step: float, deviation: float) -> float:
+    """Return the chance that two readings of this resolution and scatter are equal."""
+    deviation = max(deviation, step / 6)
+    # Values of all magnitudes may have no step and no scatter.
+    return step / (2 * math.sqrt(math.pi) * deviation) if deviation else 1.0
 
 
 def _has_noise(cell: CellFact) -> bool:

@@ -19,7 +19,7 @@ from benchmarks.plausibility.facts import (
     precision,
 )
 from benchmarks.plausibility.findings import Doubt, about_cells, further, rule
-from benchmarks.plausibility.rules.duplicates import CHANCE, STEADY
+from benchmarks.plausibility.rules.duplicates import CHANCE, STEADY, steadiness
 from benchmarks.sentences import Sentence, counted, joined
 
 TICKS_S: Final = (1.0, 1 / 18.2, 0.02, 1 / 60, 1 / 64, 0.01, 0.004, 0.001)
@@ -101,7 +101,7 @@ def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
     deviation = max(width / 2, study.noise.of_kind(cell) * STEADY * cell.mean / 2)
     # A disk of two speeds has a wide range, though each speed repeats itself.
     steady = [
-        _steadiness(other.means)
+        steadiness(other.means)
         for other in study.cells
         if other.case == cell.case
         and other.id != cell.id
@@ -114,14 +114,6 @@ def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
     )
     repeats = len(cell.means) - distinct
     return math.comb(len(cell.means), repeats) * chance**repeats > CHANCE
-
-
-def _steadiness(means: Sequence[float]) -> float:
-    """Return the median distance from the median."""
-    # In parts of the largest, for the sum of two middle ones may overflow.
-    unit = max(map(abs, means)) or 1.0
-    parts = np.array(means) / unit
-    return float(np.median(np.abs(parts - np.median(parts)))) * unit
 
 
 def _ticks(cell: CellFact, values: Sequence[float]) -> bool:

@@ -19,7 +19,13 @@ from benchmarks.plausibility.facts import (
     precision,
 )
 from benchmarks.plausibility.findings import Doubt, Finding, rule, subjects
-from benchmarks.plausibility.rules.duplicates import CHANCE, FEWEST, LEAST, STEADY
+from benchmarks.plausibility.rules.duplicates import (
+    CHANCE,
+    FEWEST,
+    LEAST,
+    STEADY,
+    chance_of_equal,
+)
 from benchmarks.sentences import counted
 
 FEW: Final = 3
@@ -242,9 +248,7 @@ def _surprise(
         relative = TYPICAL.get(cell.component, 0.05)
         if spread.deviation is not None:
             relative = spread.deviation / sample.value
-        deviation = max(relative * STEADY * sample.value, step / 6)
-        # The least: values of all magnitudes may have no step and no scatter.
-        chance = step / (2 * math.sqrt(math.pi) * deviation) if deviation else 1.0
+        chance = chance_of_equal(step, relative * STEADY * sample.value)
         chance = min(max(chance, LEAST), 1.0)
         surprises.append(-math.log(chance))
     # A rate and a count say the same twice: all together count for two of them.
