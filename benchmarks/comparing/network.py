@@ -64,8 +64,8 @@ def asymmetries(paths: Mapping[Ends, Cell]) -> tuple[Asymmetry, ...]:
         # Each pair once, and no loopback.
         if one < other and other in paths and min(means[one], means[other]) > 0:
             above, below = (one, other) if means[one] >= means[other] else (other, one)
-            sides = (rollups_of([paths[ends]]) for ends in (above, below))
-            ratio = log_ratio_intervals(*sides, [True])
+            larger, smaller = (rollups_of([paths[ends]]) for ends in (above, below))
+            ratio = log_ratio_intervals(larger, smaller, [True])
             low, high = float(ratio.low[0]), float(ratio.high[0])
             interval = (low, high) if np.isfinite(low) else (None, None)
             factor = means[above] / means[below]

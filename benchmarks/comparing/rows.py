@@ -145,7 +145,7 @@ def comparison_rows(
         if own["system_id"] not in by_id:
             continue  # stored after these systems were read
         case, (*stored, doubts) = cases[own["case_id"]], values[len(OWN) + 1 :]
-        against = Against(*stored, doubts or "") if stored[0] else Against()
+        against = Against(*(*stored, doubts or "")) if stored[0] else Against()
         if reference is not None:
             host_id = known[own["system_id"]].host_id
             against = reference.against(own, case, host_id, against)

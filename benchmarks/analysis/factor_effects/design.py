@@ -10,6 +10,7 @@ where Z says which native cell each observation leans on.
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,6 @@ from typing import Final
 import numpy as np
 
 from benchmarks.analysis.intervals import Floats
-from benchmarks.text import natural
 
 Levels = Mapping[str, str]
 
@@ -144,8 +144,12 @@ def _follows(factor: Factor, other: Factor, systems: Sequence[Levels]) -> bool:
 
 def _level_order(level: str) -> tuple[bool, list[tuple[bool, int, str]], str]:
     """Sort key of a level: without before with, and 10 after 9."""
+    natural = [
+        (False, int(part), "") if part.isdecimal() else (True, 0, part.casefold())
+        for part in re.findall(r"\d+|\D+", level)
+    ]
     # The text itself comes last: "On" and "on" must not take turns as the reference.
-    return (level.casefold() not in RESTING, natural(level), level)
+    return (level.casefold() not in RESTING, natural, level)
 
 
 def combinations(

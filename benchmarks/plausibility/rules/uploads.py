@@ -218,10 +218,12 @@ def _spreads(
     read: dict[Id, list[float]] = defaultdict(list)
     for run in runs:
         for sample in run.samples:
-            if sample.cell in cells and math.isfinite(sample.value):
+            if sample.cell is not None and math.isfinite(sample.value):
                 read[sample.cell].append(sample.value)
     spreads = {}
     for cell, values in read.items():
+        if cell not in cells:
+            continue
         distinct = sorted(set(values))
         if len(distinct) * 3 <= len(values):
             continue  # steps of a clock or a counter, which many runs share
@@ -239,7 +241,7 @@ def _surprise(
     """Return the negative logarithm of the chance that another run reads the same."""
     surprises = [0.0]
     for sample in run.samples:
-        if sample.cell not in spreads or sample.value <= 0:
+        if sample.cell is None or sample.cell not in spreads or sample.value <= 0:
             continue
         cell, spread = cells[sample.cell], spreads[sample.cell]
         if cell.better == "neither" or not math.isfinite(sample.value):
