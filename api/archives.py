@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
 
 from api.kit import bodies
+from api.kit.errors import malformed, too_large
 from api.kit.fields import (
     WORDS,
     Choice,
@@ -25,12 +26,12 @@ from api.kit.fields import (
     TrueOrFalse,
     WholeNumber,
 )
-from api.kit.parsing import StrictJSONError, read_object
-from api.kit.refusals import InvalidError, MalformedError, TooLargeError
+from api.kit.parsing import read_object
 from api.kit.shapes import StrictSerializer, checked
 from api.kit.views import ApiView
 from api.systems import SystemField, SystemInput
 from api.uploads import MAX_VMS
+from benchmarks.errors import MalformedError, TooLargeError
 from benchmarks.models.run import SCENARIOS
 from benchmarks.parsing.starts import time_zone
 from benchmarks.uploads.folders import (
@@ -80,17 +81,18 @@ class FormParser(BaseParser):
             form = MultiPartParser(head, io.BytesIO(body), handlers, "utf-8")
             texts, files = form.parse()
         except MultiPartParserError as error:
-            raise MalformedError(f"The form cannot be read: {error}") from None
+            raise malformed(f"The form cannot be read: {error}") from None
         except RequestDataTooBig:
-            raise TooLargeError("The text of the form is too long.") from None
+            raise too_large("The text of the form is too long.") from None
         except SuspiciousOperation as error:
-            raise MalformedError(f"The form cannot be read: {error}") from None
+            raise malformed(f"The form cannot be read: {error}") from None
         odd = [name for name in (*texts, *files) if name not in ("about", "archive")]
         if odd:
             wrong = {
                 name[:100]: ["This is not known here. Leave it out."] for name in odd
             }
-            raise InvalidError("The form has a part that is not known here.", wrong)
+            problem = "The form has a part that is not known here."
+            raise MalformedError("invalid", problem).with_fields(wrong)
         return {"about": texts.get("about"), "archive": files.get("archive")}
 
 
@@ -251,11 +253,12 @@ class ArchivesView(ApiView):
         missing = [name for name in ("about", "archive") if not form[name]]
         if missing:
             wrong = {name: ["This is missing. Send it."] for name in missing}
-            raise InvalidError("The form needs two parts: about and archive.", wrong)
+            problem = "The form needs two parts: about and archive."
+            raise MalformedError("invalid", problem).with_fields(wrong)
         try:
             about = checked(AboutInput, read_object(form["about"].encode()))
-        except StrictJSONError as error:
-            raise MalformedError(f"about: {error}") from None
+        except (MalformedError, TooLargeError) as error:
+            raise malformed(f"about: {error}") from None
         archive, asked = form["archive"], _asked(about)
         name = archive.name or "archive"
         if is_stored := about.get("store", False):

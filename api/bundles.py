@@ -9,9 +9,8 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.status import HTTP_202_ACCEPTED
 
-from api.kit.errors import problem_of
-from api.kit.parsing import StrictJSONError, read_object
-from api.kit.refusals import LinesRefusedError
+from api.kit.errors import LinesRefusedError, problem_of
+from api.kit.parsing import read_object
 from api.kit.shapes import StrictSerializer, checked
 from api.kit.views import UploadView
 from api.power import PowerInput
@@ -95,7 +94,7 @@ def store_documents(agent: Agent, documents: Sequence[Document]) -> Counts:
                 ]
         repeated = [run.repeated for run in submit_lines(agent, runs)] if runs else []
     except LinesRefusedError as error:
-        raise InvalidError("bundle_refused", str(error.detail)) from None
+        raise InvalidError("bundle_refused", str(error)) from None
     for line, chunk in power:
         with naming(line):
             repeated.append(keep_power(agent=agent, document=chunk).repeated)
@@ -121,7 +120,6 @@ def naming(line: int) -> Iterator[None]:
     """Name the line that an error is about."""
     try:
         yield
-    except (BenchmarksError, StrictJSONError, serializers.ValidationError) as error:
-        is_json = not isinstance(error, StrictJSONError)
-        reason = problem_of(error).detail if is_json else str(error)
+    except (BenchmarksError, serializers.ValidationError) as error:
+        reason = problem_of(error).detail
         raise InvalidError("bundle_refused", f"Line {line}: {reason}") from None

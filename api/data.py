@@ -26,12 +26,11 @@ from api.kit.queries import (
     WholeParameter,
     study_parameter,
 )
-from api.kit.refusals import ApiError, Problem
 from api.kit.views import ApiView
 from benchmarks.datasets.files import FORMS, DataFile, write_table
 from benchmarks.datasets.selecting import Wanted, count_of
 from benchmarks.datasets.tables import TABLES, description
-from benchmarks.errors import NotFoundError
+from benchmarks.errors import NotFoundError, UnavailableError
 from benchmarks.models.run import SCENARIOS
 
 # Of the threads of a process (config/gunicorn.py) half are always left for others.
@@ -42,17 +41,6 @@ RETRY_AFTER_S: Final = 5
 DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 TABLE = OpenApiParameter("table", str, OpenApiParameter.PATH, enum=list(TABLES))
 FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(FORMS))
-
-
-class BusyError(ApiError):
-    """As many files are made or sent as this process takes on."""
-
-    status_code = 503
-    default_code = "busy"
-
-    def problem(self) -> Problem:
-        again = {"Retry-After": str(RETRY_AFTER_S)}
-        return Problem(self.status_code, self.default_code, str(self.detail), {}, again)
 
 
 @extend_schema_field(OpenApiTypes.DATE)
@@ -202,10 +190,13 @@ _SENDING = threading.BoundedSemaphore(SENT_AT_ONCE)
 
 def _take(turns: threading.BoundedSemaphore, what: str) -> None:
     if not turns.acquire(blocking=False):
-        raise BusyError(
+        busy = UnavailableError(
+            "busy",
             f"As many files are being {what} as this server takes at once. Ask again "
-            f"in {RETRY_AFTER_S} s."
+            f"in {RETRY_AFTER_S} s.",
         )
+        busy.wait_s = RETRY_AFTER_S
+        raise busy
 
 
 @contextmanager

@@ -8,9 +8,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.kit.errors import too_large
 from api.kit.fields import Printed, Text
 from api.kit.parsing import PrintedJSONParser
-from api.kit.refusals import TooLargeError
 from api.kit.shapes import StrictSerializer, checked
 from api.kit.views import ApiView
 from api.runs import MarkSerializer
@@ -94,7 +94,7 @@ class PreviewView(ApiView):
         admit_preview(network_of(request.META.get("REMOTE_ADDR", "")))
         given = checked(PreviewInput, request.data)
         if len(given["output"]) > settings.PREVIEW_LIMIT_CHARACTERS:
-            raise TooLargeError(
+            raise too_large(
                 f"A preview reads at most {settings.PREVIEW_LIMIT_CHARACTERS:,} "
                 "characters. Cut the output, or upload it: uploads are read whole."
             )

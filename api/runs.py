@@ -17,8 +17,8 @@ from api.kit.fields import Choice, UUIDText
 from api.kit.outputs import OutputSerializer
 from api.kit.queries import ListQuery, ToolParameter, WholeParameter, study_parameter
 from api.kit.views import AddressedRow, ApiView, ListView, UploadView
-from api.uploads import EXAMPLE, RAW_EXAMPLE, RunInput, read_run
-from benchmarks.errors import BatchRefusedError
+from api.uploads import EXAMPLE, RAW_EXAMPLE, RunInput, read_upload
+from benchmarks.errors import BatchRefusedError, BenchmarksError
 from benchmarks.labs import tokens
 from benchmarks.models import Run, Sample
 from benchmarks.uploads import runs
@@ -156,8 +156,8 @@ class RunsView(UploadView):
         known = None if request.GET else tokens.known(shown_token(request) or "")
         token = known or self.upload_token(request)
         try:
-            upload = read_run(self.body(request))
-        except APIException:
+            upload = read_upload(self.body(request))
+        except (APIException, BenchmarksError):
             if known:
                 self.upload_token(request)
             raise

@@ -14,6 +14,7 @@ from drf_spectacular.renderers import (
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularSwaggerSplitView
 from rest_framework import serializers
+from rest_framework.exceptions import NotFound
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,7 +23,6 @@ from rest_framework.status import HTTP_503_SERVICE_UNAVAILABLE
 from api.kit.errors import RETRY_AFTER_S
 from api.kit.fields import Pattern
 from api.kit.queries import Query
-from api.kit.refusals import ApiError
 from api.kit.schema import openapi_document
 from api.kit.views import ApiView
 from benchmarks.health import (
@@ -190,11 +190,11 @@ def clock_name() -> str:
     return hashlib.sha256(boot.encode()).hexdigest()[:16]
 
 
-class NoAddressError(ApiError):
-    """Nothing answers at an address."""
-
-    status_code = 404
-    default_code = "not_found"
+class UnknownAddressError(NotFound):
+    default_detail = (
+        "There is no such address. All of them end with a slash and are listed "
+        "at /api/v1/docs/."
+    )
 
 
 class SchemaView(ApiView):
@@ -230,7 +230,4 @@ class UnknownAddressView(ApiView):
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         # Before all else: the same answer for every method and whoever asks.
-        raise NoAddressError(
-            "There is no such address. All of them end with a slash and are listed "
-            "at /api/v1/docs/."
-        )
+        raise UnknownAddressError

@@ -1,12 +1,12 @@
 """Errors of requests: each says what is wrong, where, and what to do.
 
-Each class has one HTTP status; ``code`` identifies the error. The API answers
+There is one kind for each HTTP status; ``code`` identifies the error. The API answers
 ``{"code", "detail", "fields"}``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, Self
 
@@ -25,6 +25,8 @@ class BenchmarksError(Exception):
     status = 422
     code = "benchmarks_error"
     field = ""  # the part of the request that is wrong: "samples[3]"
+    fields: Mapping[str, Any] | None = None  # several parts, with what is wrong
+    wait_s: int | None = None  # when to send it again
 
     def __init__(self, code: str, text: str, /, **values: Any) -> None:
         self.code, self.sentence = code, sentence_of(text, values)
@@ -36,6 +38,11 @@ class BenchmarksError(Exception):
     def at(self, field: str) -> Self:
         """Return the error with the part of the request that it is about."""
         self.field = field
+        return self
+
+    def with_fields(self, fields: Mapping[str, Any]) -> Self:
+        """Return the error with what is wrong with each part of the request."""
+        self.fields = fields
         return self
 
 
@@ -51,7 +58,7 @@ class ParseError(BenchmarksError):
 
 
 class MalformedError(BenchmarksError):
-    """A request whose meaning is not clear."""
+    """A request that cannot be read, or whose meaning is not clear."""
 
     status = 400
 

@@ -17,7 +17,7 @@ from rest_framework.exceptions import (
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
-from api.kit.refusals import CHALLENGE
+from api.kit.errors import CHALLENGE
 from benchmarks import sight
 from benchmarks.labs import tokens
 from benchmarks.models import Token

@@ -8,13 +8,20 @@ from typing import IO, BinaryIO, cast
 from django.conf import settings
 from django.http import HttpRequest
 
-from api.kit.refusals import EncodingRefusedError, MalformedError, TooLargeError
+from api.kit.errors import malformed, too_large
+from benchmarks.errors import MalformedError, TooLargeError
 
 CHUNK_BYTES = 64 * 1024
 RATIO_COUNTS_FROM_BYTES = 1024 * 1024
 GZIP_MAGIC = b"\x1f\x8b"
 # To zlib, 16 more than the largest window means: gzip's head and checksum.
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
+
+
+class EncodingRefusedError(MalformedError):
+    """A body in an encoding that is not unpacked."""
+
+    status = 415
 
 
 def open_body(request: HttpRequest) -> BinaryIO:
@@ -35,12 +42,13 @@ def read_body(stream: IO[bytes], request: HttpRequest) -> bytes:
     encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in {"", "identity", "gzip", "x-gzip"}:
         raise EncodingRefusedError(
+            "unsupported_encoding",
             "Only Content-Encoding: gzip is read here. "
-            "Send the body plain or packed once with gzip."
+            "Send the body plain or packed once with gzip.",
         )
     packed = _read_bounded(stream)
     if stated is not None and len(packed) < stated:
-        raise MalformedError(
+        raise malformed(
             f"The body ended after {len(packed):,} of the {stated:,} bytes that "
             "Content-Length promised. Send it again."
         )
@@ -50,13 +58,13 @@ def read_body(stream: IO[bytes], request: HttpRequest) -> bytes:
 def unpack(packed: bytes) -> bytes:
     """Return what one gzip member holds, reading no further than the limits."""
     if not packed.startswith(GZIP_MAGIC):
-        raise MalformedError(
+        raise malformed(
             "The body is not gzip, though Content-Encoding says so. "
             "Pack it, or leave the header out."
         )
     body = _decompress(io.BytesIO(packed))
     if body.startswith(GZIP_MAGIC):
-        raise MalformedError("The unpacked body is gzip again. Pack it once.")
+        raise malformed("The unpacked body is gzip again. Pack it once.")
     return body
 
 
@@ -66,10 +74,10 @@ def _stated_length(request: HttpRequest) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit()):
-        raise MalformedError("Content-Length is not a whole number.")
+        raise malformed("Content-Length is not a whole number.")
     # Digits are counted first: Python refuses to read thousands of them.
     if len(text) > 18 or int(text) > settings.UPLOAD_LIMIT_BYTES:
-        raise _too_large()
+        raise _limit_exceeded()
     return int(text)
 
 
@@ -81,10 +89,10 @@ def _read_bounded(stream: IO[bytes]) -> bytes:
         while chunk := stream.read(min(CHUNK_BYTES, limit + 1 - len(body))):
             body += chunk
             if len(body) > limit:
-                raise _too_large()
+                raise _limit_exceeded()
     # Our own server hands over whole bodies; another one may read as it is asked.
     except OSError:
-        raise MalformedError("The body broke off. Send it again.") from None
+        raise malformed("The body broke off. Send it again.") from None
     return bytes(body)
 
 
@@ -99,11 +107,11 @@ def _decompress(packed: IO[bytes]) -> bytes:
                 # Asked piece by piece: a bomb is found out before it has unpacked.
                 _check_growth(len(body), consumed - len(reader.unconsumed_tail))
     except zlib.error:
-        raise MalformedError("The gzip body is damaged. Pack it again.") from None
+        raise malformed("The gzip body is damaged. Pack it again.") from None
     if not reader.eof:
-        raise MalformedError("The gzip body is cut off. Send all of it.")
+        raise malformed("The gzip body is cut off. Send all of it.")
     if reader.unused_data or packed.read(1):
-        raise MalformedError(
+        raise malformed(
             "There is more after the end of the gzip body. Pack everything as one."
         )
     return bytes(body)
@@ -122,18 +130,18 @@ def _pieces(reader: "zlib._Decompress", chunk: bytes) -> Iterator[bytes]:
 
 def _check_growth(unpacked: int, consumed: int) -> None:
     if unpacked > settings.UPLOAD_LIMIT_BYTES:
-        raise _too_large()
+        raise _limit_exceeded()
     ratio = unpacked / max(consumed, 1)
     # A MiB is unpacked in any case: so little does no harm, whatever its ratio.
     if unpacked > RATIO_COUNTS_FROM_BYTES and ratio > settings.UPLOAD_LIMIT_RATIO:
-        raise TooLargeError(
+        raise too_large(
             "The gzip body unpacks to more than "
             f"{settings.UPLOAD_LIMIT_RATIO} times its size. Send it plain."
         )
 
 
-def _too_large() -> TooLargeError:
-    return TooLargeError(
+def _limit_exceeded() -> TooLargeError:
+    return too_large(
         f"A body may have {settings.UPLOAD_LIMIT_BYTES:,} bytes, also when unpacked. "
         "Split it into several uploads."
     )

@@ -1,28 +1,41 @@
 """One shape for every error: ``{"code", "detail", "fields"}`` and the right status."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
-from rest_framework.views import set_rollback
 
-from api.kit.refusals import (
-    CHALLENGE,
-    ApiError,
-    InvalidError,
-    Problem,
-    flat_fields,
-    listed,
-    summary,
-)
 from benchmarks.database import sqlstate, was_away
-from benchmarks.errors import TOOK_TOO_LONG, BenchmarksError, TooFastError
+from benchmarks.errors import (
+    TOOK_TOO_LONG,
+    BenchmarksError,
+    MalformedError,
+    TooLargeError,
+)
 
+CHALLENGE = 'Token realm="virtlab"'
+MAX_LISTED = 100
 RETRY_AFTER_S = 2
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The status, body and headers of an error's answer."""
+
+    status: int
+    code: str
+    detail: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def body(self) -> dict[str, Any]:
+        return {"code": self.code, "detail": self.detail, "fields": dict(self.fields)}
+
 
 UNAVAILABLE = Problem(
     503,
@@ -65,7 +78,6 @@ DETAILS: dict[type[exceptions.APIException], tuple[str, str]] = {
 
 def answer(exc: Exception, context: Mapping[str, Any]) -> Response:
     """Turn whatever was raised in a view into an answer."""
-    set_rollback()
     request = context.get("request")
     problem = logged_problem(exc, request.path if request is not None else "")
     return Response(problem.body(), status=problem.status, headers=problem.headers)
@@ -84,13 +96,11 @@ def logged_problem(exc: Exception, path: str) -> Problem:
 def problem_of(exc: Exception) -> Problem:
     """Return what to say about an exception, and nothing of our insides."""
     if isinstance(exc, BenchmarksError):
-        fields = {exc.field: [str(exc)]} if exc.field else {}
+        fields = exc.fields or ({exc.field: [str(exc)]} if exc.field else {})
         headers = {"WWW-Authenticate": CHALLENGE} if exc.status == 401 else {}
-        if isinstance(exc, TooFastError):
+        if exc.wait_s is not None:
             headers = {"Retry-After": str(exc.wait_s)}
         return Problem(exc.status, exc.code, str(exc), fields, headers)
-    if isinstance(exc, ApiError):
-        return exc.problem()
     if isinstance(exc, exceptions.ValidationError):
         return invalid(exc.detail)
     if was_away(exc):
@@ -114,4 +124,73 @@ def invalid(detail: Any, what: str = "The request") -> Problem:
     sentence = summary(fields, what)
     # What concerns the whole has no path: the sentence has told it.
     fields.pop("", None)
-    return Problem(InvalidError.status_code, "invalid", sentence, listed(fields))
+    return Problem(400, "invalid", sentence, listed(fields))
+
+
+class LinesRefusedError(BenchmarksError):
+    """Some lines of a bulk upload are wrong; nothing of it was stored."""
+
+    def __init__(self, problems: Mapping[int, Problem]) -> None:
+        lines = sorted(problems)
+        first = problems[lines[0]]
+        count = "1 line is" if len(lines) == 1 else f"{len(lines):,} lines are"
+        super().__init__(
+            "lines_refused",
+            f"Nothing was stored: {count} wrong. Line {lines[0]}: {first.detail}",
+        )
+        self.fields = listed({f"line {line}": problems[line].body() for line in lines})
+        self.status = min(problem.status for problem in problems.values())
+
+
+def malformed(text: str) -> MalformedError:
+    """Return the error of a body that cannot be read."""
+    return MalformedError("malformed", text)
+
+
+def too_large(text: str) -> TooLargeError:
+    """Return the error of a body that is larger than a limit."""
+    return TooLargeError("too_large", text)
+
+
+def listed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The first of many: a thousand wrong samples need no thousand sentences."""
+    return dict(list(fields.items())[:MAX_LISTED])
+
+
+def flat_fields(detail: Any) -> dict[str, list[str]]:
+    """Return REST framework's nested errors by path: ``samples[3].value``."""
+    found: dict[str, list[str]] = {}
+    for path, sentence in _sentences(detail, ""):
+        found.setdefault(path, []).append(sentence)
+    return found
+
+
+def summary(fields: Mapping[str, list[str]], what: str) -> str:
+    """One sentence for people who read only one."""
+    path, sentences = next(iter(fields.items()))
+    first = f"{path}: {sentences[0]}" if path else sentences[0]
+    if len(fields) == 1:
+        return first
+    return f"{what} has {len(fields):,} problems. The first is {first}"
+
+
+def member_path(path: str, name: str | int) -> str:
+    """The path of a member: ``samples`` and 3 give ``samples[3]``."""
+    if isinstance(name, int):
+        return f"{path}[{name}]"
+    return f"{path}.{name}" if path else name
+
+
+def _sentences(detail: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(detail, Mapping):
+        for name, inner in detail.items():
+            whole = name == "non_field_errors"
+            yield from _sentences(inner, path if whole else member_path(path, name))
+    elif isinstance(detail, list):
+        for index, inner in enumerate(detail):
+            # REST framework has two lists: sentences about one value, and errors by
+            # member.
+            nested = isinstance(inner, Mapping)
+            yield from _sentences(inner, member_path(path, index) if nested else path)
+    else:
+        yield path, str(detail)

@@ -13,12 +13,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 
 from api.kit import bodies
-from api.kit.refusals import (
-    ApiError,
-    MalformedError,
-    TooLargeError,
-    member_path,
-)
+from api.kit.errors import malformed, member_path, too_large
 from benchmarks.errors import InvalidError, shorten
 from benchmarks.text import clean_text
 
@@ -38,14 +33,6 @@ TINY = re.compile(rb"[eE]-0*\d{3}|0\.0{300}")
 Members = Iterator[tuple[str | int, Any]]
 
 
-class StrictJSONError(ValueError):
-    """The text is no JSON we accept; the sentence says what, where and what to do."""
-
-    def __init__(self, sentence: str, too_much: bool = False) -> None:
-        super().__init__(sentence)
-        self.too_much = too_much
-
-
 class StrictJSONParser(BaseParser):
     """Read a JSON object."""
 
@@ -60,10 +47,7 @@ class StrictJSONParser(BaseParser):
     ) -> dict[str, Any]:
         assert parser_context is not None, "REST framework always passes the context"
         body = request_body(stream, parser_context["request"])
-        try:
-            return read_object(body, self.as_printed)
-        except StrictJSONError as error:
-            raise refusal(error) from None
+        return read_object(body, self.as_printed)
 
 
 class PrintedJSONParser(StrictJSONParser):
@@ -114,17 +98,8 @@ def _as_floats(data: Any) -> Any:
 def request_body(stream: IO[Any], request: HttpRequest) -> bytes:
     """Return the unpacked body of a request, or refuse it."""
     body = bodies.read_body(stream, request)
-    try:
-        check_size(body)
-    except StrictJSONError as error:
-        raise refusal(error) from None
+    check_size(body)
     return body
-
-
-def refusal(error: StrictJSONError) -> ApiError:
-    """Return the answer to a body that is not strict JSON."""
-    wrong = TooLargeError if error.too_much else MalformedError
-    return wrong(str(error))
 
 
 def _plain(value: Any) -> Any:
@@ -140,10 +115,9 @@ def check_size(raw: bytes) -> None:
     """Refuse a body of so many values that reading it would hold up everybody."""
     # Signs within texts count, too: it is an upper bound, and needs no parsing.
     if raw.count(b",") + raw.count(b"{") + raw.count(b"[") > MAX_VALUES:
-        raise StrictJSONError(
+        raise too_large(
             f"The body holds more than {MAX_VALUES:,} values. "
-            "Split it into several uploads.",
-            too_much=True,
+            "Split it into several uploads."
         )
 
 
@@ -155,7 +129,7 @@ def read_object(raw: bytes, as_printed: Collection[str] = ()) -> dict[str, Any]:
     """
     document = _parsed(_decoded(raw), tiny_numbers=bool(TINY.search(raw)))
     if not isinstance(document, dict):
-        raise StrictJSONError(f"The body is {kind(document)}. Send a JSON object.")
+        raise malformed(f"The body is {kind(document)}. Send a JSON object.")
     stated = {
         name: value
         for name, value in document.items()
@@ -182,15 +156,15 @@ def _decoded(raw: bytes) -> str:
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
-        raise StrictJSONError(
+        raise malformed(
             f"Byte {error.start + 1} of the body is not UTF-8. Save it as UTF-8."
         ) from None
     if text.startswith("\ufeff"):
-        raise StrictJSONError(
+        raise malformed(
             "The body begins with a byte order mark. Save it as UTF-8 without one."
         )
     if not text.strip(" \t\r\n"):
-        raise StrictJSONError("The body is empty. Send a JSON object.")
+        raise malformed("The body is empty. Send a JSON object.")
     return text
 
 
@@ -204,9 +178,9 @@ def _parsed(text: str, tiny_numbers: bool) -> Any:
             parse_float=_not_too_small if tiny_numbers else None,
         )
     except orjson.JSONDecodeError as error:
-        raise StrictJSONError(_sentence(error)) from None
+        raise malformed(_sentence(error)) from None
     except RecursionError:
-        raise StrictJSONError(_too_deep("the body")) from None
+        raise malformed(_too_deep("the body")) from None
 
 
 def _sentence(error: json.JSONDecodeError) -> str:
@@ -235,7 +209,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         counts = Counter(name for name, _ in pairs)
         name = counts.most_common(1)[0][0]
-        raise StrictJSONError(
+        raise malformed(
             f'The key "{shorten(name)}" stands twice in one object. Keep one of them.'
         )
     return members
@@ -245,7 +219,7 @@ def _not_too_small(text: str) -> float:
     number = float(text)
     # 0e-999 is 0 and loses nothing: only a digit before the exponent can be lost.
     if abs(number) < sys.float_info.min and re.match("[^eE]*[1-9]", text):
-        raise StrictJSONError(
+        raise malformed(
             f"The number {shorten(text)} is too small for a 64-bit float. "
             "Send it in a smaller unit."
         )
@@ -267,7 +241,7 @@ def check_values(document: dict[str, Any], odd_text: bool) -> None:
             names[-1] = name
             if type(value) is dict or type(value) is list:
                 if len(names) >= MAX_DEPTH:
-                    raise StrictJSONError(_too_deep(_path(names)))
+                    raise malformed(_too_deep(_path(names)))
                 if type(value) is dict:
                     _check_keys(value, names, odd_text)
                 levels.append(_members(value))
@@ -282,10 +256,9 @@ def check_values(document: dict[str, Any], odd_text: bool) -> None:
 def _check_keys(container: dict[str, Any], names: list[Any], odd_text: bool) -> None:
     if len(container) > MAX_KEYS:
         place = _path(names) or "the body"
-        raise StrictJSONError(
+        raise too_large(
             f"The object at {place} has {len(container):,} keys; "
-            f"at most {MAX_KEYS:,} are read.",
-            too_much=True,
+            f"at most {MAX_KEYS:,} are read."
         )
     if odd_text:
         for key in container:
@@ -294,7 +267,7 @@ def _check_keys(container: dict[str, Any], names: list[Any], odd_text: bool) -> 
 
 def _check_scalar(value: Any, names: list[Any], odd_text: bool) -> None:
     if type(value) is int and value not in INT64:
-        raise StrictJSONError(
+        raise malformed(
             f"The whole number at {_path(names)} does not fit into 64 bits. "
             "Send it as a float or in a larger unit."
         )
@@ -307,7 +280,7 @@ def _check_text(text: str, what: str, names: list[Any]) -> None:
         clean_text(text, what=what, multiline=True)
     except InvalidError as error:
         place = _path(names) or "the body"
-        raise StrictJSONError(f"At {place}: {error}") from None
+        raise malformed(f"At {place}: {error}") from None
 
 
 def _path(names: Iterable[Any]) -> str:

@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rest_framework.serializers import ValidationError
 
-from api.kit.parsing import StrictJSONError, read_object
+from api.kit.parsing import read_object
 from api.kit.shapes import checked
 from api.uploads import DOUBTS, RunInput, _accept_by_parts
+from benchmarks.errors import MalformedError, TooLargeError
 from benchmarks.labs import tokens
 from benchmarks.models import Run, RunOutput, Sample, Study, Token
 from benchmarks.uploads import intake
@@ -106,7 +107,7 @@ def is_taken_in_full(raw: bytes) -> bool:
     """Whether the strict parser and REST framework take it."""
     try:
         checked(RunInput, read_object(raw, ("output",)))
-    except (StrictJSONError, ValidationError):
+    except (MalformedError, TooLargeError, ValidationError):
         return False
     return True
 

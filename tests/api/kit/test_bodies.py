@@ -8,8 +8,8 @@ import zlib
 import pytest
 from django.test import RequestFactory
 
-from api.kit.bodies import open_body, read_body, unpack
-from api.kit.refusals import EncodingRefusedError, MalformedError, TooLargeError
+from api.kit.bodies import EncodingRefusedError, open_body, read_body, unpack
+from benchmarks.errors import MalformedError, TooLargeError
 
 LIMIT = 8 * 1024 * 1024
 

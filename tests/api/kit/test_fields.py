@@ -3,6 +3,7 @@
 import pytest
 from rest_framework.serializers import ValidationError
 
+from api.kit.errors import flat_fields, summary
 from api.kit.fields import (
     Choice,
     Number,
@@ -13,7 +14,6 @@ from api.kit.fields import (
     UUIDText,
     WholeNumber,
 )
-from api.kit.refusals import flat_fields, summary
 from api.kit.shapes import JSONObject, ListOf, SmallMap, StrictSerializer, checked
 
 UUID = "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"

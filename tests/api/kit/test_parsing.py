@@ -3,8 +3,9 @@
 import orjson
 import pytest
 
-from api.kit.refusals import LinesRefusedError, MalformedError, TooLargeError
+from api.kit.errors import LinesRefusedError
 from api.uploads import RAW, RUN, numbered_lines, read_lines
+from benchmarks.errors import MalformedError, TooLargeError
 
 
 def test_it_numbers_lines_as_an_editor_does():
@@ -30,9 +31,7 @@ def test_it_names_every_line_that_is_not_json_before_those_of_a_wrong_shape():
 
     assert list(refused.value.fields) == ["line 2", "line 4"]
     assert "no NaN" in refused.value.fields["line 4"]["detail"]
-    assert str(refused.value.detail).startswith(
-        "Nothing was stored: 2 lines are wrong."
-    )
+    assert str(refused.value).startswith("Nothing was stored: 2 lines are wrong.")
 
 
 def test_it_lists_no_more_than_a_hundred_wrong_lines():
@@ -40,7 +39,7 @@ def test_it_lists_no_more_than_a_hundred_wrong_lines():
         read_lines(numbered_lines(b"x\n" * 1000))
 
     assert len(refused.value.fields) == 100
-    assert "1,000 lines" in refused.value.detail
+    assert "1,000 lines" in str(refused.value)
 
 
 @pytest.mark.parametrize("body", [b"", b"\n\n", b" \r\n"])

@@ -5,8 +5,8 @@ from django.http import QueryDict
 from rest_framework.serializers import ValidationError
 
 from api.comparisons import ComparisonQuery
+from api.kit.errors import flat_fields
 from api.kit.queries import Cursor, Query, read_query
-from api.kit.refusals import flat_fields
 from api.runs import RunQuery
 
 

@@ -5,7 +5,8 @@ import time
 import pytest
 
 from api.kit import parsing
-from api.kit.parsing import StrictJSONError, read_object
+from api.kit.parsing import read_object
+from benchmarks.errors import MalformedError, TooLargeError
 
 BAD = {
     "empty": (b"", "empty"),
@@ -61,7 +62,7 @@ BAD = {
 
 @pytest.mark.parametrize(("raw", "says"), BAD.values(), ids=BAD.keys())
 def test_it_refuses(raw, says):
-    with pytest.raises(StrictJSONError) as refused:
+    with pytest.raises(MalformedError) as refused:
         read_object(raw)
 
     assert says in str(refused.value)
@@ -71,17 +72,13 @@ def test_it_refuses(raw, says):
 def test_it_refuses_100_000_keys_as_too_much():
     raw = b"{" + b",".join(b'"k%d":1' % number for number in range(100_000)) + b"}"
 
-    with pytest.raises(StrictJSONError, match="100,000 keys") as refused:
+    with pytest.raises(TooLargeError, match="100,000 keys"):
         read_object(raw)
-
-    assert refused.value.too_much
 
 
 def test_it_refuses_more_values_than_it_could_read_in_time():
-    with pytest.raises(StrictJSONError, match="1,000,000 values") as refused:
+    with pytest.raises(TooLargeError, match="1,000,000 values"):
         parsing.check_size(b"[" + b"0," * 1_000_001 + b"0]")
-
-    assert refused.value.too_much
 
 
 def test_it_reads_32_levels():
