@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import Count, Min, Q, QuerySet
 from django.db.models.functions import Coalesce
@@ -91,9 +91,18 @@ def failed_work() -> QuerySet[Job]:
     return Job.objects.filter(_FAILED)
 
 
+def counts_by_kind(jobs: QuerySet[Job]) -> list[dict[str, Any]]:
+    """Count the subjects of each kind by state; jobs of one subject count once."""
+    states = {name: Count("pk", filter=rows) for name, rows in STATES.items()}
+    aside = Count("pk", filter=~Q(quarantined_at=None))
+    kinds = one_per_subject(jobs).order_by("kind").values("kind")
+    oldest = Min("created_at")
+    return list(kinds.annotate(**states, quarantined=aside, oldest=oldest))
+
+
 def one_per_subject(rows: QuerySet[Job]) -> QuerySet[Job]:
     """Return the job of each subject that failed most: they are done together."""
-    worst = rows.order_by("kind", "subject_id", "-failures")
+    worst = rows.order_by("kind", "subject_id", "-failures", "created_at")
     ids = worst.distinct("kind", "subject_id").values("pk")
     return Job.objects.filter(pk__in=ids).select_related("study__lab", "lab")
 

@@ -3,13 +3,13 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
-from django.db.models import Count, Min, Q
 
 from benchmarks.management.lookup import find_study
 from benchmarks.models import Job
 from benchmarks.unattended.lists import (
     STATES,
     by_subject,
+    counts_by_kind,
     failed_work,
     state_text,
     subject_text,
@@ -39,21 +39,13 @@ class Command(BaseCommand):
             failed = work_of(study) | failed.filter(kind=Kind.UPLOAD, study=study)
         if kind := options["kind"]:
             jobs, failed = jobs.filter(kind=kind), failed.filter(kind=kind)
-        for row in jobs.order_by("kind").values("kind").annotate(**COUNTS):
+        for row in counts_by_kind(jobs):
             self.stdout.write(
-                "{kind}: {waiting:,} waiting since {oldest:%Y-%m-%d %H:%M:%S} UTC, "
-                "{in_hand:,} in hand, {quarantined:,} quarantined".format(**row)
+                "{kind}: {waiting:,} waiting, {running:,} running, {failed:,} failed "
+                "({quarantined:,} quarantined), the oldest since "
+                "{oldest:%Y-%m-%d %H:%M:%S} UTC".format(**row)
             )
         for job in by_subject(jobs.filter(STATES["running"])) + by_subject(failed):
             self.stdout.write(f"{job.kind} of {subject_text(job)}: {state_text(job)}")
         if options["retry"]:
             self.stdout.write(f"{retry(failed):,} will be tried again.")
-
-
-ASIDE, IN_HAND = ~Q(quarantined_at=None), STATES["running"]
-COUNTS = {
-    "waiting": Count("pk", filter=~ASIDE & ~IN_HAND),
-    "oldest": Min("created_at"),
-    "in_hand": Count("pk", filter=IN_HAND),
-    "quarantined": Count("pk", filter=ASIDE),
-}

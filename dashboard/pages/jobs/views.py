@@ -1,7 +1,7 @@
 """The background jobs of the labs whose data a person may change."""
 
 from django.contrib import messages
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from benchmarks.models import Job
 from benchmarks.unattended.lists import (
     STATES,
+    counts_by_kind,
     one_per_subject,
     state_text,
     subject_text,
@@ -34,10 +35,8 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
     query = query_of(request)
     state, kind = query.get("state", ""), query.get("kind", "")
     jobs = one_per_subject(_jobs(request))
-    counts = jobs.aggregate(
-        **{name: Count("pk", filter=which) for name, which in STATES.items()}
-    )
-    kinds = jobs.order_by("kind").values_list("kind", flat=True).distinct()
+    kinds = counts_by_kind(_jobs(request))
+    counts = {state: sum(row[state] for row in kinds) for state in STATES}
     if state in STATES:
         jobs = jobs.filter(STATES[state])
     if kind in Job.Kind.values:
@@ -47,7 +46,10 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
             (name, counts[key], address(query, state=key), key == state)
             for key, name in NAMES.items()
         ],
-        "kinds": [(name, address(query, kind=name), name == kind) for name in kinds],
+        "kinds": [
+            (name, address(query, kind=name), name == kind)
+            for name in (row["kind"] for row in kinds)
+        ],
         "rows": [
             (job, subject_text(job), wording.said(state_text(job)))
             for job in jobs.order_by("-failures", "created_at")[:MOST]

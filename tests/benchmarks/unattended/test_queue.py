@@ -77,7 +77,7 @@ def test_the_command_says_which_process_has_a_job_in_hand(attempt):
     out = StringIO()
     attempt(lambda: call_command("jobs", stdout=out))
 
-    assert "1 in hand" in out.getvalue()
+    assert "1 running" in out.getvalue()
     assert f"{gethostname()}:{os.getpid()}" in out.getvalue()
 
 

@@ -1,6 +1,9 @@
 """The page of background jobs."""
 
+from io import StringIO
+
 import pytest
+from django.core.management import call_command
 from django.utils import timezone
 
 from benchmarks.models import Job, Lab, Membership
@@ -44,10 +47,13 @@ def test_jobs_that_are_done_together_are_one(client, person, failed):
     failed.save()
     client.force_login(person)
 
-    page = client.get(PAGE).text
+    page, command = client.get(PAGE).text, StringIO()
+    call_command("jobs", stdout=command)
 
     assert page.count("<b>check</b>") == 1
     assert "ValueError: no such cell" in page
+    assert "Failed: 1" in page
+    assert "check: 0 waiting, 0 running, 1 failed" in command.getvalue()
 
 
 def test_it_shows_only_jobs_of_labs_that_one_may_change(client, person, failed):
