@@ -17,7 +17,7 @@ from api.systems import SystemField
 from benchmarks.analysis.planning import KINDS, ORDERS
 from benchmarks.errors import UnknownNameError
 from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, Study
-from benchmarks.plans import barriers, lists, turns
+from benchmarks.plans import planning, turns
 from benchmarks.plans.planning import create_plan, stop_plan
 
 MAX_SYSTEMS = 100
@@ -191,8 +191,8 @@ class PlanDetail(PlanSerializer):
     overlaps = serializers.SerializerMethodField()
 
     @property
-    def _state(self) -> lists.PlanState:
-        state: lists.PlanState = self.context["state"]
+    def _state(self) -> planning.PlanState:
+        state: planning.PlanState = self.context["state"]
         return state
 
     @extend_schema_field(serializers.DictField(child=serializers.IntegerField()))
@@ -262,7 +262,7 @@ class PlansView(ListView):
     serializer_class = PlanSerializer
 
     def get_queryset(self) -> QuerySet[Any]:
-        return lists.visible_plans(self.viewer)
+        return planning.visible_plans(self.viewer)
 
     @operation("Create a plan", PlanInput, EXAMPLE, statuses=(201,))
     def post(self, fields: Fields) -> Response:
@@ -282,17 +282,17 @@ class PlanView(ApiView):
     serializer_class = PlanDetail
 
     def get(self, request: Request, pk: int) -> Response:
-        plan = lists.find_plan(self.viewer, pk)
-        return Response(self.shown(PlanDetail, plan, state=lists.state_of(plan)))
+        plan = planning.find_plan(self.viewer, pk)
+        return Response(self.shown(PlanDetail, plan, state=planning.state_of(plan)))
 
     @operation("Stop a plan of the token's lab", PlanChange, EXAMPLE_STOP)
     def patch(self, change: Fields, pk: int) -> Response:
-        plan = lists.find_plan(self.lab_viewer, pk)
+        plan = planning.find_plan(self.lab_viewer, pk)
         self.require_own(plan, "plan", pk)
         stop_plan(plan=plan)
         # `stop_plan` changes the row that it locks, which is another object.
         plan.refresh_from_db()
-        return Response(self.shown(PlanDetail, plan, state=lists.state_of(plan)))
+        return Response(self.shown(PlanDetail, plan, state=planning.state_of(plan)))
 
 
 class PlanStepsView(ListView):
@@ -304,7 +304,7 @@ class PlanStepsView(ListView):
     serializer_class = StepSerializer
 
     def get_queryset(self) -> QuerySet[Any]:
-        return lists.steps_of(lists.find_plan(self.viewer, self.kwargs["pk"]))
+        return planning.steps_of(planning.find_plan(self.viewer, self.kwargs["pk"]))
 
 
 def plan_fields(document: dict[str, Any]) -> dict[str, Any]:
@@ -463,7 +463,7 @@ class PartMeetView(ApiView):
         answers=AnswerSerializer,
     )
     def post(self, fields: Fields, pk: int) -> Response:
-        answer = barriers.meet(lab=self.lab, part_id=pk, **fields)
+        answer = turns.meet(lab=self.lab, part_id=pk, **fields)
         return Response(self.shown(AnswerSerializer, answer))
 
 
@@ -478,7 +478,7 @@ class PartFinishView(ApiView):
     )
     def post(self, report: Fields, pk: int) -> Response:
         attempt, outcome = report.pop("attempt"), report.pop("outcome")
-        answer = barriers.finish(
+        answer = turns.finish(
             lab=self.lab, part_id=pk, attempt=attempt, outcome=outcome, report=report
         )
         return Response(self.shown(AnswerSerializer, answer))

@@ -1,18 +1,32 @@
-"""Other ways to sign in than a password: who is known by them, and what is noted.
+"""Sign-in without a password, verified addresses, and second factors.
 
-An address says who somebody is only where it was verified here, by a letter that was
-answered or by whoever runs the installation, or by the provider with which its account
-was made. What nobody verified is never looked at.
+An address identifies a person only where it was verified: by an answered letter, by the
+installation's operator, or by the provider that made the account.
+
+Second factors are codes of an app, passkeys and recovery codes. allauth stores them
+(`Authenticator`) with sealed secrets. A code of an app works once: the period of the
+last used code is stored with the app, where all web processes see it.
 """
 
+import secrets
+import time
+from base64 import b32decode, b32encode
+from typing import Any, Final
+
 from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
+from cryptography.hazmat.primitives.hashes import SHA1
+from cryptography.hazmat.primitives.twofactor.hotp import HOTP
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils.crypto import constant_time_compare
 
 from benchmarks.errors import InvalidError
 from benchmarks.labs.audit import log_action
 from benchmarks.models import AuditEntry, Lab, Membership
+from benchmarks.sealing import seal, unseal
 
 
 def person_of_address(email: str) -> User | None:
@@ -100,3 +114,191 @@ def log_of_person(
             kind=kind,
             about=about,
         )
+
+
+Type = Authenticator.Type
+PERIOD_S: Final = 30
+TOLERANCE: Final = 1
+"""Codes of so many periods before and after are taken: clocks differ."""
+LEFT_FEW: Final = 3
+
+
+def factors_of(person: User) -> list[Authenticator]:
+    """Return what somebody has set up, recovery codes apart; oldest first."""
+    rows = Authenticator.objects.filter(user=person).exclude(type=Type.RECOVERY_CODES)
+    return list(rows.order_by("pk"))
+
+
+def has_factor(person: User) -> bool:
+    """Return whether somebody is asked for more than a password."""
+    rows = Authenticator.objects.filter(user=person)
+    return bool(rows.exclude(type=Type.RECOVERY_CODES).exists())
+
+
+@transaction.atomic
+def set_up_app(person: User, secret: str, code: str) -> bool:
+    """Keep the secret of an app, if it shows the right code; another one goes.
+
+    The code has been used with that: it does not sign in as well.
+    """
+    counter = _counter_of(secret, code)
+    if counter is None:
+        return False
+    Authenticator.objects.filter(user=person, type=Type.TOTP).delete()
+    data = {"secret": seal(secret), "used": counter}
+    Authenticator.objects.create(user=person, type=Type.TOTP, data=data)
+    log_of_person(person, AuditEntry.Kind.SET_FACTOR, "app")
+    return True
+
+
+@transaction.atomic
+def take_code(person: User, code: str) -> Authenticator | None:
+    """Return whose code it is, of the app or a recovery code, and use it up."""
+    code = "".join(code.split())
+    if not (code.isascii() and code.isdigit()):
+        return None
+    # Locked: the same code twice at once is good once.
+    rows = Authenticator.objects.select_for_update().filter(user=person)
+    known = {row.type: row for row in rows.order_by("pk")}
+    if (app := known.get(Type.TOTP)) and _takes(app, code):
+        return app
+    recovery = known.get(Type.RECOVERY_CODES)
+    if recovery and len(known) > 1 and recovery.wrap().validate_code(code):
+        log_of_person(person, AuditEntry.Kind.USED_RECOVERY_CODE, "")
+        return recovery
+    return None
+
+
+def _takes(app: Authenticator, code: str) -> bool:
+    counter = _counter_of(unseal(app.data["secret"]), code)
+    if counter is None or counter <= app.data.get("used", 0):
+        return False
+    app.data["used"] = counter
+    app.save(update_fields=["data"])
+    return True
+
+
+def _counter_of(secret: str, code: str) -> int | None:
+    """Return of which period a code is, if it is of one near now."""
+    now = int(time.time()) // PERIOD_S
+    fitting = None
+    for counter in range(now - TOLERANCE, now + TOLERANCE + 1):
+        # All are compared: how long it takes tells nothing.
+        if constant_time_compare(app_code(secret, counter), code):
+            fitting = counter
+    return fitting
+
+
+def new_app_secret() -> str:
+    """Return a secret for an app, in base 32."""
+    return b32encode(secrets.token_bytes(20)).decode()
+
+
+def app_code(secret: str, counter: int) -> str:
+    """Return the code that an app shows in a period of 30 seconds (RFC 4226)."""
+    return HOTP(b32decode(secret), 6, SHA1()).generate(counter).decode()
+
+
+@transaction.atomic
+def add_passkey(person: User, name: str, credential: dict[str, Any]) -> Authenticator:
+    """Keep a passkey whose answer has been found right."""
+    made = Authenticator.objects.create(
+        user=person, type=Type.WEBAUTHN, data={"name": name, "credential": credential}
+    )
+    log_of_person(person, AuditEntry.Kind.SET_FACTOR, f"passkey {name}")
+    return made
+
+
+@transaction.atomic
+def count_passkey_use(row: Authenticator, count: int) -> bool:
+    """Store how often a passkey signed; False where it counts backwards: a copy."""
+    row = Authenticator.objects.select_for_update().get(pk=row.pk)
+    before = row.data.get("count", 0)
+    # Most passkeys count nothing and send 0 each time.
+    if count <= before and (count or before):
+        return False
+    row.data["count"] = count
+    row.save(update_fields=["data"])
+    return True
+
+
+@transaction.atomic
+def remove_factor(person: User, pk: int) -> bool:
+    """Remove one; recovery codes that lead to nothing go as well."""
+    row = Authenticator.objects.filter(user=person, pk=pk).first()
+    if row is None or row.type == Type.RECOVERY_CODES:
+        return False
+    row.delete()
+    if not has_factor(person):
+        Authenticator.objects.filter(user=person).delete()
+    about = "app" if row.type == Type.TOTP else f"passkey {row.data['name']}"
+    log_of_person(person, AuditEntry.Kind.REMOVED_FACTOR, about)
+    return True
+
+
+@transaction.atomic
+def new_recovery_codes(person: User) -> list[str]:
+    """Return new codes, shown this once; those of before end."""
+    Authenticator.objects.filter(user=person, type=Type.RECOVERY_CODES).delete()
+    codes = Authenticator(type=Type.RECOVERY_CODES).wrap().activate(person)
+    log_of_person(person, AuditEntry.Kind.SET_FACTOR, "recovery codes")
+    return list(codes.generate_codes())
+
+
+def recovery_codes_left(person: User) -> int | None:
+    """Return how many are left; None where none were ever made."""
+    row = Authenticator.objects.filter(user=person, type=Type.RECOVERY_CODES).first()
+    return None if row is None else len(row.wrap().get_unused_codes())
+
+
+@transaction.atomic
+def reset_factors(person: User) -> int:
+    """Take all of somebody's factors away; return how many there were.
+
+    For who has lost them; whoever calls has made sure who asks.
+    """
+    rows = Authenticator.objects.filter(user=person)
+    count = rows.exclude(type=Type.RECOVERY_CODES).count()
+    rows.delete()
+    kind, about = AuditEntry.Kind.RESET_FACTOR, person.get_username()
+    log_of_person(person, kind, about, by_command=True)
+    return int(count)
+
+
+@transaction.atomic
+def demand_factors(*, lab: Lab, by: User, demand: bool) -> None:
+    """Let a lab demand a second factor of its members, or no longer."""
+    places = Membership.objects.filter(lab=lab, user=by)
+    if not places.filter(role=Membership.Role.ADMIN).exists():
+        raise InvalidError("place", "Only admins say how a lab's members sign in.")
+    if demand and not has_factor(by):
+        raise InvalidError(
+            "place", "Set up a second factor of your own first: you would be asked."
+        )
+    if (
+        Lab.objects.filter(pk=lab.pk)
+        .exclude(needs_second_factor=demand)
+        .update(needs_second_factor=demand)
+    ):
+        about = "second factor: demanded" if demand else "second factor: not demanded"
+        kind = AuditEntry.Kind.CHANGED_SIGN_IN
+        log_action(lab=lab, person=by, kind=kind, about=about)
+
+
+def lab_that_waits_for(person: User) -> Lab | None:
+    """Return a lab that demands a second factor which a member does not have."""
+    own = Authenticator.objects.filter(user=OuterRef("user"))
+    place = (
+        Membership.objects.filter(user=person, lab__needs_second_factor=True)
+        .exclude(Exists(own.exclude(type=Type.RECOVERY_CODES)))
+        .select_related("lab")
+        .first()
+    )
+    return place.lab if place else None
+
+
+def people_with_factors(people: list[int]) -> set[int]:
+    """Return who of these has a second factor."""
+    rows = Authenticator.objects.filter(user__in=people)
+    found = rows.exclude(type=Type.RECOVERY_CODES).values_list("user_id", flat=True)
+    return set(found)

@@ -18,13 +18,15 @@ from benchmarks.models.effect import Effect, EffectSummary, PublicEvidence, Stud
 from benchmarks.models.flag import Decision, Flag
 from benchmarks.models.job import Job
 from benchmarks.models.lab import Agent, AuditEntry, Invitation, Lab, Membership, Token
-from benchmarks.models.making import Making, Picture, Report
 from benchmarks.models.own_tool import OwnTool, OwnToolVersion
 from benchmarks.models.plan import Plan, PlanPart, PlanSlot, PlanStep
 from benchmarks.models.power import Meter, PowerChunk, RunEnergy, RunWindow
 from benchmarks.models.publication import (
+    Making,
+    Picture,
     Publication,
     PublishingJob,
+    Report,
     Review,
     ReviewedStudy,
     ReviewFile,

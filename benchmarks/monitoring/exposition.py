@@ -12,7 +12,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from benchmarks.monitoring import slots
+from benchmarks.monitoring import counters
 
 CONTENT_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -27,7 +27,7 @@ def may_read(authorization: str) -> bool:
 def text(*more: Collector) -> bytes:
     """Return the counters of all processes, and what is asked at the moment."""
     registry = CollectorRegistry()
-    if slots.folder():
+    if counters.folder():
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         collectors: list[Collector] = [*more]
     else:

@@ -15,8 +15,7 @@ from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
 from benchmarks.errors import InvalidError
-from benchmarks.labs.second_factors import lab_that_waits_for
-from benchmarks.labs.sign_ins import verified_address
+from benchmarks.labs.sign_ins import lab_that_waits_for, verified_address
 from benchmarks.models import Digest, Event, Follow, Letter, Membership, Study
 from benchmarks.sentences import Sentence, counted
 from benchmarks.text import collapse

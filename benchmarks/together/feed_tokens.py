@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from benchmarks import sight
 from benchmarks.errors import NotFoundError
-from benchmarks.labs.second_factors import lab_that_waits_for
+from benchmarks.labs.sign_ins import lab_that_waits_for
 from benchmarks.labs.tokens import digest, fits, new_prefix, new_secret
 from benchmarks.models import FeedToken
 from benchmarks.replica import from_primary

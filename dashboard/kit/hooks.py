@@ -25,7 +25,7 @@ from benchmarks.errors import (
     TooFastError,
     TooManyAttemptsError,
 )
-from benchmarks.labs.second_factors import lab_that_waits_for
+from benchmarks.labs.sign_ins import lab_that_waits_for
 
 logger = logging.getLogger(__name__)
 RETRY_AFTER_S = 5

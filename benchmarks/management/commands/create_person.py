@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from benchmarks.errors import InvalidError
 from benchmarks.labs.people import place_person
 from benchmarks.labs.sign_ins import keep_address
-from benchmarks.management.lookup import find_lab
+from benchmarks.management import find_lab
 from benchmarks.models import Membership
 from benchmarks.together.letters import is_address
 

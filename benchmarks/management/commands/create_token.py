@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmarks.labs.tokens import issue_token
-from benchmarks.management.lookup import find_lab
+from benchmarks.management import find_lab
 from benchmarks.models import Agent
 
 

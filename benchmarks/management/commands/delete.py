@@ -17,7 +17,7 @@ from django.core.management.base import (
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.keeping import deletion
-from benchmarks.management.lookup import find_lab, find_study
+from benchmarks.management import find_lab, find_study
 from benchmarks.models import Run
 
 WHO = "manage.py"

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from benchmarks.management.lookup import find_study
+from benchmarks.management import find_study
 from benchmarks.models import Job
 from benchmarks.unattended.lists import (
     STATES,

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.management.lookup import find_study
+from benchmarks.management import find_study
 from benchmarks.uploads import rereading
 
 SHOWN = 20

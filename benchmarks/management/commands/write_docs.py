@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from benchmarks.management.generating import GeneratingCommand
+from benchmarks.management import GeneratingCommand
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.plausibility.rules import flags_page
 from benchmarks.tools import TOOLS

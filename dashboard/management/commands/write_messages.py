@@ -16,7 +16,7 @@ from babel.messages.pofile import write_po
 from django.conf import settings
 from django.utils.translation.template import templatize
 
-from benchmarks.management.generating import GeneratingCommand
+from benchmarks.management import GeneratingCommand
 from benchmarks.plausibility.rules import RULES
 from dashboard.wording.states import evidence_name
 

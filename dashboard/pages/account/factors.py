@@ -22,7 +22,7 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from benchmarks.labs.second_factors import (
+from benchmarks.labs.sign_ins import (
     LEFT_FEW,
     add_passkey,
     factors_of,

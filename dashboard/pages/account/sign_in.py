@@ -48,7 +48,7 @@ from django.views.decorators.http import (
 from fido2.webauthn import AuthenticationResponse
 
 from benchmarks.errors import TooFastError
-from benchmarks.labs.second_factors import (
+from benchmarks.labs.sign_ins import (
     count_passkey_use,
     factors_of,
     has_factor,

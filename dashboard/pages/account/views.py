@@ -15,8 +15,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.labs.people import end_sessions
-from benchmarks.labs.second_factors import factors_of
-from benchmarks.labs.sign_ins import linked_account, unlink, verified_address
+from benchmarks.labs.sign_ins import (
+    factors_of,
+    linked_account,
+    unlink,
+    verified_address,
+)
 from benchmarks.models import Membership
 from dashboard import wording
 from dashboard.kit.routes import route

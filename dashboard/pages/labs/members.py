@@ -35,7 +35,7 @@ from benchmarks.labs.people import (
     remove_member,
     withdraw_invitation,
 )
-from benchmarks.labs.second_factors import demand_factors, people_with_factors
+from benchmarks.labs.sign_ins import demand_factors, people_with_factors
 from benchmarks.models import Invitation, Membership
 from benchmarks.together.letters import mail_invitation
 from dashboard import wording

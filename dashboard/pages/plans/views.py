@@ -18,15 +18,16 @@ from benchmarks.analysis.coruns import MIN_OVERLAP
 from benchmarks.analysis.planning import NUMBERS, ORDERS, PROGRAMS, TEXTS
 from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.models import Plan, PlanPart, PlanStep, Run, Study, System
-from benchmarks.plans.lists import (
+from benchmarks.plans.planning import (
     PlanState,
+    create_plan,
     find_plan,
     state_of,
     step_counts,
     steps_of,
+    stop_plan,
     visible_plans,
 )
-from benchmarks.plans.planning import create_plan, stop_plan
 from dashboard import wording
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.forms import UNPROCESSABLE, LineField, cleaned, outcome_message

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from benchmarks.monitoring import slots
+from benchmarks.monitoring import counters
 
 COUNTING = """
 import sys, time
@@ -34,7 +34,7 @@ ACCEPTED.inc()
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return {**os.environ, slots.FOLDER: str(tmp_path / "counters")}
+    return {**os.environ, counters.FOLDER: str(tmp_path / "counters")}
 
 
 def counting(n: int, environment: dict[str, str]) -> subprocess.Popen[str]:
@@ -52,7 +52,7 @@ def counting(n: int, environment: dict[str, str]) -> subprocess.Popen[str]:
 
 def accepted(environment: dict[str, str]) -> float:
     registry = CollectorRegistry()
-    MultiProcessCollector(registry, environment[slots.FOLDER])
+    MultiProcessCollector(registry, environment[counters.FOLDER])
     assert b'virtlab_uploads_total{outcome="accepted"}' in generate_latest(registry)
     return registry.get_sample_value("virtlab_uploads_total", {"outcome": "accepted"})
 
@@ -81,7 +81,7 @@ def test_a_slot_is_taken_over_so_that_files_do_not_pile_up(environment):
     for _ in range(4):
         end(counting(1, environment))
 
-    files = sorted(path.name for path in Path(environment[slots.FOLDER]).iterdir())
+    files = sorted(path.name for path in Path(environment[counters.FOLDER]).iterdir())
     assert files == ["0.lock", "counter_0.db", "histogram_0.db"]
     assert accepted(environment) == 4
 
@@ -96,7 +96,7 @@ def test_its_files_have_all_their_room_from_the_beginning(environment):
     """A full disk then costs no process its life."""
     end(counting(1, environment))
 
-    for path in Path(environment[slots.FOLDER]).glob("*.db"):
+    for path in Path(environment[counters.FOLDER]).glob("*.db"):
         facts = path.stat()
-        assert facts.st_size == slots.ROOM
-        assert facts.st_blocks * 512 >= slots.ROOM, path
+        assert facts.st_size == counters.ROOM
+        assert facts.st_blocks * 512 >= counters.ROOM, path

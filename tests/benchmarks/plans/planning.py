@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from benchmarks.plans import barriers, turns
+from benchmarks.plans import turns
 from benchmarks.plans.planning import create_plan
 
 CLOCK = "9c2b7a01d4e5f607"
@@ -40,7 +40,7 @@ class Guest:
         )
 
     def meet(self, answer, clock=CLOCK):
-        return barriers.meet(
+        return turns.meet(
             lab=self.agent.lab,
             part_id=answer.part.pk,
             attempt=answer.part.step.attempt,
@@ -51,7 +51,7 @@ class Guest:
 
     def finish(self, answer, outcome="done", began_us=0, took_us=1_000_000, **report):
         said = {"began_us": began_us, "ended_us": began_us + took_us, **report}
-        return barriers.finish(
+        return turns.finish(
             lab=self.agent.lab,
             part_id=answer.part.pk,
             attempt=answer.part.step.attempt,

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 
 from benchmarks.errors import InvalidError
-from benchmarks.together import posting
-from benchmarks.together.posting import checked_url, is_public, post
+from benchmarks.together import webhooks
+from benchmarks.together.webhooks import checked_url, is_public, post
 
 
 @contextmanager
@@ -153,7 +153,7 @@ def test_no_redirect_is_followed(private):
 
 
 def test_who_dribbles_is_left_at_the_deadline(private, monkeypatch):
-    monkeypatch.setattr(posting, "DEADLINE_S", 0.6)
+    monkeypatch.setattr(webhooks, "DEADLINE_S", 0.6)
     with answering(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 99, pause_s=0.1) as (port, _):
         began = time.monotonic()
         reply = post(f"http://127.0.0.1:{port}/", b"{}", {})

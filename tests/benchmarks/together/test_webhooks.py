@@ -13,8 +13,8 @@ from benchmarks.models import AuditEntry, Delivery, Event, Job, Webhook
 from benchmarks.studies.saving import update_study
 from benchmarks.together import webhooks
 from benchmarks.together.events import tell_published
-from benchmarks.together.posting import Reply
 from benchmarks.together.webhooks import (
+    Reply,
     make_webhook,
     secret_of,
     send_test,

@@ -7,11 +7,11 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from benchmarks.management.commands.recompute import recompute
 from benchmarks.models import Cell, Job, Reread, Run, RunMean, Sample
 from benchmarks.studies.checking import check_study
 from benchmarks.uploads import processing, rereading
 from benchmarks.uploads.intake import submit_runs
-from benchmarks.uploads.recomputing import recompute
 
 RAW = " Timing buffered disk reads: 318 MB in 3.01 seconds = {} MB/sec"
 

@@ -7,7 +7,7 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.contrib.auth import get_user_model
 
-from benchmarks.labs.second_factors import app_code
+from benchmarks.labs.sign_ins import app_code
 from benchmarks.models import AuditEntry, Lab
 from tests.dashboard import browsing
 from tests.dashboard.pages.account.conftest import PASSWORD

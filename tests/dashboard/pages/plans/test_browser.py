@@ -6,7 +6,7 @@ from django.db import connection
 from playwright.sync_api import expect
 
 from benchmarks.models import Agent, Lab, Membership, Plan, Study
-from benchmarks.plans import barriers, turns
+from benchmarks.plans import turns
 from benchmarks.plans.planning import stop_plan
 from benchmarks.studies import systems
 from tests.dashboard import browsing, serving
@@ -57,7 +57,7 @@ def join(plan, name):
     slot = turns.join_plan(plan_id=plan.pk, agent=agent, name=name, system=system)
     asked = {"lab": agent.lab, "plan_id": plan.pk, "slot_id": slot.pk}
     part = turns.next_part(**asked).part
-    barriers.meet(lab=agent.lab, part_id=part.pk, attempt=part.step.attempt, clock="c")
+    turns.meet(lab=agent.lab, part_id=part.pk, attempt=part.step.attempt, clock="c")
 
 
 @pytest.mark.parametrize("width", [360, 1440])
