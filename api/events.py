@@ -14,6 +14,7 @@ from rest_framework.status import (
 )
 
 from api.kit.fields import Choice, Text
+from api.kit.outputs import OutputSerializer
 from api.kit.queries import ListQuery, study_parameter
 from api.kit.schema import ErrorSerializer
 from api.kit.shapes import ListOf, StrictSerializer
@@ -34,16 +35,13 @@ from benchmarks.together.webhooks import (
 )
 
 
-class EventSerializer(serializers.Serializer[Any]):
+class EventSerializer(OutputSerializer):
     """Something that happened; ``content`` says how many, and names the first."""
 
-    id = serializers.IntegerField()
+    row_type = Event
+    columns = "id kind lab=study.lab.slug study=study.slug sentence content at"
+
     kind = serializers.ChoiceField(choices=Event.Kind.values)
-    lab = serializers.CharField(source="study.lab.slug")
-    study = serializers.CharField(source="study.slug")
-    sentence = serializers.CharField()
-    content = serializers.DictField()
-    at = serializers.DateTimeField()
 
 
 class EventQuery(ListQuery):
@@ -98,14 +96,14 @@ class WebhookSerializer(AddressedRow):
 
     address = "api:webhook"
 
+    row_type = Webhook
+    columns = "target kinds lab=lab.slug study made_by created_at"
+
     target = serializers.CharField(source="url", help_text="Where it is told.")
     kinds = serializers.ListField(
         child=serializers.ChoiceField(choices=Event.Kind.values)
     )
-    lab = serializers.CharField(source="lab.slug")
     study = serializers.SerializerMethodField()
-    made_by = serializers.CharField()
-    created_at = serializers.DateTimeField()
 
     def get_study(self, webhook: Webhook) -> str | None:
         study = webhook.study
@@ -121,19 +119,16 @@ class MadeWebhookSerializer(WebhookSerializer):
         return secret_of(webhook)
 
 
-class DeliverySerializer(serializers.Serializer[Any]):
+class DeliverySerializer(OutputSerializer):
     """One telling: ``event`` is null for a test, ``status`` what was answered."""
 
-    id = serializers.IntegerField()
-    event = serializers.IntegerField(source="event_id", allow_null=True)
+    row_type = Delivery
+    columns = """
+        id event=event_id state attempts created_at tried_at next_at status problem
+        took_ms
+    """
+
     state = serializers.ChoiceField(choices=Delivery.State.values)
-    attempts = serializers.IntegerField()
-    created_at = serializers.DateTimeField()
-    tried_at = serializers.DateTimeField(allow_null=True)
-    next_at = serializers.DateTimeField()
-    status = serializers.IntegerField(allow_null=True)
-    problem = serializers.CharField()
-    took_ms = serializers.IntegerField(allow_null=True)
 
 
 class KeptLabsView(ApiView):

@@ -8,10 +8,11 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from api.kit.fields import Choice, Slug, Text
+from api.kit.outputs import OutputSerializer
 from api.kit.queries import ListQuery, WholeParameter, study_parameter
 from api.kit.shapes import StrictSerializer
 from api.kit.views import AddressedRow, Fields, ListView, ReadView, operation
-from benchmarks.models import Flag
+from benchmarks.models import Decision, Flag
 from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.plausibility.rules import RULES
 from benchmarks.studies import flags
@@ -27,11 +28,11 @@ class FlagSubjectSerializer(serializers.Serializer[Any]):
     id = serializers.CharField()
 
 
-class DecisionSerializer(serializers.Serializer[Any]):
+class DecisionSerializer(OutputSerializer):
+    row_type = Decision
+    columns = "status note who at"
+
     status = serializers.ChoiceField(choices=Flag.Status.values)
-    note = serializers.CharField()
-    who = serializers.CharField()
-    at = serializers.DateTimeField()
 
 
 class FlagSerializer(AddressedRow):
@@ -43,17 +44,18 @@ class FlagSerializer(AddressedRow):
 
     address = "api:flag"
 
-    study = serializers.CharField(source="study.slug")
-    rule = serializers.CharField()
+    row_type = Flag
+    columns = """
+        study=study.slug rule title documentation severity sentence subjects evidence
+        status decisions found_at
+    """
+
     title = serializers.SerializerMethodField()
     documentation = serializers.SerializerMethodField()
     severity = serializers.ChoiceField(choices=SEVERITIES)
-    sentence = serializers.CharField()
     subjects = FlagSubjectSerializer(many=True)
-    evidence = serializers.DictField()
     status = serializers.ChoiceField(choices=Flag.Status.values)
     decisions = DecisionSerializer(many=True)
-    found_at = serializers.DateTimeField()
 
     def get_title(self, flag: Flag) -> str:
         return RULES[flag.rule].title if flag.rule in RULES else flag.rule

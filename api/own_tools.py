@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.response import Response
 
@@ -146,17 +145,18 @@ class OwnToolSerializer(AddressedRow):
 
     title = serializers.SerializerMethodField()
     version = serializers.SerializerMethodField()
-    versions = serializers.SerializerMethodField(help_text="All, the newest first.")
+    versions = OwnToolVersionSerializer(
+        many=True,
+        source="versions.all",
+        read_only=True,
+        help_text="All, the newest first.",
+    )
 
     def get_title(self, tool: OwnTool) -> str:
         return str(tool.versions.all()[0].title)
 
     def get_version(self, tool: OwnTool) -> int:
         return int(tool.versions.all()[0].number)
-
-    @extend_schema_field(OwnToolVersionSerializer(many=True))
-    def get_versions(self, tool: OwnTool) -> Any:
-        return OwnToolVersionSerializer(tool.versions.all(), many=True).data
 
 
 class OwnToolQuery(ListQuery):

@@ -5,20 +5,25 @@ from typing import Any
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.kit.fields import Choice, Number, Slug, Text, UUIDText, WholeNumber
 from api.kit.outputs import OutputSerializer
 from api.kit.queries import ListQuery, study_parameter
 from api.kit.shapes import ListOf, SmallMap, StrictSerializer
-from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
+from api.kit.views import (
+    AddressedRow,
+    ApiView,
+    Fields,
+    ListView,
+    ReadView,
+    operation,
+)
 from api.systems import SystemField
 from benchmarks.analysis.planning import KINDS, ORDERS
 from benchmarks.errors import UnknownNameError
 from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, Study
 from benchmarks.plans import planning, turns
-from benchmarks.plans.planning import create_plan, stop_plan
 
 MAX_SYSTEMS = 100
 MAX_SLOTS = 100
@@ -183,35 +188,22 @@ class AdviceSerializer(serializers.Serializer[Any]):
 class PlanDetail(PlanSerializer):
     """A plan and how far it is; spreads and overlaps are of the co-runs done."""
 
-    steps = serializers.SerializerMethodField()
-    slots = serializers.SerializerMethodField()
-    barriers = serializers.SerializerMethodField()
+    steps = serializers.DictField(
+        child=serializers.IntegerField(), source="state.counts", read_only=True
+    )
+    slots = PlanSlotSerializer(many=True, source="state.slots", read_only=True)
+    barriers = BarrierSerializer(many=True, source="state.barriers", read_only=True)
     advice = AdviceSerializer(many=True)
-    start_spreads_us = serializers.SerializerMethodField()
-    overlaps = serializers.SerializerMethodField()
+    start_spreads_us = serializers.ListField(
+        child=serializers.IntegerField(), source="state.spreads_us", read_only=True
+    )
+    overlaps = serializers.ListField(
+        child=serializers.FloatField(), source="state.overlaps", read_only=True
+    )
 
-    @property
-    def _state(self) -> planning.PlanState:
-        state: planning.PlanState = self.context["state"]
-        return state
-
-    @extend_schema_field(serializers.DictField(child=serializers.IntegerField()))
-    def get_steps(self, plan: Plan) -> dict[str, int]:
-        return self._state.counts
-
-    @extend_schema_field(PlanSlotSerializer(many=True))
-    def get_slots(self, plan: Plan) -> Any:
-        return PlanSlotSerializer(self._state.slots, many=True).data
-
-    @extend_schema_field(BarrierSerializer(many=True))
-    def get_barriers(self, plan: Plan) -> Any:
-        return BarrierSerializer(self._state.barriers, many=True).data
-
-    def get_start_spreads_us(self, plan: Plan) -> list[int]:
-        return list(self._state.spreads_us)
-
-    def get_overlaps(self, plan: Plan) -> list[float]:
-        return list(self._state.overlaps)
+    def to_representation(self, plan: Plan) -> Any:
+        vars(plan)["state"] = planning.state_of(plan)
+        return super().to_representation(plan)
 
 
 class PartSerializer(OutputSerializer):
@@ -266,33 +258,37 @@ class PlansView(ListView):
 
     @operation("Create a plan", PlanInput, EXAMPLE, statuses=(201,))
     def post(self, fields: Fields) -> Response:
-        own = Study.objects.filter(lab=self.lab, slug=fields["study"])
+        slug = fields.pop("study")
+        own = Study.objects.filter(lab=self.lab, slug=slug)
         study = own.select_related("lab").first()
         if study is None:
-            raise UnknownNameError("study", fields["study"])
-        who = self.agent.name
-        plan = create_plan(study=study, who=who, **plan_fields(fields))
+            raise UnknownNameError("study", slug)
+        if "attempts" in fields:
+            fields["most_attempts"] = fields.pop("attempts")
+        design = {name: fields.pop(name) for name in DESIGN if name in fields}
+        plan = planning.create_plan(
+            study=study, who=self.agent.name, design=design, **fields
+        )
         return self.created_or_known(PlanSerializer, plan, created=True)
 
 
-class PlanView(ApiView):
+class PlanView(ReadView):
     """One plan."""
 
     summary = "Read a plan and how far it is"
     serializer_class = PlanDetail
 
-    def get(self, request: Request, pk: int) -> Response:
-        plan = planning.find_plan(self.viewer, pk)
-        return Response(self.shown(PlanDetail, plan, state=planning.state_of(plan)))
+    def get_object(self) -> Any:
+        return planning.find_plan(self.viewer, self.kwargs["pk"])
 
     @operation("Stop a plan of the token's lab", PlanChange, EXAMPLE_STOP)
     def patch(self, change: Fields, pk: int) -> Response:
         plan = planning.find_plan(self.lab_viewer, pk)
         self.require_own(plan, "plan", pk)
-        stop_plan(plan=plan)
+        planning.stop_plan(plan=plan)
         # `stop_plan` changes the row that it locks, which is another object.
         plan.refresh_from_db()
-        return Response(self.shown(PlanDetail, plan, state=planning.state_of(plan)))
+        return Response(self.shown(PlanDetail, plan))
 
 
 class PlanStepsView(ListView):
@@ -305,15 +301,6 @@ class PlanStepsView(ListView):
 
     def get_queryset(self) -> QuerySet[Any]:
         return planning.steps_of(planning.find_plan(self.viewer, self.kwargs["pk"]))
-
-
-def plan_fields(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a checked plan as `create_plan` takes it, without its study."""
-    fields = {name: value for name, value in document.items() if name != "study"}
-    design = {name: fields.pop(name) for name in DESIGN if name in fields}
-    if "attempts" in fields:
-        fields["most_attempts"] = fields.pop("attempts")
-    return {"design": design, **fields}
 
 
 OUTCOMES = ("done", "failed", "missed", "hopeless")

@@ -22,51 +22,47 @@ from rest_framework.status import HTTP_503_SERVICE_UNAVAILABLE
 
 from api.kit.errors import RETRY_AFTER_S
 from api.kit.fields import Pattern
+from api.kit.outputs import OutputSerializer
 from api.kit.queries import Query
 from api.kit.schema import openapi_document
 from api.kit.views import ApiView
-from benchmarks.health import (
-    DUE,
-    health,
-    readiness,
-)
+from benchmarks.health import DUE, DueWork, Outbox, Standby, health, readiness
 from benchmarks.models import Job
+from benchmarks.unattended.lists import Stuck
 
 STUCK = [kind for kind in Job.Kind.values if kind != Job.Kind.UPLOAD]
 
 
-class OutboxSerializer(serializers.Serializer[Any]):
+class OutboxSerializer(OutputSerializer):
     """The work left to do."""
 
-    waiting = serializers.IntegerField()
-    oldest_s = serializers.FloatField()
-    quarantined = serializers.IntegerField()
+    row_type = Outbox
+    columns = "waiting oldest_s quarantined"
 
 
-class StuckSerializer(serializers.Serializer[Any]):
+class StuckSerializer(OutputSerializer):
     """Background work of one kind that failed: tried again by itself, or set aside."""
 
+    row_type = Stuck
+    columns = "kind failing quarantined since_s"
+
     kind = serializers.ChoiceField(choices=STUCK)
-    failing = serializers.IntegerField()
-    quarantined = serializers.IntegerField()
-    since_s = serializers.FloatField()
 
 
-class DueSerializer(serializers.Serializer[Any]):
+class DueSerializer(OutputSerializer):
     """Background work of one kind that waits for its turn; late: for too long."""
 
+    row_type = DueWork
+    columns = "kind waiting oldest_s is_late"
+
     kind = serializers.ChoiceField(choices=DUE)
-    waiting = serializers.IntegerField()
-    oldest_s = serializers.FloatField()
-    is_late = serializers.BooleanField()
 
 
-class StandbySerializer(serializers.Serializer[Any]):
+class StandbySerializer(OutputSerializer):
     """The standby that pages and exports are read from, where there is one."""
 
-    is_read = serializers.BooleanField()
-    lag_s = serializers.FloatField(allow_null=True)
-    lag_bytes = serializers.IntegerField(allow_null=True)
+    row_type = Standby
+    columns = "is_read lag_s lag_bytes"
 
 
 class HealthSerializer(serializers.Serializer[Any]):
@@ -86,23 +82,30 @@ class HealthSerializer(serializers.Serializer[Any]):
     replica = StandbySerializer(allow_null=True)
 
 
-class HealthView(ApiView):
-    """For load balancers and people; asks no database who is asking."""
+class OpenView(ApiView):
+    """A view for everybody: no token and no session is read."""
 
     authentication_classes = []
     permission_classes = [AllowAny]
+
+    def state(self, output: type[serializers.Serializer[Any]], state: Any) -> Response:
+        """Answer with a state: 503 if nothing works."""
+        shown = output(state).data
+        if shown.get("status") != "down" and shown.get("ready", True):
+            return Response(shown)
+        headers = {"Retry-After": str(RETRY_AFTER_S)}
+        return Response(shown, status=HTTP_503_SERVICE_UNAVAILABLE, headers=headers)
+
+
+class HealthView(OpenView):
+    """For load balancers and people; asks no database who is asking."""
 
     @extend_schema(
         summary="Ask whether the server is well",
         responses={200: HealthSerializer, 503: HealthSerializer},
     )
     def get(self, request: Request) -> Response:
-        state = health()
-        shown = HealthSerializer(state).data
-        if state.status != "down":
-            return Response(shown)
-        headers = {"Retry-After": str(RETRY_AFTER_S)}
-        return Response(shown, status=HTTP_503_SERVICE_UNAVAILABLE, headers=headers)
+        return self.state(HealthSerializer, health())
 
 
 class ReadinessSerializer(serializers.Serializer[Any]):
@@ -112,23 +115,15 @@ class ReadinessSerializer(serializers.Serializer[Any]):
     problem = serializers.CharField(allow_blank=True)
 
 
-class ReadinessView(ApiView):
+class ReadinessView(OpenView):
     """For whoever sends requests to one of several web servers."""
-
-    authentication_classes = []
-    permission_classes = [AllowAny]
 
     @extend_schema(
         summary="Ask whether the server can answer requests",
         responses={200: ReadinessSerializer, 503: ReadinessSerializer},
     )
     def get(self, request: Request) -> Response:
-        state = readiness()
-        shown = ReadinessSerializer(state).data
-        if state.ready:
-            return Response(shown)
-        headers = {"Retry-After": str(RETRY_AFTER_S)}
-        return Response(shown, status=HTTP_503_SERVICE_UNAVAILABLE, headers=headers)
+        return self.state(ReadinessSerializer, readiness())
 
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -160,11 +155,9 @@ class TimeSerializer(serializers.Serializer[Any]):
     )
 
 
-class TimeView(ApiView):
+class TimeView(OpenView):
     """For agents that bracket their runs; asks no database."""
 
-    authentication_classes = []
-    permission_classes = [AllowAny]
     query_class = TimeQuery
 
     @extend_schema(summary="Ask for the server's time", responses=TimeSerializer)
@@ -197,11 +190,9 @@ class UnknownAddressError(NotFound):
     )
 
 
-class SchemaView(ApiView):
+class SchemaView(OpenView):
     """The OpenAPI 3 document, as JSON or YAML."""
 
-    authentication_classes = []
-    permission_classes = [AllowAny]
     renderer_classes = [
         OpenApiJsonRenderer2,
         OpenApiJsonRenderer,
@@ -222,11 +213,8 @@ class DocsView(SpectacularSwaggerSplitView):
     url_name = "api:schema"
 
 
-class UnknownAddressView(ApiView):
+class UnknownAddressView(OpenView):
     """Whatever is not here says so in the shape of every error."""
-
-    authentication_classes = []
-    permission_classes = [AllowAny]
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         # Before all else: the same answer for every method and whoever asks.

@@ -4,9 +4,6 @@ from math import exp
 from typing import Any, get_args
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import (
-    extend_schema_field,
-)
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -212,32 +209,18 @@ class ReplicationSerializer(serializers.Serializer[Any]):
         return row.own.benchmark[1]
 
 
+class Names(serializers.ListField):
+    child = serializers.CharField()
+
+
 class StudyDetailSerializer(StudySerializer):
     """A study with its numbers; ``waiting`` is 0 once all runs are processed,
     and ``unchecked`` is 0 once the flags speak of them."""
 
-    counts = serializers.SerializerMethodField()
-    hypervisors = serializers.SerializerMethodField()
-    tools = serializers.SerializerMethodField()
-    replications = serializers.SerializerMethodField()
-
-    @extend_schema_field(ReplicationSerializer(many=True))
-    def get_replications(self, row: Study) -> Any:
-        """Who confirmed or contradicted it, of the studies that one may see."""
-        replicated = self.context["replicated"]
-        context = {"replied": replicated.studies}
-        found = replicated.found
-        return ReplicationSerializer(found, many=True, context=context).data
-
-    @extend_schema_field(TallySerializer)
-    def get_counts(self, row: Study) -> Any:
-        return TallySerializer(self.context["card"].tally).data
-
-    def get_hypervisors(self, row: Study) -> list[str]:
-        return list(self.context["card"].rollup.hypervisors)
-
-    def get_tools(self, row: Study) -> list[str]:
-        return list(self.context["card"].rollup.tools)
+    counts = TallySerializer(source="card.tally", read_only=True)
+    hypervisors = Names(source="card.rollup.hypervisors", read_only=True)
+    tools = Names(source="card.rollup.tools", read_only=True)
+    replications = ReplicationSerializer(many=True, read_only=True)
 
 
 class StudiesView(ListView):
@@ -269,13 +252,9 @@ class StudyView(ApiView):
 
     def get(self, request: Request, slug: str) -> Response:
         study = lookup.find_study(self.viewer, slug)
-        card = lists.card_of(study)
-        own = self.viewer.lab_ids
-        context = {
-            "card": card,
-            "own": own,
-            "replicated": study_replications(self.viewer, study),
-        }
+        replicated = study_replications(self.viewer, study)
+        vars(study).update(card=lists.card_of(study), replications=replicated.found)
+        context = {"own": self.viewer.lab_ids, "replied": replicated.studies}
         return Response(self.shown(StudyDetailSerializer, study, **context))
 
     @operation(
