@@ -54,9 +54,8 @@ from benchmarks.publishing.publications import (
     visible_publications,
     withdraw,
 )
-from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.reviews import MOST_QUESTIONS, publish_review
-from benchmarks.publishing.versions import set_doi
+from benchmarks.publishing.versions import set_doi, study_assessment
 from benchmarks.tasks import send
 from benchmarks.unattended.queue import Kind
 from benchmarks.work_classes import WORK_CLASSES

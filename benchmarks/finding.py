@@ -5,7 +5,7 @@ PostgreSQL's text search on word prefixes. pg_trgm is not available with `make r
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
@@ -77,9 +77,7 @@ def found(viewer: Viewer, text: str) -> Found | None:
             *SYSTEM,
         ),
         "hosts": _best(
-            Host.objects.visible_to(viewer).select_related("lab"),
-            query,
-            *HOST,
+            Host.objects.visible_to(viewer).select_related("lab"), query, *HOST
         ),
         "benchmarks": _benchmarks(viewer, words),
         "labs": _best(labs_with_counts(viewer), query, *LAB),
@@ -127,15 +125,20 @@ def nearest_words(viewer: Viewer, text: str) -> str:
     asked = [word[:LONGEST_WORD] for word in _WORD.findall(text.casefold())]
     asked = asked[:MOST_WORDS]
     measured = Cell.objects.visible_to(viewer).filter(n__gt=0)
-    known = set(
-        _words_in(
-            (visible(viewer), STUDY),
-            (System.objects.filter(pk__in=measured.values("system")), SYSTEM),
-            (Host.objects.visible_to(viewer), HOST),
-            (Case.objects.filter(pk__in=measured.values("case")), CASE),
-            (labs_with_counts(viewer), LAB),
-        )
+    kinds: tuple[tuple[QuerySet[Any], Sequence[str]], ...] = (
+        (visible(viewer), STUDY),
+        (System.objects.filter(pk__in=measured.values("system")), SYSTEM),
+        (Host.objects.visible_to(viewer), HOST),
+        (Case.objects.filter(pk__in=measured.values("case")), CASE),
+        (labs_with_counts(viewer), LAB),
     )
+    known = {
+        word
+        for rows, names in kinds
+        for row in rows.order_by().values_list(*names)[:MOST_KNOWN]
+        for text in row
+        for word in _WORD.findall(str(text).casefold())
+    }
     words = []
     for word in asked:
         near = [word]
@@ -143,13 +146,6 @@ def nearest_words(viewer: Viewer, text: str) -> str:
             near = get_close_matches(word, known, n=1, cutoff=NEAR)
         words += near
     return " ".join(words) if len(words) == len(asked) and words != asked else ""
-
-
-def _words_in(*kinds: tuple[QuerySet[Any], Sequence[str]]) -> Iterable[str]:
-    for rows, names in kinds:
-        for row in rows.order_by().values_list(*names)[:MOST_KNOWN]:
-            for text in row:
-                yield from _WORD.findall(str(text).casefold())
 
 
 def _measured(

@@ -288,18 +288,6 @@ def rule_of(model: type[models.Model]) -> str:
     return " OR ".join(seen)
 
 
-def _policy(model: type[models.Model]) -> str:
-    rule = rule_of(model)
-    is_of_lab = any(field.column == "lab_id" for field in model._meta.concrete_fields)
-    written = _OF_LAB if is_of_lab and model not in _OWN_CHECKS else rule
-    table = _table(model)
-    return (
-        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;"
-        f"DROP POLICY IF EXISTS sight ON {table};"
-        f"CREATE POLICY sight ON {table} USING ({rule}) WITH CHECK ({written});"
-    )
-
-
 def statements(*, with_policies: bool = True) -> str:
     """Return all that lays down the policies, once more or for the first time."""
     version = VERSION % {"study": "of_study", "lab": "of_lab"}
@@ -317,7 +305,17 @@ def statements(*, with_policies: bool = True) -> str:
         """
         for call, (kind, question) in asked.items()
     ]
-    policies = [_policy(model) for model in secured_models()] if with_policies else []
+    policies = []
+    for model in secured_models() if with_policies else ():
+        rule, table = rule_of(model), _table(model)
+        columns = {field.column for field in model._meta.concrete_fields}
+        is_of_lab = "lab_id" in columns and model not in _OWN_CHECKS
+        policies.append(
+            f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;"
+            f"DROP POLICY IF EXISTS sight ON {table};"
+            f"CREATE POLICY sight ON {table} USING ({rule})"
+            f" WITH CHECK ({_OF_LAB if is_of_lab else rule});"
+        )
     return ";".join([_SEES_TOOL, _SYSTEMS, *functions, _SEE, *policies])
 
 
@@ -357,7 +355,17 @@ def secure() -> None:
     wanted = statements(with_policies=not _has_citus())
     digest = sha256(wanted.encode()).hexdigest()
     with transaction.atomic(), connection.cursor() as cursor:
-        if _laid_down(cursor) != digest:
+        cursor.execute(
+            """
+            SELECT obj_description(to_regprocedure(%s), 'pg_proc'), (
+                SELECT count(*) FROM pg_policy JOIN pg_class ON pg_class.oid = polrelid
+                WHERE polname = 'sight' AND relrowsecurity)
+            """,
+            [_KNOWN_BY],
+        )
+        known, policies = cursor.fetchone()
+        has_all = policies == len(list(secured_models())) or _has_citus()
+        if known != digest or not has_all:
             cursor.execute(wanted)
             cursor.execute(f"COMMENT ON FUNCTION {_KNOWN_BY} IS '{digest}'")
         role = settings.DATABASES["default"]["USER"]
@@ -373,22 +381,6 @@ def secure() -> None:
             grant = sql.SQL("GRANT " + granted + " TO {}")  # type: ignore[arg-type]
             names = sql.SQL(", ").join(map(sql.Identifier, roles))
             cursor.execute(grant.format(names).as_string())
-
-
-def _laid_down(cursor: Any) -> str | None:
-    """Return the digest of what is laid down; None where a policy is missing."""
-    cursor.execute(
-        """
-        SELECT obj_description(
-            to_regprocedure(%s), 'pg_proc'
-        ), (SELECT count(*) FROM pg_policy JOIN pg_class ON pg_class.oid = polrelid
-            WHERE polname = 'sight' AND relrowsecurity)
-        """,
-        [_KNOWN_BY],
-    )
-    digest, policies = cursor.fetchone()
-    has_all = policies == len(list(secured_models())) or _has_citus()
-    return digest if has_all else None
 
 
 def _has_citus() -> bool:

@@ -38,7 +38,14 @@ def open_body(request: HttpRequest) -> BinaryIO:
 
 def read_body(stream: IO[bytes], request: HttpRequest) -> bytes:
     """Return the unpacked body, or refuse it: too large, cut off, or not gzip."""
-    stated = _stated_length(request)
+    text, stated = request.META.get("CONTENT_LENGTH") or "", None
+    if text:
+        if not (text.isascii() and text.isdigit()):
+            raise malformed("Content-Length is not a whole number.")
+        # Digits are counted first: Python refuses to read thousands of them.
+        if len(text) > 18 or int(text) > settings.UPLOAD_LIMIT_BYTES:
+            raise _limit_exceeded()
+        stated = int(text)
     encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in {"", "identity", "gzip", "x-gzip"}:
         raise EncodingRefusedError(
@@ -68,19 +75,6 @@ def unpack(packed: bytes) -> bytes:
     return body
 
 
-def _stated_length(request: HttpRequest) -> int | None:
-    """What Content-Length promises; above the limit nothing is read at all."""
-    text = request.META.get("CONTENT_LENGTH") or ""
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit()):
-        raise malformed("Content-Length is not a whole number.")
-    # Digits are counted first: Python refuses to read thousands of them.
-    if len(text) > 18 or int(text) > settings.UPLOAD_LIMIT_BYTES:
-        raise _limit_exceeded()
-    return int(text)
-
-
 def _read_bounded(stream: IO[bytes]) -> bytes:
     limit = settings.UPLOAD_LIMIT_BYTES
     body = bytearray()
@@ -104,8 +98,17 @@ def _decompress(packed: IO[bytes]) -> bytes:
             consumed += len(chunk)
             for piece in _pieces(reader, chunk):
                 body += piece
-                # Asked piece by piece: a bomb is found out before it has unpacked.
-                _check_growth(len(body), consumed - len(reader.unconsumed_tail))
+                # Checked piece by piece: a bomb is found before it has unpacked.
+                if len(body) > settings.UPLOAD_LIMIT_BYTES:
+                    raise _limit_exceeded()
+                read = consumed - len(reader.unconsumed_tail)
+                most = settings.UPLOAD_LIMIT_RATIO * max(read, 1)
+                # A MiB is unpacked in any case: so little does no harm.
+                if len(body) > max(most, RATIO_COUNTS_FROM_BYTES):
+                    raise too_large(
+                        "The gzip body unpacks to more than "
+                        f"{settings.UPLOAD_LIMIT_RATIO} times its size. Send it plain."
+                    )
     except zlib.error:
         raise malformed("The gzip body is damaged. Pack it again.") from None
     if not reader.eof:
@@ -126,18 +129,6 @@ def _pieces(reader: "zlib._Decompress", chunk: bytes) -> Iterator[bytes]:
         # A full piece may have more behind it, even when all input was taken.
         if reader.eof or (not chunk and len(piece) < CHUNK_BYTES):
             return
-
-
-def _check_growth(unpacked: int, consumed: int) -> None:
-    if unpacked > settings.UPLOAD_LIMIT_BYTES:
-        raise _limit_exceeded()
-    ratio = unpacked / max(consumed, 1)
-    # A MiB is unpacked in any case: so little does no harm, whatever its ratio.
-    if unpacked > RATIO_COUNTS_FROM_BYTES and ratio > settings.UPLOAD_LIMIT_RATIO:
-        raise too_large(
-            "The gzip body unpacks to more than "
-            f"{settings.UPLOAD_LIMIT_RATIO} times its size. Send it plain."
-        )
 
 
 def _limit_exceeded() -> TooLargeError:

@@ -247,7 +247,13 @@ def check_values(document: dict[str, Any], odd_text: bool) -> None:
                 levels.append(_members(value))
                 names.append("")
                 break
-            _check_scalar(value, names, odd_text)
+            if type(value) is int and value not in INT64:
+                raise malformed(
+                    f"The whole number at {_path(names)} does not fit into 64 bits. "
+                    "Send it as a float or in a larger unit."
+                )
+            if odd_text and type(value) is str:
+                _check_text(value, "text", names)
         else:
             levels.pop()
             names.pop()
@@ -263,16 +269,6 @@ def _check_keys(container: dict[str, Any], names: list[Any], odd_text: bool) -> 
     if odd_text:
         for key in container:
             _check_text(key, "key", names)
-
-
-def _check_scalar(value: Any, names: list[Any], odd_text: bool) -> None:
-    if type(value) is int and value not in INT64:
-        raise malformed(
-            f"The whole number at {_path(names)} does not fit into 64 bits. "
-            "Send it as a float or in a larger unit."
-        )
-    if odd_text and type(value) is str:
-        _check_text(value, "text", names)
 
 
 def _check_text(text: str, what: str, names: list[Any]) -> None:

@@ -78,7 +78,12 @@ class SmallMap(Strict, serializers.DictField):
         if len(data) > MAX_MAP_KEYS:
             raise serializers.ValidationError(f"Send at most {MAX_MAP_KEYS} keys.")
         for key in data:
-            check_key(key)
+            if not 0 < len(key) <= MAX_KEY or key != key.strip():
+                raise serializers.ValidationError(
+                    f'The key "{shorten(key)}" needs 1 to {MAX_KEY} characters '
+                    "and no blanks around it."
+                )
+            checked_text(key)
         return self.run_child_validation(data)
 
 
@@ -123,13 +128,3 @@ class StrictSerializer(serializers.Serializer[Any]):
         if close := closest(name, self.fields):
             return f"This is not known here. Did you mean {' or '.join(close)}?"
         return f"This is not known here. Known are: {', '.join(self.fields)}."
-
-
-def check_key(key: str) -> None:
-    """Refuse a name that is empty, endless or invisible."""
-    if not 0 < len(key) <= MAX_KEY or key != key.strip():
-        raise serializers.ValidationError(
-            f'The key "{shorten(key)}" needs 1 to {MAX_KEY} characters '
-            "and no blanks around it."
-        )
-    checked_text(key)

@@ -160,22 +160,17 @@ def take_code(person: User, code: str) -> Authenticator | None:
     # Locked: the same code twice at once is good once.
     rows = Authenticator.objects.select_for_update().filter(user=person)
     known = {row.type: row for row in rows.order_by("pk")}
-    if (app := known.get(Type.TOTP)) and _takes(app, code):
-        return app
+    if app := known.get(Type.TOTP):
+        counter = _counter_of(unseal(app.data["secret"]), code)
+        if counter is not None and counter > app.data.get("used", 0):
+            app.data["used"] = counter
+            app.save(update_fields=["data"])
+            return app
     recovery = known.get(Type.RECOVERY_CODES)
     if recovery and len(known) > 1 and recovery.wrap().validate_code(code):
         log_of_person(person, AuditEntry.Kind.USED_RECOVERY_CODE, "")
         return recovery
     return None
-
-
-def _takes(app: Authenticator, code: str) -> bool:
-    counter = _counter_of(unseal(app.data["secret"]), code)
-    if counter is None or counter <= app.data.get("used", 0):
-        return False
-    app.data["used"] = counter
-    app.save(update_fields=["data"])
-    return True
 
 
 def _counter_of(secret: str, code: str) -> int | None:

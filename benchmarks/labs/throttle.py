@@ -9,6 +9,7 @@ locked out: the log says so.
 
 import ipaddress
 import logging
+from contextlib import suppress
 from hashlib import sha256
 from typing import Final
 
@@ -45,9 +46,10 @@ class Attempt:
         name, network = name.casefold(), network_of(address)
         what = ("factor", name) if is_factor else (name,)
         self.attacked = ""
-        if browser := _browser(name, known):
-            self.limits = {_key("browser", *what, browser): HERE}
-            return
+        with suppress(signing.BadSignature):
+            if signing.loads(known, salt=SALT, max_age=KNOWN_S) == name:
+                self.limits = {_key("browser", *what, known): HERE}
+                return
         self.limits = {_key("network", network): FROM_NETWORK}
         if name:
             self.attacked = _key("anywhere", *what)
@@ -100,15 +102,6 @@ class Attempt:
 def known_browser(name: str) -> str:
     """Return what a browser keeps in which somebody has signed in: a signed text."""
     return signing.dumps(name.casefold(), salt=SALT)
-
-
-def _browser(name: str, known: str) -> str:
-    """Return a name for a known browser of this person; empty for another one's."""
-    try:
-        owner = signing.loads(known, salt=SALT, max_age=KNOWN_S)
-    except signing.BadSignature:
-        return ""
-    return known if owner == name else ""
 
 
 def network_of(address: str) -> str:

@@ -41,7 +41,16 @@ def _slot_of(pid: int) -> str:
         number += 1
     try:
         for kind in KINDS:
-            _make_room(place / f"{kind}_{number}.db")
+            path = place / f"{kind}_{number}.db"
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(descriptor, 0, ROOM)
+                else:  # macOS
+                    os.pwrite(descriptor, b"", os.fstat(descriptor).st_size)
+                    os.ftruncate(descriptor, ROOM)
+            finally:
+                os.close(descriptor)
     except OSError:
         # The next try takes this one again, and not one more each time.
         os.close(held)
@@ -59,18 +68,6 @@ def _take(lock: Path) -> int | None:
         os.close(descriptor)
         return None
     return descriptor
-
-
-def _make_room(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(descriptor, 0, ROOM)
-        else:  # macOS
-            os.pwrite(descriptor, b"", os.fstat(descriptor).st_size)
-            os.ftruncate(descriptor, ROOM)
-    finally:
-        os.close(descriptor)
 
 
 # Before the first counter is made.

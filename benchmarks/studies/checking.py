@@ -119,16 +119,12 @@ def check_beside(study: Study) -> None:
     rules = [rule for rule in RULES.values() if rule.looks_beside]
     findings = {finding.fingerprint: finding for finding in check(facts, rules)}
     looked_at = study.flags.filter(rule__in=[rule.id for rule in rules])
-    if facts.leant_on or not _all_stand(looked_at, findings):
+    rows = looked_at.filter(gone_at=None).values_list("fingerprint", *SAID)
+    standing = {fingerprint: tuple(said) for fingerprint, *said in rows}
+    found = {key: _found(finding) for key, finding in findings.items()}
+    if facts.leant_on or standing != found:
         _store_findings(study, findings, looked_at, facts.leant_on)
         store_effects(study)
-
-
-def _all_stand(flags: QuerySet[Flag], findings: Mapping[str, Finding]) -> bool:
-    """Return whether these flags say what was found, and nothing else."""
-    rows = flags.filter(gone_at=None).values_list("fingerprint", *SAID)
-    standing = {fingerprint: tuple(said) for fingerprint, *said in rows}
-    return standing == {key: _found(finding) for key, finding in findings.items()}
 
 
 def _found(finding: Finding) -> tuple[object, ...]:

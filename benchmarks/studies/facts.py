@@ -115,40 +115,35 @@ def _stated(rows: Sequence[Row], runs: Sequence[Run]) -> Stated:
     systems = {row["system"] for row in rows} | {run.system_id for run in runs}
     found = System.objects.select_related("host").in_bulk(systems)
     cases = Case.objects.in_bulk({row["case"] for row in rows})
-    return Stated(
-        {pk: _system_facts(system) for pk, system in found.items()},
-        {pk: _case_facts(case) for pk, case in cases.items()},
-        Study.objects.in_bulk({row["study"] for row in rows}),
-    )
-
-
-def _system_facts(system: System) -> Facts:
-    facts = system.host.facts
-    return {
-        "host": system.host.slug,
-        "host_cores": cores(facts),
-        "line_rate_bit_per_s": line_rate_bit_per_s(facts),
-        "disk_bus_byte_per_s": disk_bus_byte_per_s(facts),
-        "system_label": system.label,
-        "is_native": system.is_native,
-        "is_emulated": system.is_emulated,
-        "options": system.options,
-        **system.stated,
+    of_systems = {
+        pk: {
+            "host": system.host.slug,
+            "host_cores": cores(system.host.facts),
+            "line_rate_bit_per_s": line_rate_bit_per_s(system.host.facts),
+            "disk_bus_byte_per_s": disk_bus_byte_per_s(system.host.facts),
+            "system_label": system.label,
+            "is_native": system.is_native,
+            "is_emulated": system.is_emulated,
+            "options": system.options,
+            **system.stated,
+        }
+        for pk, system in found.items()
     }
-
-
-def _case_facts(case: Case) -> Facts:
-    tool = known_tool(case.tool)
-    return {
-        "tool": case.tool,
-        "metric": case.metric,
-        "case_label": f"{tool.title} {case.label}",
-        "parameters": case.parameters,
-        "component": case.component,
-        "unit": case.unit,
-        "better": cast(Better, case.better),
-        "zero_allowed": tool.metric(case.metric).zero_allowed,
+    of_cases = {
+        pk: {
+            "tool": case.tool,
+            "metric": case.metric,
+            "case_label": f"{known_tool(case.tool).title} {case.label}",
+            "parameters": case.parameters,
+            "component": case.component,
+            "unit": case.unit,
+            "better": cast(Better, case.better),
+            "zero_allowed": known_tool(case.tool).metric(case.metric).zero_allowed,
+        }
+        for pk, case in cases.items()
     }
+    studies = Study.objects.in_bulk({row["study"] for row in rows})
+    return Stated(of_systems, of_cases, studies)
 
 
 def run_means(study: Study) -> Mapping[int, RunMeans]:

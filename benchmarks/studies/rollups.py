@@ -134,11 +134,17 @@ class Rollup:
 def counted_studies(ids: Collection[int]) -> dict[int, Rollup]:
     """Return current rollups, counting outdated ones, in a fixed number of queries."""
     sums = rollup_sums()
-    found = {
-        row.study_id: Rollup(**_thawed(row))
-        for row in StudyRollup.objects.filter(study__in=list(ids))
-        if row.version == _version(sums, row.leant_on)
-    }
+    found = {}
+    for row in StudyRollup.objects.filter(study__in=list(ids)):
+        if row.version == _version(sums, row.leant_on):
+            numbers = dict(row.counts)
+            found[row.study_id] = Rollup(
+                hypervisors=tuple(numbers.pop("hypervisors")),
+                tools=tuple(numbers.pop("tools")),
+                places=numbers.pop("places"),
+                numbers=numbers,
+                bins=tuple(tuple(each) for each in row.bins),
+            )
     if changed := [pk for pk in ids if pk not in found]:
         # The same for every reader, as what the sweeper stores.
         with sight.everything():
@@ -160,7 +166,12 @@ class Renewal:
         if before is None or (before == sums and self.is_done):
             return 0
         end, renewed, are_left = time.monotonic() + AT_MOST_S, 0, False
-        for pk in _outdated(sums):
+        rows = StudyRollup.objects.values_list("study", "version", "leant_on")
+        current = {
+            pk for pk, version, leant_on in rows if version == _version(sums, leant_on)
+        }
+        ids = Study.objects.order_by("pk").values_list("pk", flat=True)
+        for pk in (pk for pk in ids if pk not in current):
             is_quiet = before.of_study.get(pk) == sums.of_study.get(pk)
             if not is_quiet or time.monotonic() > end:
                 are_left = True
@@ -168,15 +179,6 @@ class Renewal:
             renewed += _renew(pk)
         self.is_done = not are_left
         return renewed
-
-
-def _outdated(sums: RollupSums) -> list[int]:
-    rows = StudyRollup.objects.values_list("study", "version", "leant_on")
-    current = {
-        pk for pk, version, leant_on in rows if version == _version(sums, leant_on)
-    }
-    ids = Study.objects.order_by("pk").values_list("pk", flat=True)
-    return [pk for pk in ids if pk not in current]
 
 
 def _renew(pk: int) -> bool:
@@ -204,17 +206,6 @@ def _renew(pk: int) -> bool:
 
 def _version(sums: RollupSums, leant_on: LeantOn) -> str:
     return f"{settings.VERSION} {FORMAT} {sums.version(leant_on)}"
-
-
-def _thawed(row: StudyRollup) -> dict[str, Any]:
-    numbers = dict(row.counts)
-    return {
-        "hypervisors": tuple(numbers.pop("hypervisors")),
-        "tools": tuple(numbers.pop("tools")),
-        "places": numbers.pop("places"),
-        "numbers": numbers,
-        "bins": tuple(tuple(each) for each in row.bins),
-    }
 
 
 def _count(ids: Collection[int]) -> dict[int, Rollup]:

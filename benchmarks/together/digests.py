@@ -3,7 +3,7 @@
 What it tells is looked for when it is written, and only what its reader may see then.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
@@ -103,26 +103,25 @@ def due_letters() -> Iterator[Letter]:
                 yield Letter(kind=kind, address=address, person=asked.person)
 
 
-def _news(person: User, asked: Digest) -> QuerySet[Event]:
-    viewer = reader(person)
-    wanted = Q(study__in=Follow.objects.filter(person=person).values("study"))
-    if asked.labs:
-        wanted |= Q(study__lab__in=viewer.lab_ids)
-    events = visible_events(viewer, pk__gt=asked.told_until, pk__lte=newest())
-    return events.filter(wanted).order_by("pk")
-
-
 def written(person: User) -> tuple[str, str] | None:
     """Return subject and text of what is new for somebody; None if nothing is."""
     asked = Digest.objects.filter(person=person).first()
     if asked is None:
         return None
-    events = list(_news(person, asked)[: MOST_EVENTS + 1])
+    viewer = reader(person)
+    wanted = Q(study__in=Follow.objects.filter(person=person).values("study"))
+    if asked.labs:
+        wanted |= Q(study__lab__in=viewer.lab_ids)
+    news = visible_events(viewer, pk__gt=asked.told_until, pk__lte=newest())
+    events = list(news.filter(wanted).order_by("pk")[: MOST_EVENTS + 1])
     if not events:
         return None
     lines = [str(Sentence("Hello {name},", name=person.get_username())), ""]
     shown = events[:MOST_EVENTS]
-    for study, told in _by_study(shown):
+    by_study: dict[int, tuple[Study, list[Event]]] = {}
+    for event in shown:
+        by_study.setdefault(event.study_id, (event.study, []))[1].append(event)
+    for study, told in by_study.values():
         place = f"{settings.SITE_URL}/studies/{study.lab.slug}/{study.slug}/"
         lines += [collapse(f"{study.title} ({study.lab.name})")]
         lines += [
@@ -131,23 +130,11 @@ def written(person: User) -> tuple[str, str] | None:
         lines += [f"  {place}", ""]
     if len(events) > MOST_EVENTS:
         lines += [str(Sentence("There is more; the pages of the studies have it.")), ""]
-    lines += [
-        "-- ",
-        str(
-            Sentence(
-                "You asked for this letter. To end it: {link}", link=leaving(person.pk)
-            )
-        ),
-    ]
+    link = leaving(person.pk)
+    end = Sentence("You asked for this letter. To end it: {link}", link=link)
+    lines += ["-- ", str(end)]
     subject = counted("{n} thing is new", "{n} things are new", n=len(shown))
     return subject, "\n".join(lines) + "\n"
-
-
-def _by_study(events: Iterable[Event]) -> list[tuple[Study, list[Event]]]:
-    found: dict[int, tuple[Study, list[Event]]] = {}
-    for event in events:
-        found.setdefault(event.study_id, (event.study, []))[1].append(event)
-    return list(found.values())
 
 
 def newest() -> int:

@@ -71,7 +71,18 @@ def _tell(jobs: Jobs) -> None:
         _write(study, Event.Kind.RUNS, sentence, {"n": n, "runs": runs})
     news.runs = runs
     news.flags = _tell_flags(study, set(news.flags))
-    news.verdicts = _tell_verdicts(study, news.verdicts)
+    known, marks = news.verdicts, study_verdicts(study).marks()
+    news.verdicts = {str(cell): mark.verdict for cell, mark in marks.items()}
+    # The first verdict of a cell is not a change.
+    changed = [
+        {"cell": int(cell), "before": known[cell], "verdict": verdict}
+        for cell, verdict in news.verdicts.items()
+        if known.get(cell, verdict) != verdict
+    ]
+    if changed:
+        sentence = counted("A verdict changed", "{n} verdicts changed", n=len(changed))
+        content = {"n": len(changed), "cells": changed[:MOST_NAMED]}
+        _write(study, Event.Kind.VERDICTS, sentence, content)
     news.save()
     queue.finish(jobs)
 
@@ -96,22 +107,6 @@ def _tell_flags(study: Study, known: set[int]) -> list[int]:
         content = {"n": len(flags), "flags": [it.pk for it in flags[:MOST_NAMED]]}
         _write(study, Event.Kind.FLAGS, sentence, content, quotes)
     return sorted(current)
-
-
-def _tell_verdicts(study: Study, known: Mapping[str, str]) -> dict[str, str]:
-    """Tell verdicts that are others; the first one of a cell is none."""
-    marks = study_verdicts(study).marks()
-    verdicts = {str(cell): mark.verdict for cell, mark in marks.items()}
-    changed = [
-        {"cell": int(cell), "before": known[cell], "verdict": verdict}
-        for cell, verdict in verdicts.items()
-        if known.get(cell, verdict) != verdict
-    ]
-    if changed:
-        sentence = counted("A verdict changed", "{n} verdicts changed", n=len(changed))
-        content = {"n": len(changed), "cells": changed[:MOST_NAMED]}
-        _write(study, Event.Kind.VERDICTS, sentence, content)
-    return verdicts
 
 
 def tell_published(study: Study, number: int, version: int) -> None:

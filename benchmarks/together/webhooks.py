@@ -358,9 +358,14 @@ def _posted(parts: SplitResult, body: bytes, headers: Mapping[str, str]) -> int:
     numbers = [str(place[0]).partition("%")[0] for *_, place in found]
     _require_public([ipaddress.ip_address(number) for number in numbers])
     opened = socket.create_connection((numbers[0], port), timeout=DEADLINE_S)
+
+    def shut() -> None:
+        with suppress(OSError):  # it may be closed by now
+            opened.shutdown(socket.SHUT_RDWR)
+
     # A socket's own timeout is for each read: who sends a byte now and then would
     # hold a worker for hours.
-    deadline = threading.Timer(DEADLINE_S, _shut, [opened])
+    deadline = threading.Timer(DEADLINE_S, shut)
     deadline.daemon = True
     deadline.start()
     try:
@@ -383,9 +388,3 @@ def _posted(parts: SplitResult, body: bytes, headers: Mapping[str, str]) -> int:
     finally:
         deadline.cancel()
         opened.close()
-
-
-def _shut(opened: socket.socket) -> None:
-    # It may be closed by now.
-    with suppress(OSError):
-        opened.shutdown(socket.SHUT_RDWR)

@@ -6,7 +6,7 @@ transaction that stores its results: killed at any point, the work is done again
 """
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime, timedelta
 from operator import attrgetter
@@ -214,18 +214,12 @@ def _process(jobs: Jobs) -> None:
         runs.sort(key=attrgetter("pk"))
         process_runs(runs, are_read={job.subject_id for job in mine if job.is_read})
         queue.finish(jobs)
-    _note_done({job.subject_id: job.request_id for job in mine})
-
-
-def _note_done(requests: Mapping[int, str]) -> None:
-    """Count runs that are processed, and log them with the requests that brought them.
-
-    In the name of that request, where there was only one.
-    """
-    if not requests:
+    if not mine:
         return
-    PROCESSED.inc(len(requests))
+    PROCESSED.inc(len(mine))
+    requests = {job.subject_id: job.request_id for job in mine}
     senders = sorted(set(requests.values()))
+    # In the name of the request that brought them, where there was only one.
     with traced(senders[0]) if len(senders) == 1 else nullcontext():
         logger.info(
             "Processed %s runs, %s to %s",

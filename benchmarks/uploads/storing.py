@@ -5,7 +5,7 @@ planning it takes longer than running it. Numbers travel as texts of arrays, whi
 psycopg need not look at one by one; and not by COPY, which row-level security forbids.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -205,23 +205,19 @@ def _store_apart(
         "texts": given["text"],
     }
     rows_of(STORE_TEXTS, texts)
-    insert_samples(_sample_rows(lab_id, runs, ids))
+    insert_samples(
+        (lab_id, ids[run.key], sequence, *sample)
+        for run in runs
+        for sequence, sample in enumerate(
+            zip(*run.samples or StoredSamples(), strict=True), start=1
+        )
+    )
     return ids
 
 
 def _arrays(runs: Sequence[NewRun]) -> dict[str, Any]:
     given = [run.given() for run in runs]
     return {name: [each[name] for each in given] for name in GIVEN}
-
-
-def _sample_rows(
-    lab_id: int, runs: Sequence[NewRun], ids: Mapping[UUID, int]
-) -> Iterator[tuple[int, int, int, int, int, float]]:
-    for run in runs:
-        run_id = ids[run.key]
-        samples = zip(*run.samples or StoredSamples(), strict=True)
-        for sequence, sample in enumerate(samples, start=1):
-            yield lab_id, run_id, sequence, *sample
 
 
 def insert_samples(rows: Iterable[tuple[int, int, int, int, int, float]]) -> None:

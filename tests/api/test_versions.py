@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.publishing import versions
 from benchmarks.publishing.publications import withdraw
-from benchmarks.publishing.readiness import study_assessment
+from benchmarks.publishing.versions import study_assessment
 
 
 @pytest.fixture

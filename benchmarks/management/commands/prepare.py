@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
-from benchmarks.labs.making import FirstSecrets, install
+from benchmarks.labs.making import install
 from benchmarks.row_security import as_owner, secure
 from benchmarks.unattended import queue
 from benchmarks.unattended.holding import held
@@ -33,18 +33,20 @@ class Command(BaseCommand):
             self._migrate()
             secure()
         with held("prepare", wait=True):
-            self._furnish()
-
-    def _furnish(self) -> None:
-        self._collect_static()
-        # Secrets that could not be written down are secrets nobody knows: the files
-        # come before the commit.
-        with transaction.atomic():
-            if secrets := install():
-                self._write_secrets(secrets)
-        renew_efficiencies()
-        # What another version could not process this one perhaps can.
-        queue.retry_after_upgrade()
+            self._collect_static()
+            # Secrets that could not be written down are secrets nobody knows: the
+            # files come before the commit.
+            with transaction.atomic():
+                if secrets := install():
+                    sign_in = (
+                        f"user: {secrets.username}\npassword: {secrets.password}\n"
+                    )
+                    self._write("first-sign-in", sign_in)
+                    self._write("upload-token", secrets.upload_token + "\n")
+                    self._write("read-token", secrets.read_token + "\n")
+            renew_efficiencies()
+            # What another version could not process this one perhaps can.
+            queue.retry_after_upgrade()
 
     def _migrate(self) -> None:
         executor = MigrationExecutor(connection)
@@ -65,8 +67,14 @@ class Command(BaseCommand):
 
     def _collect_static(self) -> None:
         """Collect only when a file changed: compressing Plotly takes seconds."""
-        root = Path(settings.STATIC_ROOT)
-        stamp, digest = root / ".collected", _static_digest()
+        files = sorted(
+            (path, os.stat(storage.path(path)))
+            for finder in get_finders()
+            for path, storage in finder.list([])
+        )
+        lines = [f"{path} {stat.st_size} {stat.st_mtime_ns}" for path, stat in files]
+        digest = sha256("\n".join(lines).encode()).hexdigest()
+        stamp = Path(settings.STATIC_ROOT) / ".collected"
         if stamp.exists() and stamp.read_text() == digest:
             return
         call_command(
@@ -80,12 +88,6 @@ class Command(BaseCommand):
         # Last, so that a collection that was cut off is done again.
         stamp.write_text(digest)
 
-    def _write_secrets(self, secrets: FirstSecrets) -> None:
-        sign_in = f"user: {secrets.username}\npassword: {secrets.password}\n"
-        self._write("first-sign-in", sign_in)
-        self._write("upload-token", secrets.upload_token + "\n")
-        self._write("read-token", secrets.read_token + "\n")
-
     def _write(self, name: str, text: str) -> None:
         """Write a file that only its owner can read, from the first byte on."""
         path = settings.VAR / name
@@ -94,14 +96,3 @@ class Command(BaseCommand):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(text)
-
-
-def _static_digest() -> str:
-    """Return a digest that changes with any static file's name, size or date."""
-    files = sorted(
-        (path, os.stat(storage.path(path)))
-        for finder in get_finders()
-        for path, storage in finder.list([])
-    )
-    lines = [f"{path} {stat.st_size} {stat.st_mtime_ns}" for path, stat in files]
-    return sha256("\n".join(lines).encode()).hexdigest()

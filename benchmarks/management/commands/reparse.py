@@ -43,18 +43,15 @@ class Command(BaseCommand):
             f"{reread.failed:,} uploads failed."
         )
         for change in reread.changes[:SHOWN]:
-            self.stdout.write(f"  {_change_line(change)}")
+            before, after = (
+                ", ".join(f"{value:g}" for value in change[name]) or "nothing"
+                for name in ("before", "after")
+            )
+            part = f" part {change['part']}" if change["part"] > 1 else ""
+            self.stdout.write(
+                f"  run {change['run']}{part}: {change['case']}: {before} -> {after}"
+            )
         if (rest := len(reread.changes) - SHOWN) > 0:
             self.stdout.write(f"  and {rest:,} more")
         for failure in reread.failures[:SHOWN]:
             self.stderr.write(f"  run {failure['run']}: {failure['error']}")
-
-
-def _change_line(change: dict[str, Any]) -> str:
-    """Return a change in one line: run, case, and the values before and after."""
-    before, after = (
-        ", ".join(f"{value:g}" for value in change[name]) or "nothing"
-        for name in ("before", "after")
-    )
-    part = f" part {change['part']}" if change["part"] > 1 else ""
-    return f"run {change['run']}{part}: {change['case']}: {before} -> {after}"

@@ -25,7 +25,7 @@ from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.evidence.replication import reproduced_by
 from benchmarks.models import Report, Study
 from benchmarks.publishing.making import begin, note, note_report_failed
-from benchmarks.publishing.readiness import study_assessment
+from benchmarks.publishing.versions import study_assessment
 from benchmarks.studies.flags import visible_flags
 from benchmarks.studies.lists import StudyDetail, study_detail, tool_versions
 from benchmarks.unattended import queue

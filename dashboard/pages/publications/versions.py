@@ -15,12 +15,12 @@ from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.evidence.replication import reproduced_by
 from benchmarks.models import Membership, PublishingJob, Study, Version
 from benchmarks.publishing.publications import find_publication, visible_publications
-from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.versions import (
     check_settled,
     request_version,
     set_doi,
     sign_version,
+    study_assessment,
     unfinished_publishing_job,
 )
 from benchmarks.tasks import send

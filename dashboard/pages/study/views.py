@@ -21,8 +21,7 @@ from benchmarks.evidence.replication import (
 )
 from benchmarks.models import Study, Version
 from benchmarks.publishing.publications import visible_publications
-from benchmarks.publishing.readiness import study_assessment
-from benchmarks.publishing.versions import unfinished_publishing_job
+from benchmarks.publishing.versions import study_assessment, unfinished_publishing_job
 from benchmarks.studies.data_versions import study_version
 from benchmarks.studies.lists import is_left_waiting, processing_of, study_detail
 from benchmarks.together.comments import Thing

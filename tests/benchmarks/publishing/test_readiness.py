@@ -4,7 +4,7 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 from benchmarks.models import Run
-from benchmarks.publishing.readiness import study_assessment
+from benchmarks.publishing.versions import study_assessment
 
 
 def test_one_undated_run_is_seen_behind_thousands_without_a_version(
