@@ -1,5 +1,7 @@
 """Runs as they came in, their raw uploads and their samples."""
 
+from typing import Any, Final
+
 from django.conf import settings
 from django.contrib.postgres.aggregates.mixins import OrderableAggMixin
 from django.db import models
@@ -30,6 +32,12 @@ TOTALS = ("sum", "mean")
 """Slots that stand for all VMs of a co-run together."""
 
 
+# Every index is written with every run: there is none whose columns another begins
+# with, and those of what most runs do not have leave these out. Rows of large tables
+# are not checked against others, for speed.
+LOOSE: Final[dict[str, Any]] = {"db_index": False, "db_constraint": False}
+
+
 class Run(models.Model):
     """One execution of one tool on one system.
 
@@ -42,12 +50,8 @@ class Run(models.Model):
         REJECTED = "rejected"
         QUARANTINED = "quarantined"
 
-    # Every index is written with every run: there is none whose columns another begins
-    # with, and those of what most runs do not have leave these out.
     # Its study's lab: PostgreSQL looks for the study of each run, and not for both.
-    lab = models.ForeignKey(
-        Lab, models.CASCADE, related_name="runs", db_index=False, db_constraint=False
-    )
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="runs", **LOOSE)
     study = models.ForeignKey(
         Study, models.CASCADE, related_name="runs", db_index=False
     )
@@ -170,16 +174,8 @@ class RunOutput(models.Model):
     """The uploaded text of a run, unchanged; none for runs read from another's."""
 
     pk = models.CompositePrimaryKey("lab_id", "run_id")
-    lab = models.ForeignKey(
-        Lab, models.CASCADE, related_name="+", db_index=False, db_constraint=False
-    )
-    run = models.ForeignKey(
-        Run,
-        models.CASCADE,
-        related_name="outputs",
-        db_index=False,
-        db_constraint=False,
-    )
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", **LOOSE)
+    run = models.ForeignKey(Run, models.CASCADE, related_name="outputs", **LOOSE)
     text = models.TextField()
 
     def __str__(self) -> str:
@@ -193,21 +189,10 @@ class Sample(models.Model):
     """
 
     pk = models.CompositePrimaryKey("lab_id", "run_id", "sequence")
-    # The primary key begins with it.
-    lab = models.ForeignKey(
-        Lab, models.CASCADE, related_name="+", db_index=False, db_constraint=False
-    )
-    run = models.ForeignKey(
-        Run,
-        models.CASCADE,
-        related_name="samples",
-        db_index=False,
-        db_constraint=False,
-    )
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", **LOOSE)
+    run = models.ForeignKey(Run, models.CASCADE, related_name="samples", **LOOSE)
     sequence = models.PositiveIntegerField()
-    case = models.ForeignKey(
-        Case, models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    case = models.ForeignKey(Case, models.PROTECT, related_name="+", **LOOSE)
     repetition = models.PositiveIntegerField(default=1)
     value = models.FloatField()
 
@@ -249,19 +234,9 @@ class RunMean(models.Model):
     """
 
     pk = models.CompositePrimaryKey("lab_id", "run_id", "case_id")
-    lab = models.ForeignKey(
-        Lab, models.CASCADE, related_name="+", db_index=False, db_constraint=False
-    )
-    run = models.ForeignKey(
-        Run,
-        models.CASCADE,
-        related_name="means",
-        db_index=False,
-        db_constraint=False,
-    )
-    case = models.ForeignKey(
-        Case, models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", **LOOSE)
+    run = models.ForeignKey(Run, models.CASCADE, related_name="means", **LOOSE)
+    case = models.ForeignKey(Case, models.PROTECT, related_name="+", **LOOSE)
     n = models.PositiveIntegerField()
     mean = models.FloatField()
     decimals = models.PositiveSmallIntegerField()
