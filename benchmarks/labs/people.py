@@ -11,7 +11,7 @@ from django.utils import timezone
 from benchmarks import sight
 from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.labs.audit import log_action
-from benchmarks.labs.tokens import digest, fits, new_prefix, new_secret
+from benchmarks.labs.tokens import digest, new_prefix, new_secret, row_of_secret
 from benchmarks.models import Agent, AuditEntry, Invitation, Lab, Membership
 from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text, collapse
@@ -201,15 +201,11 @@ def new_invitation(
 
 def find_invitation(shown: str) -> Invitation:
     """Return the open invitation behind a link, or raise InvalidError."""
-    # The secret may hold further underscores; a prefix is hexadecimal.
-    prefix, _, secret = shown.partition("_")
     invitations = Invitation.objects.select_related("lab")
-    # A NUL character would be an error in the database.
-    is_prefix = prefix.isascii() and prefix.isalnum()
-    invitation = invitations.filter(prefix=prefix).first() if is_prefix else None
-    # Compared in any case: an unknown prefix must not be answered sooner.
-    matches = fits(secret, invitation.digest if invitation else digest(""))
-    if invitation is None or not matches or not invitation.is_open():
+    invitation = row_of_secret(
+        shown, lambda prefix: invitations.filter(prefix=prefix).first()
+    )
+    if invitation is None or not invitation.is_open():
         raise InvalidError("invitation", INVITATION_IS_OVER)
     return invitation
 

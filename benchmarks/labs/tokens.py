@@ -2,10 +2,11 @@
 
 import hmac
 import secrets
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from hashlib import sha256
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
 from django.db import DEFAULT_DB_ALIAS, transaction
@@ -16,7 +17,7 @@ from benchmarks import sight
 from benchmarks.database import rows_of
 from benchmarks.errors import InvalidError, UnauthenticatedError
 from benchmarks.labs.audit import log_action
-from benchmarks.models import Agent, AuditEntry, Lab, Token
+from benchmarks.models import Agent, AuditEntry, FeedToken, Invitation, Lab, Token
 
 PREFIX_BYTES = 5
 SECRET_BYTES = 32  # 256 bits
@@ -42,6 +43,8 @@ FIND = f"""
     WHERE {TOKEN}.prefix = %(prefix)s
 """
 
+
+R = TypeVar("R", Token, FeedToken, Invitation)
 
 # Whether a token is still what it was when it was authenticated, by any process.
 IS_VALID = f"""
@@ -74,6 +77,17 @@ def fits(secret: str, stored: str) -> bool:
     return hmac.compare_digest(stored, digest(secret))
 
 
+def row_of_secret(shown: str, find: Callable[[str], R | None]) -> R | None:
+    """Return the row of a shown secret, given how to find one by its prefix."""
+    # The secret may hold further underscores; a prefix is hexadecimal.
+    prefix, _, secret = shown.partition("_")
+    # A NUL character would be an error in the database.
+    row = find(prefix) if prefix.isascii() and prefix.isalnum() else None
+    # Compared in any case: an unknown prefix must not be answered sooner.
+    matches = fits(secret, row.digest if row else digest(""))
+    return row if matches else None
+
+
 def issue_token(
     *,
     agent: Agent,
@@ -102,15 +116,9 @@ def authenticate(shown: str) -> Token:
     A wrong prefix, a wrong secret, an expired and a revoked token get one and the
     same answer, so that nothing can be learnt by trying.
     """
-    # The secret may hold further underscores; a prefix is hexadecimal.
     brand, _, rest = shown.partition("_")
-    prefix, _, secret = rest.partition("_")
-    # A NUL character would be an error in the database.
-    is_prefix = prefix.isascii() and prefix.isalnum()
-    token = _find(prefix) if is_prefix else None
-    # Compared in any case: an unknown prefix must not be answered sooner.
-    matches = fits(secret, token.digest if token else digest(""))
-    if brand != "vl" or token is None or not matches or not token.is_valid():
+    token = row_of_secret(rest, _find)
+    if brand != "vl" or token is None or not token.is_valid():
         raise UnauthenticatedError
     note_use(token.pk, token.last_used_at)
     if len(_known) >= TOKENS_KNOWN:

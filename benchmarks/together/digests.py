@@ -1,4 +1,4 @@
-"""Digests: what is new, once a day or a week, in one letter to who asked for it.
+"""What is new, for one person: digests by mail, and secret addresses of feeds.
 
 What it tells is looked for when it is written, and only what its reader may see then.
 """
@@ -14,9 +14,20 @@ from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
-from benchmarks.errors import InvalidError
+from benchmarks import sight
+from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.labs.sign_ins import lab_that_waits_for, verified_address
-from benchmarks.models import Digest, Event, Follow, Letter, Membership, Study
+from benchmarks.labs.tokens import digest, new_prefix, new_secret, row_of_secret
+from benchmarks.models import (
+    Digest,
+    Event,
+    FeedToken,
+    Follow,
+    Letter,
+    Membership,
+    Study,
+)
+from benchmarks.replica import from_primary
 from benchmarks.sentences import Sentence, counted
 from benchmarks.text import collapse
 from benchmarks.together.events import visible_events
@@ -30,6 +41,8 @@ MOST_EVENTS: Final = 200
 MOST_FOLLOWED: Final = 500
 SETTLED_AFTER: Final = timedelta(seconds=30)
 LEAVING_SALT: Final = "virtlab.unsubscribe"
+FEED_PREFIX: Final = "vf_"
+FEED_USE_IS_NOTED_EVERY: Final = timedelta(hours=1)
 
 
 def ask_for_digest(person: User, every: str, labs: bool) -> None:
@@ -160,3 +173,44 @@ def who_leaves(code: str) -> int | None:
         return int(signing.loads(code, salt=LEAVING_SALT))
     except (signing.BadSignature, ValueError, TypeError):
         return None
+
+
+def issue_feed_token(person: User) -> str:
+    """Return a new secret, shown only this once; those of before end."""
+    revoke_feed_tokens(person)
+    prefix, secret = new_prefix(), new_secret()
+    FeedToken.objects.create(person=person, prefix=prefix, digest=digest(secret))
+    return f"{FEED_PREFIX}{prefix}_{secret}"
+
+
+def revoke_feed_tokens(person: User) -> None:
+    """End the address of somebody's feeds, from the next request on."""
+    valid = FeedToken.objects.filter(person=person, revoked_at=None)
+    valid.update(revoked_at=timezone.now())
+
+
+def has_feed_token(person: User) -> bool:
+    return FeedToken.objects.filter(person=person, revoked_at=None).exists()
+
+
+@from_primary()  # a revoked token is refused at once, and the use is stored
+def feed_reader(shown: str) -> User:
+    """Return whose feeds a secret opens, or raise NotFoundError."""
+    tokens = FeedToken.objects.select_related("person")
+    token = row_of_secret(
+        shown.removeprefix(FEED_PREFIX),
+        lambda prefix: tokens.filter(prefix=prefix).first(),
+    )
+    if (
+        token is None
+        or token.revoked_at is not None
+        or not token.person.is_active
+        # Their lab requires a second factor that they have not set up.
+        or lab_that_waits_for(token.person)
+    ):
+        raise NotFoundError(Sentence("feed"), "…")
+    now = timezone.now()
+    if token.last_used_at is None or token.last_used_at < now - FEED_USE_IS_NOTED_EVERY:
+        FeedToken.objects.filter(pk=token.pk).update(last_used_at=now)
+    sight.see_as(token.person_id)
+    return token.person

@@ -17,16 +17,14 @@ from benchmarks.studies.lookup import find_study
 from benchmarks.together.digests import (
     ask_for_digest,
     end_digest,
+    feed_reader,
     follow,
     followed,
-)
-from benchmarks.together.events import visible_events
-from benchmarks.together.feed_tokens import (
     has_feed_token,
     issue_feed_token,
-    reader_of,
     revoke_feed_tokens,
 )
+from benchmarks.together.events import visible_events
 from dashboard import wording
 from dashboard.kit.forms import outcome_message
 from dashboard.kit.routes import action, member_page, page
@@ -45,7 +43,7 @@ def show_feed(request: HttpRequest) -> HttpResponse:
     """Return the events of a study, of a lab, or of all visible studies."""
     query = query_of(request)
     secret = query.get("token", "")
-    viewer = viewer_named(reader_of(secret) if secret else person_of(request))
+    viewer = viewer_named(feed_reader(secret) if secret else person_of(request))
     study = find_study(viewer, query["study"]) if query.get("study") else None
     events = visible_events(viewer)
     if study:
