@@ -1,7 +1,5 @@
 """Labs, their people, their agents and the tokens agents carry."""
 
-from datetime import datetime
-
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
@@ -96,13 +94,8 @@ class Token(models.Model):
 
     def is_valid(self) -> bool:
         """Neither revoked nor expired."""
-        return in_force(self.revoked_at, self.expires_at)
-
-
-def in_force(revoked_at: datetime | None, expires_at: datetime | None) -> bool:
-    """Return whether a token with these moments is neither revoked nor expired."""
-    is_over = expires_at is not None and expires_at <= timezone.now()
-    return revoked_at is None and not is_over
+        is_over = self.expires_at is not None and self.expires_at <= timezone.now()
+        return self.revoked_at is None and not is_over
 
 
 class Invitation(models.Model):

@@ -54,7 +54,10 @@ def correct_sessions(
     else:
         _give_back(wanted)
     derive_study_sessions(study)
-    _forget_empty(study, losing)
+    # Sessions that are empty now go, unless somebody uploaded their name.
+    own = Run.objects.filter(session=OuterRef("pk"))
+    held = Run.objects.filter(sitting=OuterRef("pk"))
+    study.sessions.filter(~Exists(own), ~Exists(held), pk__in=losing).delete()
     put_checks([study.pk])
     ids = ", ".join(map(str, sorted(wanted)[:IDS_TOLD]))
     more = ", ..." if len(wanted) > IDS_TOLD else ""
@@ -165,11 +168,3 @@ def _say_corrected(session: Session, who: str, note: str) -> None:
         else Sentence("put together by {who}", who=who)
     )
     session.save(update_fields=["origin", "host", "reason"])
-
-
-def _forget_empty(study: Study, session_ids: Collection[int]) -> None:
-    """Delete sessions that a person emptied, unless somebody uploaded their name."""
-    own = Run.objects.filter(session=OuterRef("pk"))
-    sitting = Run.objects.filter(sitting=OuterRef("pk"))
-    empty = study.sessions.filter(~Exists(own), ~Exists(sitting), pk__in=session_ids)
-    empty.delete()
