@@ -26,6 +26,7 @@ from api.kit.fields import (
     TrueOrFalse,
     WholeNumber,
 )
+from api.kit.outputs import OutputSerializer
 from api.kit.parsing import read_object
 from api.kit.shapes import StrictSerializer, checked
 from api.kit.views import ApiView
@@ -201,17 +202,16 @@ class ArchiveFolderSerializer(serializers.Serializer[FoundFolder]):
         return None if isinstance(folder.system, int) else dict(folder.system)
 
 
-class ArchiveFileSerializer(serializers.Serializer[FoundFile]):
+class ArchiveFileSerializer(OutputSerializer):
     """A file of the archive, and what became of it."""
 
-    name = serializers.CharField()
-    folder = serializers.CharField()
+    row_type = FoundFile
+    columns = "name folder state results samples=readings starts problem runs"
+
     state = serializers.ChoiceField(
         choices=["read", "stored", "known", "describes", "refused"],
         help_text="`known`: stored before; `describes`: it says what the system is.",
     )
-    results = serializers.IntegerField()
-    samples = serializers.IntegerField(source="readings")
     starts = serializers.IntegerField(
         help_text="So many of its results say when they began."
     )

@@ -43,7 +43,7 @@ class PoolSerializer(OutputSerializer):
     predicted = EndsField(allow_null=True)
 
 
-class UnitSerializer(serializers.Serializer[Any]):
+class UnitSerializer(OutputSerializer):
     """What one machine says, over all its results of the question.
 
     ``weight`` is its share of the pool, ``without`` the pooled mean if it is left out;
@@ -51,41 +51,34 @@ class UnitSerializer(serializers.Serializer[Any]):
     weighs. A review of before does not say it.
     """
 
-    host = serializers.CharField()
-    lab = serializers.CharField()
+    columns = """
+        host:str lab:str year studies benchmarks ratio:float interval standard_error
+        is_single_run:bool weight:float without:float? cells:int
+    """
+
     year = serializers.CharField(help_text="Of the first study; may be empty.")
     studies = serializers.ListField(child=serializers.CharField())
     benchmarks = serializers.ListField(child=serializers.CharField())
-    ratio = serializers.FloatField()
     interval = EndsField(allow_null=True)
     standard_error = serializers.FloatField(allow_null=True, required=False)
-    is_single_run = serializers.BooleanField()
-    weight = serializers.FloatField()
-    without = serializers.FloatField(allow_null=True)
-    cells = serializers.IntegerField()
 
 
-class SpreadSerializer(serializers.Serializer[Any]):
+class SpreadSerializer(OutputSerializer):
     """How much machines differ: ``tau`` (of ln) with its 95 % Q-profile interval.
 
     ``mean_dl`` is the pooled ratio by DerSimonian and Laird, beside REML's.
     """
 
-    tau = serializers.FloatField()
-    tau_low = serializers.FloatField()
-    tau_high = serializers.FloatField()
-    mean_dl = serializers.FloatField()
+    columns = "tau:float tau_low:float tau_high:float mean_dl:float"
 
 
-class LeftOutSerializer(serializers.Serializer[Any]):
+class LeftOutSerializer(OutputSerializer):
     """Results of a study that are in no pool, and why."""
 
-    study = serializers.CharField()
-    tool = serializers.CharField()
-    metric = serializers.CharField()
+    columns = "study:str tool:str metric:str reason cells count:int"
+
     reason = serializers.ChoiceField(choices=Effect.Obstacle.values)
     cells = serializers.ListField(child=serializers.IntegerField())
-    count = serializers.IntegerField()
 
 
 class SubgroupSerializer(serializers.Serializer[Any]):

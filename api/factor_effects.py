@@ -10,7 +10,7 @@ from api.comparisons import BETTER
 from api.kit.fields import Choice
 from api.kit.outputs import OutputSerializer
 from api.kit.views import NamedStudyView, StudyQuery
-from benchmarks.analysis.factor_effects.design import Factor, Term
+from benchmarks.analysis.factor_effects.design import Combination, Factor, Scatter, Term
 from benchmarks.analysis.factor_effects.effects import (
     ContrastPoint,
     Effect,
@@ -33,27 +33,21 @@ STRENGTHS = ("clear", "possible", "none", "unjudged")
 Numbers = list[float | None]
 
 
-class Names(serializers.ListField):
-    """The names of a factor: several where parameters never changed apart."""
-
-    child = serializers.CharField()
-
-
-class FactorSerializer(serializers.Serializer[Factor]):
+class FactorSerializer(OutputSerializer):
     """A parameter that differed; ``levels`` begin with the one of reference."""
 
-    names = Names()
-    levels = serializers.ListField(child=serializers.CharField())
+    row_type = Factor
+    columns = "names levels"
 
 
-class CombinationSerializer(serializers.Serializer[Any]):
+class CombinationSerializer(OutputSerializer):
     """One level a factor, in their order (empty: not stated); how many systems."""
 
-    levels = serializers.ListField(child=serializers.CharField(allow_blank=True))
-    count = serializers.IntegerField()
+    row_type = Combination
+    columns = "levels count"
 
 
-class EffectSerializer(serializers.Serializer[Effect]):
+class EffectSerializer(OutputSerializer):
     """What changing a factor from ``reference`` to ``levels`` does.
 
     ``factor`` above 1 is better. One entry in ``factors`` is a main effect, two are an
@@ -65,17 +59,20 @@ class EffectSerializer(serializers.Serializer[Effect]):
     variance comes from the native runs.
     """
 
+    row_type = Effect
+    columns = """
+        factors levels reference factor low high wide_low wide_high p_value strength
+        baseline_share
+    """
+
     factors = serializers.SerializerMethodField()
     levels = serializers.SerializerMethodField()
     reference = serializers.SerializerMethodField()
-    factor = serializers.FloatField()
     low = serializers.SerializerMethodField()
     high = serializers.SerializerMethodField()
     wide_low = serializers.SerializerMethodField()
     wide_high = serializers.SerializerMethodField()
-    p_value = serializers.FloatField(allow_null=True)
     strength = serializers.ChoiceField(choices=STRENGTHS)
-    baseline_share = serializers.FloatField()
 
     def get_factors(self, row: Effect) -> list[list[str]]:
         return names_of(row.term)
@@ -143,22 +140,22 @@ class LenthSerializer(OutputSerializer):
     columns = "contrasts pse me sme"
 
 
-class ScatterSerializer(serializers.Serializer[Any]):
+class ScatterSerializer(OutputSerializer):
     """The variance of one run's logarithm, and its degrees of freedom."""
 
-    variance = serializers.FloatField()
-    df = serializers.FloatField()
+    row_type = Scatter
+    columns = "variance df"
 
 
-class PictureSerializer(serializers.Serializer[Means]):
+class PictureSerializer(OutputSerializer):
     """Geometric means of a factor's levels (rows) at the levels of ``beside``."""
 
-    factor = Names(source="one.names")
-    levels = serializers.ListField(child=serializers.CharField(), source="one.levels")
-    beside = Names(source="other.names")
-    beside_levels = serializers.ListField(
-        child=serializers.CharField(), source="other.levels"
-    )
+    row_type = Means
+    columns = """
+        factor=one.names levels=one.levels beside=other.names
+        beside_levels=other.levels means
+    """
+
     means = serializers.SerializerMethodField()
 
     def get_means(self, row: Means) -> list[Numbers]:
@@ -223,12 +220,12 @@ class AnalysisSerializer(serializers.Serializer[Any]):
         return any(row is whole for whole in self.context["wholes"])
 
 
-class StudyEffectsSerializer(serializers.Serializer[StudyEffects]):
+class StudyEffectsSerializer(OutputSerializer):
     """What moved a study's responses, component by component."""
 
-    study = serializers.CharField(source="study.slug")
-    lab = serializers.CharField(source="study.lab.slug")
-    scenario = serializers.CharField()
+    row_type = StudyEffects
+    columns = "study=study.slug lab=study.lab.slug scenario response results"
+
     response = serializers.ChoiceField(choices=RESPONSES)
     results = serializers.SerializerMethodField()
 

@@ -170,19 +170,13 @@ class BarrierSerializer(serializers.Serializer[Any]):
     awaited = serializers.ListField(child=serializers.CharField())
 
 
-class AdviceSerializer(serializers.Serializer[Any]):
+class AdviceSerializer(OutputSerializer):
     """What the width of a group's widest interval asks for."""
 
-    system_id = serializers.IntegerField()
-    system = serializers.CharField()
-    tool = serializers.CharField()
-    program = serializers.CharField()
-    scenario = serializers.CharField()
-    vms = serializers.IntegerField()
-    case = serializers.CharField()
-    runs = serializers.IntegerField()
-    wanted = serializers.IntegerField()
-    sentence = serializers.CharField()
+    columns = """
+        system_id:int system:str tool:str program:str scenario:str vms:int case:str
+        runs:int wanted:int sentence:str
+    """
 
 
 class PlanDetail(PlanSerializer):

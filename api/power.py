@@ -250,18 +250,18 @@ class SystemEnergySerializer(OutputSerializer):
     """
 
 
-class EnergyTableSerializer(serializers.Serializer[Any]):
+class EnergyTableSerializer(OutputSerializer):
     """One workload on the systems it was metered on, the reference first."""
 
-    workload = serializers.CharField()
-    reference = serializers.CharField(source="reference.label")
-    reference_id = serializers.IntegerField(source="reference.pk")
+    columns = """
+        workload:str reference:str=reference.label reference_id:int=reference.pk systems
+    """
+
     systems = SystemEnergySerializer(many=True)
 
 
-class NotAssessedSerializer(serializers.Serializer[Any]):
-    run_id = serializers.IntegerField(source="reading.run.pk")
-    reason = serializers.CharField()
+class NotAssessedSerializer(OutputSerializer):
+    columns = "run_id:int=reading.run.pk reason:str"
 
 
 class WorkEnergySerializer(OutputSerializer):

@@ -330,13 +330,10 @@ class ReviewFileSerializer(PublishedFileSerializer):
     url = serializers.SerializerMethodField()
 
 
-class ReviewedVersionSerializer(serializers.Serializer[Any]):
+class ReviewedVersionSerializer(OutputSerializer):
     """The newest published version of a study on that day."""
 
-    id = serializers.IntegerField()
-    number = serializers.IntegerField()
-    level = serializers.CharField()
-    sha256 = serializers.CharField()
+    columns = "id:int number:int level:str sha256:str"
 
 
 class ReviewedStudySerializer(serializers.Serializer[Any]):

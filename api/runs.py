@@ -65,11 +65,10 @@ class SamplesView(ListView):
         return runs.samples_of(runs.find_run(self.viewer, self.kwargs["pk"]))
 
 
-class MarkSerializer(serializers.Serializer[Any]):
+class MarkSerializer(OutputSerializer):
     """A doubt that the tool's own output raises."""
 
-    code = serializers.CharField()
-    sentence = serializers.CharField()
+    columns = "code:str sentence:str"
 
 
 class SubmissionSerializer(serializers.Serializer[Any]):
@@ -199,7 +198,7 @@ class RunView(ApiView):
         return Response(self.shown(RunSerializer, run, samples=samples))
 
 
-EXAMPLE = OpenApiExample(
+HDPARM_EXAMPLE = OpenApiExample(
     "An hdparm run",
     value={
         "output": " Timing buffered disk reads: 318 MB in 3.01 seconds = 105.75 MB/sec",
@@ -232,17 +231,17 @@ class ReadingSerializer(serializers.Serializer[Any]):
     repetition = serializers.IntegerField()
 
 
-class ReadRunSerializer(serializers.Serializer[ReadRun]):
+class ReadRunSerializer(OutputSerializer):
     """A run found in the text; a rejected one has no samples but a problem."""
 
-    tool = serializers.CharField()
-    version = serializers.CharField(source="tool_version")
-    parser_version = serializers.IntegerField()
+    row_type = ReadRun
+    columns = """
+        tool version=tool_version parser_version status problem first_line last_line
+        command samples warnings facts
+    """
+
     status = serializers.ChoiceField(choices=["parsed", "rejected"])
     problem = serializers.SerializerMethodField()
-    first_line = serializers.IntegerField()
-    last_line = serializers.IntegerField()
-    command = serializers.CharField()
     samples = ReadingSerializer(many=True, source="readings")
     warnings = MarkSerializer(many=True)
     facts = serializers.DictField()
@@ -266,7 +265,7 @@ class PreviewView(ApiView):
         summary="Read a tool's raw output without storing it",
         request=PreviewInput,
         responses=PreviewSerializer,
-        examples=[EXAMPLE],
+        examples=[HDPARM_EXAMPLE],
     )
     def post(self, request: Request) -> Response:
         admit_preview(network_of(request.META.get("REMOTE_ADDR", "")))
@@ -280,7 +279,7 @@ class PreviewView(ApiView):
         # An agent that may but upload uploads by the tools of its lab, too.
         viewer = self.lab_viewer if request.auth else self.viewer
         if own := readable_tool(viewer, name or ""):
-            runs = read_runs(own.tool, own.version, given["output"], locale)
+            found = read_runs(own.tool, own.version, given["output"], locale)
         else:
-            runs = reading.read(given["output"], name, locale)
-        return Response(PreviewSerializer({"runs": runs}).data)
+            found = reading.read(given["output"], name, locale)
+        return Response(PreviewSerializer({"runs": found}).data)

@@ -110,16 +110,15 @@ class CurvePointSerializer(OutputSerializer):
     columns = "k sum noise mean jain=fairness.jain scaling share"
 
 
-class CurveSerializer(serializers.Serializer[Any]):
+class CurveSerializer(OutputSerializer):
     """What each further VM added; ``knee`` is the last number that raised the sum."""
 
-    case = serializers.CharField(source="case.label")
-    case_id = serializers.IntegerField(source="case.pk")
-    system = serializers.CharField(source="system.label")
-    system_id = serializers.IntegerField(source="system.pk")
-    unit = serializers.CharField(source="case.unit")
-    knee = serializers.IntegerField(source="consolidation.knee")
-    is_end_reached = serializers.BooleanField(source="consolidation.is_end_reached")
+    columns = """
+        case:str=case.label case_id:int=case.pk system:str=system.label
+        system_id:int=system.pk unit:str=case.unit knee:int=consolidation.knee
+        is_end_reached:bool=consolidation.is_end_reached points
+    """
+
     points = CurvePointSerializer(many=True, source="consolidation.points")
 
 
@@ -336,18 +335,14 @@ class TrendPointSerializer(FigureSerializer):
     columns = "version at n mean=value low high"
 
 
-class ChangeSerializer(serializers.Serializer[Any]):
+class ChangeSerializer(OutputSerializer):
     """A new level from dated run ``at`` on (the first is 0).
 
     ``before`` and ``after`` are null where no single figure describes the runs of
     that level, and then ``factor`` is, too.
     """
 
-    at = serializers.IntegerField()
-    before = serializers.FloatField(allow_null=True)
-    after = serializers.FloatField(allow_null=True)
-    factor = serializers.FloatField(allow_null=True)
-    p_value = serializers.FloatField()
+    columns = "at:int before:float? after:float? factor:float? p_value:float"
 
 
 class SeriesSerializer(serializers.Serializer[Any]):

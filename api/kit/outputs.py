@@ -2,7 +2,8 @@
 
 An ``OutputSerializer`` has a field for each name in ``columns``, in this order. The
 type follows from ``row_type``, a model or a class with annotations; ``tool=case.tool``
-reads another path. A field that is declared as usual wins.
+reads another path. Rows without a type state it: ``id:int``, and ``low:float?`` where
+it may be null. A field that is declared as usual wins.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ FIELDS: dict[type, type[AnyField]] = {
     datetime: serializers.DateTimeField,
     UUID: serializers.UUIDField,
 }
+KINDS = {kind.__name__: kind for kind in FIELDS}
 COLUMNS: list[tuple[Any, type]] = [
     (models.BooleanField, bool),
     (models.IntegerField, int),
@@ -54,7 +56,13 @@ class OutputSerializer(serializers.Serializer[Any]):
         }
         for column in cls.columns.split():
             name, _, path = column.partition("=")
-            field = declared.get(name) or _field(cls.row_type, path or name, name)
+            name, _, stated = name.partition(":")
+            if stated:
+                kind = KINDS[stated.rstrip("?")]
+                nullable = {"allow_null": True} if stated.endswith("?") else {}
+                field = FIELDS[kind](**nullable, **({"source": path} if path else {}))
+            else:
+                field = declared.get(name) or _field(cls.row_type, path or name, name)
             cls._declared_fields[name] = field
         cls._declared_fields |= declared
 
