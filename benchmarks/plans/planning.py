@@ -44,11 +44,10 @@ def create_plan(
     seed: int | None = None,
     **limits: Any,
 ) -> Plan:
-    """Store a plan with all its steps in their order.
+    """Store a plan with all its steps; raises InvalidError if it cannot be followed.
 
-    ``design`` has ``systems`` (each an id or a description, with its slots), ``tools``,
-    ``scenarios``, ``repetitions``, ``warm_up`` and ``order``; ``limits`` are the plan's
-    own fields. Raises InvalidError if nobody could follow it.
+    ``design`` has ``systems`` (id or description, and slots), ``tools``, ``scenarios``,
+    ``repetitions``, ``warm_up`` and ``order``; ``limits`` are fields of the plan.
     """
     # Kept with the plan, so that its order can be had again.
     seed = secrets.randbits(SEED_BITS) if seed is None else seed

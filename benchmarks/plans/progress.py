@@ -58,10 +58,7 @@ PLANNED_CELLS = f"""
 
 @dataclass(frozen=True)
 class Width:
-    """The widest interval of one treatment; ``wanted`` runs of ``runs`` would do.
-
-    0 wanted: no number of runs that anybody does makes it narrow enough.
-    """
+    """The widest interval of a treatment; ``wanted`` runs are needed, 0: impossible."""
 
     treatment: int
     case: str
@@ -105,10 +102,7 @@ def gather(plan: Plan, step: PlanStep, now: datetime) -> None:
 
 
 def start(step: PlanStep, now_us: int | None, now: datetime) -> None:
-    """Let all slots begin at one moment; a slot alone begins at once.
-
-    ``now_us`` is what the time server's clock shows at this moment.
-    """
+    """Start all slots at one time; ``now_us`` is the time server's clock now."""
     alone = step.vms == 1
     limits = step.parts.aggregate(longest=Max("limit_s"))
     allowed_s = (limits["longest"] or 0.0) + GRACE_S + (0 if alone else LEAD_S)
@@ -121,9 +115,9 @@ def start(step: PlanStep, now_us: int | None, now: datetime) -> None:
 
 
 def expect_others(step: PlanStep, now: datetime) -> None:
-    """Give the other slots as long again as the first to end took, and no longer.
+    """Give the other slots as long again as the first slot took.
 
-    Who took more than that did not share half of the time: it would be no co-run.
+    A slower slot would share less than half of the time.
     """
     if step.began_at is None or step.deadline is None:
         return
@@ -134,10 +128,9 @@ def expect_others(step: PlanStep, now: datetime) -> None:
 
 
 def settle(plan: Plan, step: PlanStep, now: datetime) -> None:
-    """End a step when all its slots have: with the spread of their starts.
+    """End a step when all its slots have ended, and store the spread of their starts.
 
-    Slots that began too far apart try again; what the last attempt gave is kept, and
-    its spread says what it is.
+    Slots that began too far apart are tried again, except for the last attempt.
     """
     parts = list(step.parts.all())
     if any(part.status != Part.DONE for part in parts):
@@ -194,9 +187,9 @@ def longest_s(plan: Plan) -> dict[int, float]:
 
 
 def _add_rounds(plan: Plan, now: datetime) -> bool:
-    """Add the rounds that the widths ask for; return whether the plan goes on.
+    """Add the rounds that the widths need; return whether the plan goes on.
 
-    It goes on, too, while results are on their way: they are judged when all are here.
+    It goes on while results are missing.
     """
     if plan.width_percent is None or (plan.ends_at and now >= plan.ends_at):
         return False
@@ -256,8 +249,8 @@ def _add_rounds(plan: Plan, now: datetime) -> bool:
 def _widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, Width]:
     """Return the widest interval of each treatment, in two queries.
 
-    Of a ratio where the cell has a baseline, else of its mean. A baseline asks for
-    what those need that lean on it. ``keys`` are of uploads, with their treatments.
+    The interval is of the ratio to a baseline, else of the mean. ``keys`` are of
+    uploads, with their treatments.
     """
     with connection.cursor() as cursor:
         cursor.execute(PLANNED_CELLS, [plan.study_id, plan.lab_id, list(keys)])
@@ -333,8 +326,8 @@ def _proceed(jobs: Jobs) -> bool:
 def try_to_advance(plan: Plan, now: datetime) -> bool:
     """Do what is due before an agent is answered; the caller holds the plan's lock.
 
-    What fails is noted against the plan and returns False; the agent is answered from
-    what there is. A plan that was put off is left to the sweeper, and to a person.
+    Errors are stored with the plan and return False. A plan that failed before is left
+    to the sweeper.
     """
     jobs = Job.objects.filter(kind=Kind.PLAN, subject_id=plan.pk)
     if jobs.filter(failures__gt=0).exists() and not queue.units(

@@ -64,10 +64,10 @@ def join_plan(
     system: int | dict[str, Any],
     instance: str = "",
 ) -> PlanSlot:
-    """Give a guest its slot on its system, the same one whenever it asks.
+    """Give a guest its slot on its system, the same one each time.
 
-    Another guest of the same name, told by its ``instance``, is refused while the
-    first one is heard of.
+    A second guest of the same name (told apart by ``instance``) is refused while the
+    first is active.
     """
     plan = locked_plan(agent.lab, plan_id)
     slot = _slot_of(plan, system, name)
@@ -91,10 +91,7 @@ def join_plan(
 
 
 def locked_plan(lab: Lab, plan_id: int) -> Plan:
-    """Return a plan that nobody else changes until the transaction ends.
-
-    Raises NotFoundError, also for another lab's.
-    """
+    """Return a plan, locked until the transaction ends; raise NotFoundError."""
     plan = Plan.objects.select_for_update().filter(lab=lab, pk=plan_id).first()
     if plan is None:
         raise NotFoundError(Sentence("plan"), plan_id)
@@ -246,10 +243,10 @@ def meet(
     clock: str = "",
     now_us: int | None = None,
 ) -> Answer:
-    """Arrive at a step's barrier; told again and again until the start is known.
+    """Arrive at a step's barrier; repeated until the start is known.
 
-    ``now_us`` is what the time server's clock called ``clock`` shows at the agent. A
-    load companion goes on asking: it is told to stop when what is measured has ended.
+    ``now_us`` is the time of the time server's ``clock`` at the agent. A load companion
+    asks until it is told to stop.
     """
     plan, part, now = _part(lab, part_id)
     try_to_advance(plan, now)
@@ -275,10 +272,10 @@ def meet(
 def finish(
     *, lab: Lab, part_id: int, attempt: int, outcome: str, report: Mapping[str, Any]
 ) -> Answer:
-    """Take a slot's end; say whether to keep what it measured.
+    """Store a slot's end; say whether to keep its results.
 
-    What a slot alone measured counts however late it comes. Slots of a co-run wait for
-    each other: kept is what all of them measured together.
+    Results of a slot alone count however late they come. Slots of a co-run wait for
+    each other.
     """
     plan, part, now = _part(lab, part_id)
     step = part.step

@@ -63,10 +63,10 @@ FAULTS_OF_THE_WORK: Final = ("57014", "53200", "54")
 class Work:
     """How a kind of work is done.
 
-    ``do`` is given all claimed jobs of a subject, or of many where they
-    ``is_divisible``: then what fails together is tried in halves. It calls `finish` in
-    the transaction that stores its results. ``failed`` is told the error, and whether
-    it is final, ``retried`` the ids of subjects that somebody wants to be tried again.
+    ``do`` gets all claimed jobs of a subject; of many subjects if the work
+    ``is_divisible``, and a batch that fails is then halved. It calls `finish` in the
+    transaction that stores its results. ``failed`` gets the error and whether it is
+    final; ``retried`` gets the ids of subjects to retry.
     """
 
     do: Callable[[Jobs], object]
@@ -91,10 +91,8 @@ def job(kind: Kind, **how: Any) -> Callable[[Callable[[Jobs], object]], Any]:
 
 
 class Later(Exception):  # noqa: N818  # no error: the work asks to be done later
-    """Raised by work that is to be done again at a moment that it says itself.
-
-    ``ends_round``: the other work of its partition would fail of the same.
-    """
+    """Raised by work to be done again ``at`` a time; ``ends_round`` skips the rest of
+    its partition."""
 
     def __init__(self, at: datetime, *, ends_round: bool = False) -> None:
         super().__init__(at)
@@ -118,10 +116,8 @@ def put_checks(
     is_beside: bool = False,
     created_at: datetime | None = None,
 ) -> list[Job]:
-    """Note that studies changed and are to be checked.
-
-    ``is_beside``: they are what they were; cells changed that they may be set beside.
-    """
+    """Queue checks of studies; ``is_beside``: only cells they are compared with
+    changed."""
     studies = Study.objects.filter(pk__in=set(study_ids)).order_by("pk")
     return put(
         Job(
@@ -169,11 +165,7 @@ class Unit:
 
     @property
     def is_due(self) -> bool:
-        """Whether it may be tried now.
-
-        What changed after it failed need not wait, but for a minute: who uploads all
-        day must not have it tried all day.
-        """
+        """Whether it may be tried now; new jobs of failed work wait at most a minute."""
         now = timezone.now()
         if self.failures and self.tried_at and self.last > self.tried_at:
             return now >= min(self.tried_at + FIRST_DELAY, self.due_at)
@@ -196,10 +188,9 @@ def units(kind: str, **which: Any) -> list[Unit]:
 
 
 def run(kind: str, partition: int) -> int:
-    """Do what is due of a partition, subject by subject; return of how many.
+    """Do the due work of a partition, subject by subject; return the number done.
 
-    What it fails of is noted and raised no further, but for what is nobody's fault: a
-    database that went away, or that chose a deadlock's victim.
+    Errors are stored with the jobs; only errors of the database itself are raised.
     """
     done = 0
     with holding.held(_lock(kind, partition)) as is_mine:
@@ -220,10 +211,9 @@ def _lock(kind: str, partition: int) -> str:
 
 @transaction.atomic
 def _claim(kind: str, subject_id: int) -> list[Job]:
-    """Take the jobs of a subject in hand, if they are due. The caller holds its lock.
+    """Claim the jobs of a subject, if they are due. The caller holds its lock.
 
-    What is found in hand killed its worker, unless PostgreSQL was stopped meanwhile.
-    Once may be chance, as a worker stopped by somebody: it is tried again at once.
+    Jobs that are still claimed killed their worker, unless PostgreSQL was restarted.
     """
     subject = Job.objects.filter(kind=kind, subject_id=subject_id).order_by("pk")
     rows = list(subject.select_for_update())
@@ -235,10 +225,9 @@ def _claim(kind: str, subject_id: int) -> list[Job]:
 
 
 def claim_some(kind: str, rows: Jobs, *, for_at_least: timedelta) -> list[Job]:
-    """Take some of these locked jobs in hand together, in the caller's transaction.
+    """Claim some of these locked jobs together, in the caller's transaction.
 
-    Of those that a dead worker had in hand half are tried: one of them may be what it
-    died of. A job that was alone is blamed.
+    Of the jobs of a dead worker half are tried, to find the one that killed it.
     """
     started_at = server_started_at()
     dropped = [row for row in rows if row.server_started_at == started_at]
@@ -250,19 +239,16 @@ def claim_some(kind: str, rows: Jobs, *, for_at_least: timedelta) -> list[Job]:
 
 
 def _blame(kind: str, jobs: Jobs) -> None:
-    """Count the death of their worker against jobs.
-
-    Once may be chance, as a worker stopped by somebody: they are tried again at once.
-    """
+    """Count the death of their worker against jobs; retry at once the first time."""
     failures = max(row.failures for row in jobs)
     wait = delay(failures) if failures else timedelta(0)
     _fail(kind, jobs, Sentence(STOPPED_ITS_WORKER), wait, QUARANTINE_AFTER)
 
 
 def _take(rows: Jobs, for_at_least: timedelta = timedelta(0)) -> list[Job]:
-    """Note that jobs are in hand together, and return them.
+    """Store that jobs are claimed together, and return them.
 
-    Committed before the work begins: it is all that a killed worker leaves behind.
+    Committed before the work begins: a killed worker leaves nothing else behind.
     """
     now, batch = timezone.now(), uuid4()
     news = {
@@ -337,10 +323,7 @@ def are_mine(jobs: Jobs) -> bool:
 
 
 def is_nobodys_fault(error: Exception) -> bool:
-    """Return whether the database was away, or busy with others.
-
-    Not so where it refused what this very work asked of it.
-    """
+    """Return whether the database was away or busy, and not because of this work."""
     if not was_away(error):
         return False
     return not (sqlstate(error) or "").startswith(FAULTS_OF_THE_WORK)
@@ -418,10 +401,7 @@ def retry_plans_of(study_ids: Iterable[int]) -> None:
 
 
 def to_be_sent() -> list[tuple[str, int]]:
-    """Return the partitions to which a worker is to be sent, and note that it is.
-
-    Those that wait and whose last hint was lost, and those whose worker was killed.
-    """
+    """Return the partitions that need a worker: a hint was lost or a worker was killed."""
     now = timezone.now()
     unsent = Q(hinted_at=None) | Q(hinted_at__lt=now - HINT_IS_LOST_AFTER)
     due = Job.objects.filter(

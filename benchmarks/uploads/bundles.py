@@ -74,10 +74,9 @@ class Imported:
 def import_bundle(
     *, packed: bytes, lab: Lab | None, person: User | None = None, by: str = ""
 ) -> Imported:
-    """Check a bundle and store what it holds; ``lab`` is whose tokens count.
+    """Check a bundle and store its documents; ``lab`` limits the tokens that count.
 
-    Without a lab (`manage.py`) those of all do. Raises InvalidError, and what
-    uploads are refused with besides (quotas).
+    Raises InvalidError, and the errors of uploads (quotas).
     """
     prefix, signature, signed = _opened(packed)
     token = _signer(lab, prefix, signature, signed)

@@ -110,11 +110,8 @@ def normalise_study(study: Study) -> None:
 
 
 def normalise_around(study: Study) -> None:
-    """Set the cells of a study against others anew, and what others lack because of it.
-
-    For a study that was published or hidden: what its native runs are for others is
-    another thing now.
-    """
+    """Recompute the efficiencies of a study whose visibility changed, and of cells
+    without a native partner that may use its native runs."""
     cells = Cell.objects.filter(study=study)
     lock_cases(cells.order_by().values_list("lab_id", "case_id").distinct())
     places = cells.filter(system__hypervisor=NATIVE).order_by()
@@ -123,10 +120,9 @@ def normalise_around(study: Study) -> None:
 
 
 def renew_efficiencies() -> int:
-    """Set the cells of studies of older rules against others anew; return how many.
+    """Recompute studies of older rules, with their flags; return how many.
 
-    Their flags rest on efficiencies: they are looked at once more as well. What data
-    cost in CPU time is made of their uploads, which are processed again for it.
+    Uploads that state CPU time costs are processed again.
     """
     older = Study.objects.filter(efficiency_rules__lt=EFFICIENCY_RULES)
     ids = list(older.order_by("pk").values_list("pk", flat=True))
@@ -143,10 +139,7 @@ def renew_efficiencies() -> int:
 
 
 def cells_misjudged(study: Study) -> list[Cell]:
-    """Return the cells whose state contradicts the sessions of their two sides.
-
-    The efficiency was made when a run was processed, its session derived afterwards.
-    """
+    """Return the cells whose state contradicts the sessions derived since."""
     with connection.cursor() as cursor:
         cursor.execute(MISJUDGED, {"study": study.pk})
         ids = [pk for (pk,) in cursor.fetchall()]
@@ -168,9 +161,9 @@ def _read_again(study: Study) -> None:
 
 
 def normalise(touched: Sequence[Cell]) -> None:
-    """Recompute the efficiency of these cells and of all that lean on them.
+    """Recompute the efficiency of these cells and of all cells that use them.
 
-    Other studies to which that made a difference are checked again.
+    Other studies whose efficiencies changed are checked again.
     """
     ids = {cell.pk for cell in touched}
     places = {(cell.lab_id, cell.case_id, cell.study_id) for cell in touched}
@@ -235,11 +228,7 @@ def normalise(touched: Sequence[Cell]) -> None:
 def _by_case(
     cells: Iterable[PlacedCell],
 ) -> Mapping[tuple[int, int], Sequence[PlacedCell]]:
-    """Return the cells that have runs by lab and case, in the order of their ids.
-
-    Runs of several labs are processed together, and the same name is another machine
-    there. A cell that has lost its runs is nobody's baseline any more.
-    """
+    """Return the cells that have runs by lab and case, in the order of their ids."""
     by_case: dict[tuple[int, int], list[PlacedCell]] = defaultdict(list)
     for cell in sorted(cells, key=attrgetter("pk")):
         if cell.n:
@@ -293,11 +282,8 @@ class _Natives:
 
 
 def _looking_for_near_ones(ids: set[int]) -> set[int]:
-    """Return the cells without a partner to which a new native case may be near.
-
-    Or to which one was that has lost its runs: it has no efficiency any more, so that
-    it is new again once it has some.
-    """
+    """Return the cells without a partner that may be near a native case that is new, or
+    that lost its runs."""
     Efficiency.objects.filter(cell__in=any_of(ids), cell__n=0).delete()
     new = Cell.objects.filter(pk__in=any_of(ids), efficiency=None)
     places = new.filter(system__hypervisor=NATIVE).values_list(
@@ -412,10 +398,7 @@ def _efficiency_of(
 
 
 def _is_slot(cell: PlacedCell) -> bool:
-    """Whether it is one VM of several, or their mean: not their sum, no path.
-
-    What other VMs take meanwhile is nothing that a hypervisor costs.
-    """
+    """Whether it is one VM of several, or their mean: not their sum, not a path."""
     is_alone = cell.scenario == ALONE or cell.vms == 1
     is_path = cell.scenario in PATHS
     return not (is_alone or is_path or cell.slot == SUM or cell.system.is_native)
@@ -447,11 +430,7 @@ def _slowdown_of(cell: PlacedCell, same_case: Sequence[PlacedCell]) -> Found:
 
 
 def _nothing_alone(cell: PlacedCell, same_case: Sequence[PlacedCell]) -> Sentence:
-    """Say why one of several VMs has no ratio, and what has one.
-
-    A system of other options, or of stated ones where its own are not, is not itself
-    alone: four such of one study read a network at 14 to 62 MB/s.
-    """
+    """Say why one of several VMs has no ratio, and what has one."""
     parts = [
         Sentence(
             "One of several VMs is compared with the same system running alone: "

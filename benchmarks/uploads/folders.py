@@ -65,10 +65,10 @@ class Times:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is said of an archive: of its folders by their names, and of all of it.
+    """What the uploader states of an archive and of its folders by name.
 
-    A system is the id of a registered one, or what is known of it; ``common`` is said
-    of every folder that does not say it itself. ``run`` has scenario, session ...
+    A system is an id or a description; ``common`` holds for every folder that does not
+    state otherwise. ``run`` has scenario, session ...
     """
 
     study: str
@@ -107,10 +107,9 @@ class FoundFile:
 
 @dataclass(frozen=True)
 class FoundFolder:
-    """The system that a folder is: an id or a description, and what it lacks.
+    """The system of a folder: an id or a description, and what is missing.
 
-    ``fits`` are the registered systems that have all that is known of it, ``said`` has
-    where each part was found: the folder's name, or a program's output.
+    ``fits`` are registered systems that match; ``said`` is the source of each part.
     """
 
     name: str
@@ -130,11 +129,10 @@ class Found:
 
 
 def look(lab: Lab, name: str, archive: IO[bytes], asked: Asked) -> Found:
-    """Return what an archive's folders and files are; store nothing.
+    """Return the folders and files of an archive; store nothing.
 
-    Raises what refuses the archive as a whole, UnknownNameError for an id of no
-    system of the lab, InvalidError for a folder that it does not have, and
-    TooFastError.
+    Raises UnknownNameError for an unknown system, InvalidError for an unknown folder or
+    an unreadable archive, and TooFastError.
     """
     own = declared_tools(lab.slug)
     files, texts = [], defaultdict(list)
@@ -170,11 +168,10 @@ def look(lab: Lab, name: str, archive: IO[bytes], asked: Asked) -> Found:
 
 
 def store(agent: Agent, name: str, archive: IO[bytes], asked: Asked) -> Found:
-    """Store every file that was read as runs of its folder's system; say what became
-    of each. The same archive again finds the runs that are there.
+    """Store every readable file as runs of its folder's system; repeating is safe.
 
-    Raises what `look` raises, UnknownNameError, and InvalidError where a folder
-    does not say what its system is; nothing is stored then.
+    Raises the errors of `look`, and InvalidError for an incomplete system; nothing is
+    stored then.
     """
     lab = agent.lab
     studies = Study.objects.filter(lab=lab, deleted_at=None)
@@ -214,11 +211,9 @@ def store(agent: Agent, name: str, archive: IO[bytes], asked: Asked) -> Found:
 def submit_file(
     agent: Agent, member: Member, target: Mapping[str, Any], asked: Asked
 ) -> tuple[Submission, ...]:
-    """Keep one file as runs of a target; the same for the same is stored once.
+    """Store one file as runs of a target; raises BenchmarksError.
 
-    The key of its upload follows from everything in it. So a repeated click, a lost
-    answer and an archive sent again find the run that is already there, while the same
-    file for another system is another run. Raises BenchmarksError.
+    The upload key is derived from the content, so repeating finds the stored run.
     """
     if member.refusal:
         raise member.refusal

@@ -128,10 +128,8 @@ Named = TypeVar("Named", Session, CoRun)
 
 @dataclass(frozen=True)
 class Upload:
-    """One document, its key, and the text that is kept of it.
-
-    ``read`` are its samples where they were read already, as of a tool of ours.
-    """
+    """One document, its key, and its stored text; ``read`` are its samples if read
+    already."""
 
     document: dict[str, Any]
     key: UUID
@@ -165,10 +163,10 @@ class Submission:
 
 @dataclass(frozen=True)
 class RunDraft:
-    """A run that could be stored: everything it names exists or can be made.
+    """A run that can be stored: everything it names exists or can be created.
 
-    ``samples`` is None where a worker is to read them: raw output, and what is of a
-    lab's own tool, which may be declared anew meanwhile. The last ones are ``derived``.
+    ``samples`` is None if a worker reads them: raw output, and a lab's own tool. The
+    last ``derived`` samples were computed from the others.
     """
 
     upload: Upload
@@ -291,11 +289,10 @@ def stated_fields(document: Mapping[str, Any], tool: Tool | None) -> dict[str, A
 def submit_runs(
     *, agent: Agent, documents: Sequence[dict[str, Any]]
 ) -> list[Submission]:
-    """Keep every document as a run and queue its processing.
+    """Store every document as a run and queue its processing; repeating is safe.
 
-    The same key with the same content is the run that is already there. Raises
-    BatchRefusedError with the problem of each bad document, or TooFastError where the
-    lab sends more than it may; nothing is stored then.
+    Raises BatchRefusedError with the problem of each bad document, or TooFastError;
+    nothing is stored then.
     """
     return submit_uploads(agent=agent, uploads=[Upload.of(each) for each in documents])
 
@@ -303,10 +300,10 @@ def submit_runs(
 def submit_uploads(
     *, agent: Agent, uploads: Sequence[Upload], token: Token | None = None
 ) -> list[Submission]:
-    """Do the same with uploads that were read already.
+    """Store uploads that were read already.
 
-    ``token`` is the agent's as `tokens.known` returned it; raises UnauthenticatedError
-    if it is not valid any more.
+    ``token`` is from `tokens.known`; raises UnauthenticatedError if it is not valid any
+    more.
     """
     if len(uploads) == 1 and (known := _submit_known(agent, uploads[0], token)):
         return [known]
@@ -357,10 +354,7 @@ connection_created.connect(forget, dispatch_uid="intake caches ids")
 def _submit_known(
     agent: Agent, upload: Upload, token: Token | None
 ) -> Submission | None:
-    """Store a run that names only what is there; None: nothing was stored.
-
-    Then `_submit` makes what is missing, or says what is wrong.
-    """
+    """Store a run that names only what exists; None if `_submit` must do it."""
     document, lab_id = upload.document, agent.lab_id
     system = document["system"]
     if "samples" not in document or not isinstance(system, dict):
@@ -518,10 +512,7 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
 
 
 def _wake_and_count(runs: int) -> None:
-    """Wake a worker and count runs, once they are committed.
-
-    A failing hint or counter must not fail the upload.
-    """
+    """Wake a worker and count runs after the commit; failures do not fail the upload."""
 
     # Not partials: Django logs a failing callback by its name.
     def hint() -> None:

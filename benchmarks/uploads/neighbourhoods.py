@@ -44,10 +44,7 @@ LEANS_ON_NO_OTHER = (
 
 @dataclass(slots=True, eq=False)
 class PlacedCell:
-    """A cell with where it stands; ``mean`` is 0 where it has lost its runs.
-
-    ``conditions`` are what the choice of a baseline looks at.
-    """
+    """A cell with its study, system and case; ``mean`` is 0 if it has lost its runs."""
 
     pk: int
     lab_id: int
@@ -70,10 +67,7 @@ class PlacedCell:
 def cells_of_studies(
     places: Collection[tuple[int, int, int]], ids: Collection[int]
 ) -> list[PlacedCell]:
-    """Return the cells of these studies and cases; those of ``ids`` without runs, too.
-
-    ``places`` are lab, case and study of each.
-    """
+    """Return the cells at these (lab, case, study) that have runs, or are in ``ids``."""
     labs, cases, studies = ({place[column] for place in places} for column in range(3))
     around = Cell.objects.filter(
         lab__in=labs, study__in=studies, case__in=any_of(cases)
@@ -86,12 +80,8 @@ def cells_of_others(
     natives: Collection[PlacedCell],
     studies: Collection[int],
 ) -> list[PlacedCell]:
-    """Return what other studies measured of the cases of cells that lack a native one
-    of their own, and of those that lack one which ``natives`` may be.
-
-    Whoever's study has the same OS and bits there leans on no other. So it is mostly
-    nothing, however many studies of a lab share their cases.
-    """
+    """Return cells of other studies: those of the cases of ``lacking`` cells, and those
+    that lack a native cell and may use one of ``natives``."""
     if not (lacking or natives):
         return []
     both = (*lacking, *natives)
@@ -179,7 +169,7 @@ def _sessions(
 ) -> frozenset[Any]:
     """Return the sessions of a cell's runs; none if the time of some is unknown.
 
-    Before the first check what the uploader named, if it is one name of all.
+    Before the first check: the uploaded session, if all runs name the same one.
     """
     if not sittings and session_id is not None and name and is_named(name):
         return frozenset({session_id})

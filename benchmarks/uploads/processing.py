@@ -82,11 +82,10 @@ LET_GO = "SELECT pg_advisory_unlock(share) FROM unnest(%s::bigint[]) AS held(sha
 
 
 def drain(limit: int = BATCH, older_than_s: float = 0, is_bulk: bool = True) -> int:
-    """Process what waits in the outbox by now; return how many runs were finished.
+    """Process the uploads that wait by now; return how many runs were finished.
 
-    What came alone before what came in bulk, or without it, at most a batch later.
-
-    What comes meanwhile has a hint of its own: taken at once, it would be few.
+    Single uploads come before bulk ones, or alone. Later uploads have hints of their
+    own.
     """
     finished, until = 0, timezone.now() - timedelta(seconds=older_than_s)
     for _ in range(BATCHES_A_CALL):
@@ -106,11 +105,10 @@ def is_left(until: datetime, is_bulk: bool) -> bool:
 
 @contextmanager
 def _free_shares(until: datetime, is_bulk: bool) -> Iterator[list[int]]:
-    """Yield the shares of the work that are due and in nobody else's hands; hold them.
+    """Yield the due shares that no other worker holds, and hold them meanwhile.
 
-    A share is what a lab measured with one tool: cells of different shares have nothing
-    to do with one another. Several workers at one share would wait for each other, and
-    make its cells once each. Held by the session: whoever dies lets go of them.
+    A share is what a lab measured with one tool; shares have no cells in common. The
+    session holds the locks, so a dead worker releases them.
     """
     with connection.cursor() as cursor:
         cursor.execute(FREE_SHARES, [timezone.now(), until, is_bulk])
@@ -232,10 +230,10 @@ def _process(jobs: Jobs) -> None:
 def process_runs(
     uploads: Sequence[Run], are_read: Collection[int] = frozenset()
 ) -> None:
-    """Read these uploads and bring runs, cells and efficiencies up to date.
+    """Read these uploads and update runs, cells and efficiencies.
 
-    Given are the first runs of each; one of raw output may hold several. Of those that
-    ``are_read`` the samples were stored at intake.
+    Given are the first runs of each; samples of those in ``are_read`` were stored at
+    intake.
     """
     stored = [upload for upload in uploads if upload.pk in are_read]
     uploads = [upload for upload in uploads if upload.pk not in are_read]

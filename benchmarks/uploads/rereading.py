@@ -41,10 +41,10 @@ def begin_reread(
     tool: str = "",
     person: User | None = None,
 ) -> Reread:
-    """Note that uploads shall be read again: all, a study's, or those of a tool.
+    """Start reading uploads again: all, a study's, or those of a tool.
 
-    A study that is being read again is not begun with once more. Raises
-    UnknownNameError. The steps are done by whoever calls `proceed`.
+    Returns the unfinished reread of the study, if any. Raises UnknownNameError.
+    `proceed` does the steps.
     """
     if study and (begun := study.rereads.filter(tool=tool, finished_at=None).first()):
         return begun

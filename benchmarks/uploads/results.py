@@ -124,10 +124,9 @@ class ReadSamples(NamedTuple):
 class Result:
     """One run of an upload: its samples, or the reason why there are none.
 
-    ``parser_version`` and the lines are None for an upload that brought its samples:
-    nothing was parsed. ``declared_version`` is of a lab's own tool. ``derived`` are
-    samples that were made of ``samples``; they are stored after them. ``started_at`` is
-    what the uploader stated, else what the tool printed.
+    ``parser_version`` and the lines are None if the upload brought its samples.
+    ``declared_version`` is of a lab's own tool. ``derived`` samples were computed from
+    ``samples``. ``started_at`` is stated by the uploader, else printed by the tool.
     """
 
     tool: str
@@ -184,7 +183,7 @@ def _known(tool: Tool, sample: Mapping[str, Any]) -> ReadSample | None:
 def known_case(
     tool: str, metric: str, unit: str, parameters: bytes
 ) -> SampleCase | None:
-    """Return what samples of a tool of ours are of; None: they are to be looked at.
+    """Return the case of such samples; None if they must be read in full.
 
     Their values from `LEAST` to `LARGEST` are stored as they were sent.
     """
@@ -198,10 +197,7 @@ def known_case(
 def _remembered(
     slug: str, metric_name: str, unit: str, parameters: bytes
 ) -> SampleCase | None:
-    """Return the case of samples of this kind; None if their values are converted.
-
-    Parameters come as JSON: as keys 1, 1.0 and true would be one.
-    """
+    """Return the case of such samples; None if their values must be converted."""
     tool = tools.TOOLS[slug]
     metric = tool.metric(metric_name)
     sent, own = units.unit(unit), units.unit(metric.unit)
@@ -247,10 +243,10 @@ def made_of(tool: Tool, samples: Sequence[ReadSample]) -> tuple[ReadSample, ...]
 
 
 def read_upload(text: str, own: DeclaredTool | None = None) -> tuple[Result, ...]:
-    """Return every run of an upload as it was kept, at least one.
+    """Return every run of a stored upload, at least one.
 
-    ``own`` is its tool, if its lab declared it. What cannot be read is a result with a
-    reason, never an error.
+    ``own`` is its tool, if a lab declared it. Unreadable output is a result with a
+    reason, not an error.
     """
     document = orjson.loads(text)
     name, facts = document.get("tool", ""), document.get("facts", {})

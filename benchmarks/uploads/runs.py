@@ -20,10 +20,7 @@ def visible_runs(viewer: Viewer, **filters: Any) -> QuerySet[Run]:
 
 
 def listed_runs(viewer: Viewer, **filters: Any) -> QuerySet[Run]:
-    """Return the runs a viewer may see, with what a page's list of them shows.
-
-    PostgreSQL plans a join of eight tables for longer than it runs it.
-    """
+    """Return the runs a viewer may see, with the columns of lists: fewer joins."""
     runs = Run.objects.visible_to(viewer).filter(**filters)
     return runs.select_related("system__host").order_by("pk")
 

@@ -126,7 +126,7 @@ class StoredSamples(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NewRun:
-    """A run to be stored; ``samples`` is None where a worker is to read its text.
+    """A run to be stored; ``samples`` is None if a worker reads its text.
 
     ``fields`` are those of `GIVEN` that the upload states.
     """
@@ -175,8 +175,7 @@ def store_uploads(
 ) -> dict[UUID, int]:
     """Store these runs and return their ids by key.
 
-    A run of the same key that is there already is an IntegrityError, and nothing is
-    stored.
+    Raises IntegrityError, and stores nothing, if the key of a run exists already.
     """
     fixed: dict[str, Any] = {
         "lab": str(lab_id),

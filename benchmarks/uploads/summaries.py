@@ -75,10 +75,7 @@ class CellKey(NamedTuple):
 
 
 class CellRuns(NamedTuple):
-    """The runs of a cell: their means, in the unit of the case, and what they state.
-
-    ``session_id`` and ``setting`` are what all of them state alike.
-    """
+    """The run means of a cell; ``session_id`` and ``setting`` if all runs agree."""
 
     means: Sequence[float] = ()
     sample_count: int = 0
@@ -125,10 +122,9 @@ def touched_cells(runs: Iterable[Run]) -> set[CellKey]:
 
 
 def lock_cases(pairs: Iterable[tuple[int, int]]) -> None:
-    """Let nobody else touch these (lab, case) until the transaction ends.
+    """Lock these (lab, case) until the transaction ends, in one order.
 
-    A cell's efficiency reads its native cell: two workers with one of them each
-    would both read the other's old value. Taken in one order, so never a deadlock.
+    A cell's efficiency reads its native cell, which another worker may be changing.
     """
     ordered = sorted(set(pairs))
     with connection.cursor() as cursor:
@@ -140,11 +136,7 @@ def lock_cases(pairs: Iterable[tuple[int, int]]) -> None:
 
 
 def summarise_cells(keys: Iterable[CellKey]) -> list[Cell]:
-    """Recompute these cells from their runs and return them.
-
-    A cell whose runs are all gone has n = 0; the caller deletes it when nothing
-    leans on it any more.
-    """
+    """Recompute these cells from their runs and return them; without runs n is 0."""
     # In the order of a CellKey, but with a number for `vms` that nobody stated.
     wanted = sorted(keys, key=lambda key: (*key[:5], key.vms or 0, key.slot, key.load))
     cells = _stored_cells(wanted)
