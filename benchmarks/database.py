@@ -99,10 +99,7 @@ def rows_of(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ..
 
 
 def despite_others(store: Callable[[], Stored]) -> Stored:
-    """Call ``store`` in a transaction, again after a conflict with a concurrent one.
-
-    It looks for an existing row before it stores.
-    """
+    """Call ``store`` in a transaction; retry after a conflict with a concurrent one."""
     for _ in range(TRIES - 1):
         with suppress(IntegrityError), transaction.atomic():
             return store()

@@ -97,10 +97,7 @@ def _all_of(words: Sequence[str]) -> SearchQuery:
 
 
 def _benchmarks(viewer: Viewer, words: Sequence[str]) -> list[Any]:
-    """Return benchmarks that have all the words, or that ran where the others are.
-
-    Of "xen bandwidth" one word is the hypervisor's, the other the metric's.
-    """
+    """Return benchmarks with all words, or that ran on systems with the rest."""
     cases = Case.objects.all()
     best = _best(_measured(cases, "case", viewer), _all_of(words), *CASE)
     if best or len(words) < 2:

@@ -96,11 +96,7 @@ _OF_PERSON = (
 
 
 def _marked(column: str, marks: str) -> str:
-    """Return whether an id is marked: its byte of the marks is 1.
-
-    Constant time however many ids are visible, unlike a list, and cheap for the
-    planner.
-    """
+    """Return SQL for whether an id is marked: its byte is 1. Cheaper than a list."""
     mark = f"substring(({marks}), {column}::integer, 1)"
     return f"coalesce(nullif({mark}, ''), '0') <> '0'"
 

@@ -65,8 +65,7 @@ def write_table(
 ) -> DataFile:
     """Write the rows of a table that a viewer may see into a file without a name.
 
-    ``is_unwanted`` says between two pieces whether whoever asked is gone. Raises
-    UnavailableError then, StorageFullError and UnavailableError.
+    Raises UnavailableError if ``is_unwanted()`` or too late, and StorageFullError.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     target = _Target(folder, is_unwanted)

@@ -82,11 +82,7 @@ def loss_of_study(study: Study) -> Loss:
 @sight.everything()
 @transaction.atomic
 def delete_uploads(*, lab: Lab, runs: Iterable[Run], who: str, reason: str) -> Loss:
-    """Delete uploads with all runs that were read from them; cells follow.
-
-    What was published of them stays as it was. An agent that still has one in its
-    spool can send it again.
-    """
+    """Delete uploads with all their runs; cells follow, publications stay."""
     reason = _stated(reason)
     loss = _remove(_with_all_parts(runs))
     about = Sentence("{n} runs: {reason}", n=loss.runs, reason=reason)
@@ -132,10 +128,9 @@ def delete_study(*, study: Study, who: str, reason: str) -> Loss:
 @sight.everything()
 @transaction.atomic
 def delete_account(*, person: User, who: str) -> list[Lab]:
-    """Delete an account; return the labs it was a member of.
+    """Delete an account; return its labs. Raises InvalidError for the last keeper.
 
-    What it uploaded and published stays, and so does its name in the audit log and
-    under its versions. The last keeper of a lab cannot go (InvalidError).
+    Uploads, publications and the name in the audit log stay.
     """
     name = person.get_username()
     labs = leave_all_labs(person)

@@ -38,10 +38,9 @@ class DistributionError(Exception):
 def distribute(
     *, shards: int = SHARDS, dry_run: bool = False, say: Callable[[str], object]
 ) -> int:
-    """Distribute the large tables; return the number of steps.
+    """Distribute the large tables, one transaction a step; return the number of steps.
 
-    Each step is a transaction: the next call continues after an interruption. Raise
-    DistributionError before anything is changed.
+    Raises DistributionError before anything is changed.
     """
     _refuse_what_cannot_be()
     steps = list(_steps(shards))

@@ -243,10 +243,7 @@ def _backups() -> Iterator[Finding]:
 
 
 def backup_age_days() -> float | None:
-    """Return how old the newest backup is that is known of; None without any.
-
-    A dump that `make backup` wrote, or a part of PostgreSQL's log that was archived.
-    """
+    """Return the age of the newest dump or archived log; None without any."""
     made: list[datetime] = []
     stamp = settings.VAR / BACKUP_STAMP
     if stamp.exists():

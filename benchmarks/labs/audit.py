@@ -15,10 +15,7 @@ def log_action(
     about: str,
     agent: str = "",
 ) -> AuditEntry:
-    """Note who did something; the caller's transaction keeps both or none.
-
-    ``agent`` is the name of an agent, for where it was no person.
-    """
+    """Store who did something; ``agent`` names who did it if no person did."""
     who = person.get_username() if person else agent
     return AuditEntry.objects.create(
         lab=lab, kind=kind, person=person, who=who, about=about[:300]

@@ -32,9 +32,9 @@ def may_make_labs(person: User) -> bool:
 
 @transaction.atomic
 def make_lab(*, person: User, name: str, slug: str = "") -> Lab:
-    """Make a lab whose first admin is its maker.
+    """Create a lab whose first admin is its maker.
 
-    Raises ForbiddenError, ConflictError, and InvalidError for a name that is none.
+    Raises ForbiddenError, ConflictError and InvalidError.
     """
     if not may_make_labs(person):
         raise ForbiddenError(
@@ -53,10 +53,9 @@ def make_lab(*, person: User, name: str, slug: str = "") -> Lab:
 def make_lab_by_agent(
     *, agent: Agent, name: str, slug: str = "", admin: str
 ) -> tuple[Lab, str]:
-    """Make a lab for somebody who is invited to be its admin; return both.
+    """Create a lab; return it with the code of its admin's invitation, shown once.
 
-    The invitation's code is shown only this once. An agent is no admin of a lab, so
-    it may do this only where everybody may.
+    Raises ForbiddenError unless everybody may create labs.
     """
     if settings.LABS_MADE_BY != "everybody":
         raise ForbiddenError(

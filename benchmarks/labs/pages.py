@@ -61,10 +61,7 @@ class AuditLine:
 
 
 def _visible_labs(viewer: Viewer) -> QuerySet[Lab]:
-    """Return the labs that have something for a viewer: a visible study, or a place.
-
-    A lab that published nothing is not there at all for others.
-    """
+    """Return the labs with a visible study, and those of the viewer."""
     studies = Study.objects.visible_to(viewer).filter(lab=OuterRef("pk"))
     seen = Lab.objects.filter(Exists(studies) | Q(pk__in=viewer.lab_ids))
     return seen.order_by("name")
@@ -105,10 +102,7 @@ def open_invitations(lab: Lab, now: datetime) -> QuerySet[Invitation]:
 
 
 def agents_of(lab_ids: frozenset[int]) -> QuerySet[Agent]:
-    """Return the agents of labs with their tokens and when one was used last.
-
-    The agents behind people's own uploads in the browser carry no tokens: left out.
-    """
+    """Return the agents of labs with tokens and last use, but people's own ones."""
     return (
         Agent.objects.filter(lab__in=lab_ids)
         .exclude(name__startswith=Agent.PERSONAL)

@@ -28,20 +28,14 @@ INVITATION_IS_OVER = Sentence(
 
 
 def person_agent(*, lab: Lab, user: AbstractBaseUser) -> Agent:
-    """Return the agent that a person's own uploads to a lab belong to.
-
-    Named by the number of the account: names of people change, upload keys stay.
-    """
+    """Return the agent of a person's own uploads, named by the account's id."""
     agent, _ = Agent.objects.get_or_create(lab=lab, name=f"{Agent.PERSONAL}{user.pk}")
     return agent
 
 
 @transaction.atomic
 def place_person(*, lab: Lab, username: str, role: str) -> str:
-    """Give a person a role in a lab; return the password of a new account, else "".
-
-    The password is stored nowhere in clear: whoever asked hands it on.
-    """
+    """Give a person a role in a lab; return the password of a new account, else ""."""
     people = get_user_model().objects
     user = people.filter(username=username).first()
     password = ""
@@ -64,10 +58,7 @@ def _log_role(lab: Lab, by: User | None, who: User, before: str, role: str) -> N
 
 
 def end_sessions(*, person: User, password: str = "") -> None:
-    """Sign a person out everywhere: the same password, hashed anew, ends all sessions.
-
-    Django's sessions carry a digest of the hash, so this needs no look at each of them.
-    """
+    """Sign a person out everywhere: hashing the password anew ends all sessions."""
     if password:
         person.set_password(password)
     else:  # there is none: what stands in its place is drawn anew
@@ -77,10 +68,7 @@ def end_sessions(*, person: User, password: str = "") -> None:
 
 @transaction.atomic
 def change_role(*, lab: Lab, by: User, member: User, role: str) -> Membership:
-    """Give a member another role; nobody gives or takes more than they have.
-
-    Raises InvalidError where the rules or the last keeper of the lab stand in the way.
-    """
+    """Give a member another role; raise InvalidError if the rules forbid it."""
     place = _locked_place(lab, member)
     _check_authority(lab=lab, by=by, roles=(place.role, role))
     if place.role == role:
@@ -212,10 +200,7 @@ def find_invitation(shown: str) -> Invitation:
 
 @transaction.atomic
 def accept_invitation(*, invitation: Invitation, person: User) -> Membership:
-    """Give a person the place; the link is of no use afterwards.
-
-    Raises InvalidError for one that is over, and for whoever belongs to the lab.
-    """
+    """Give a person the place; raise InvalidError if the invitation is over."""
     locked = Invitation.objects.select_for_update().get(pk=invitation.pk)
     if not locked.is_open():
         raise InvalidError("invitation", INVITATION_IS_OVER)

@@ -137,10 +137,7 @@ def has_factor(person: User) -> bool:
 
 @transaction.atomic
 def set_up_app(person: User, secret: str, code: str) -> bool:
-    """Keep the secret of an app, if it shows the right code; another one goes.
-
-    The code has been used with that: it does not sign in as well.
-    """
+    """Replace the app if the code fits its secret; the code is used with that."""
     counter = _counter_of(secret, code)
     if counter is None:
         return False
@@ -248,10 +245,7 @@ def recovery_codes_left(person: User) -> int | None:
 
 @transaction.atomic
 def reset_factors(person: User) -> int:
-    """Take all of somebody's factors away; return how many there were.
-
-    For who has lost them; whoever calls has made sure who asks.
-    """
+    """Remove all second factors of a person who lost them; return how many."""
     rows = Authenticator.objects.filter(user=person)
     count = rows.exclude(type=Type.RECOVERY_CODES).count()
     rows.delete()

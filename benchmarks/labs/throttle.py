@@ -34,10 +34,9 @@ log = logging.getLogger(__name__)
 
 
 class Attempt:
-    """One try of a person's password or second factor: ``count`` it before, say when
-    it was right. Without a name only the network is bounded.
+    """One try of a password or second factor: ``count`` it before, ``succeeded`` after.
 
-    ``known`` is what ``known_browser`` once gave the browser, if it did.
+    Without a name only the network is bounded. ``known`` is from ``known_browser``.
     """
 
     def __init__(
@@ -58,10 +57,7 @@ class Attempt:
             self.limits[_key("all", *what)] = FACTORS
 
     def count(self) -> None:
-        """Add one to each counter.
-
-        Raises TooManyAttemptsError, which knows how long to wait, once one is full.
-        """
+        """Add one to each counter; raise TooManyAttemptsError if one is full."""
         try:
             counted = {key: _added(key, 1) for key in self._keys}
             full = self._full(counted)

@@ -113,8 +113,7 @@ def issue_token(
 def authenticate(shown: str) -> Token:
     """Return the valid token behind a shown secret, or raise UnauthenticatedError.
 
-    A wrong prefix, a wrong secret, an expired and a revoked token get one and the
-    same answer, so that nothing can be learnt by trying.
+    All wrong secrets get the same answer.
     """
     brand, _, rest = shown.partition("_")
     token = row_of_secret(rest, _find)
@@ -128,10 +127,7 @@ def authenticate(shown: str) -> Token:
 
 
 def known(shown: str) -> Token | None:
-    """Return a token that was valid before, as it was then.
-
-    Whether it still is must be asked of the database: `IS_VALID`.
-    """
+    """Return a token as it was authenticated; `IS_VALID` asks whether it still is."""
     return _known.get(digest(shown))
 
 
@@ -148,11 +144,8 @@ def still_valid(token: Token) -> Token:
 
 
 def _find(prefix: str) -> Token | None:
-    """Return a token with its agent and lab.
-
-    By a prepared statement: every upload asks, and building the query takes longer than
-    running it.
-    """
+    """Return a token with its agent and lab, by a prepared statement: every upload
+    asks."""
     for row in rows_of(FIND, {"prefix": prefix}):
         values = iter(row)
         read: list[Any] = [
@@ -166,10 +159,7 @@ def _find(prefix: str) -> Token | None:
 
 
 def note_use(token_id: int, last_used_at: datetime | None) -> None:
-    """Note that a token is used now, if that was not noted a moment ago.
-
-    Agents ask every second or two: not every request is worth a statement.
-    """
+    """Store that a token is used now, at most once a minute."""
     now = timezone.now()
     if last_used_at is None or last_used_at < now - USE_IS_NOTED_EVERY:
         Token.objects.filter(pk=token_id).update(last_used_at=now)
@@ -184,9 +174,9 @@ def hand_out_token(
     scopes: frozenset[str],
     expires_at: datetime | None,
 ) -> tuple[Token, str]:
-    """Make a token for an agent of that name, new or known, and note who did.
+    """Issue a token for an agent of that name, and log who did.
 
-    Raises InvalidError for a token without a scope, or for a person's own agent.
+    Raises InvalidError without a scope, or for a person's own agent.
     """
     if not scopes & SCOPES:
         raise InvalidError(

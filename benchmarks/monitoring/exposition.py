@@ -38,10 +38,9 @@ def text(*more: Collector) -> bytes:
 
 
 def serve(port: int) -> None:
-    """Serve this process's counters, and those of its children, beside its work.
+    """Serve the counters of this process and its children over HTTP.
 
-    For processes that are no web server and share no folder with one: the worker and
-    the sweeper in containers of their own.
+    For workers and sweepers in containers of their own.
     """
     server = make_server("", port, _answer, handler_class=_Silent)
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()

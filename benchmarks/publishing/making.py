@@ -60,8 +60,7 @@ def request_report(
 ) -> tuple[Report, bool]:
     """Return the report for a reader, and whether a worker must make it.
 
-    ``edition`` is what the report depends on beside the study: day, version of the
-    product, language. A failed report is made again.
+    ``edition``: day, version of the product, language.
     """
     reader = (study_version(study), person.pk if person else 0, site, edition)
     stamp = hashlib.sha256(repr(reader).encode()).hexdigest()
@@ -75,10 +74,7 @@ def request_report(
 def request_picture(
     *, drawn: Mapping[str, Any], form: str, site: str
 ) -> tuple[Picture, bool]:
-    """Return the chart of these numbers, and whether a worker must draw it.
-
-    A failed chart is drawn again.
-    """
+    """Return the chart of these numbers, and whether a worker must draw it."""
     text = json.dumps([settings.VERSION, form, drawn], sort_keys=True)
     stamp = hashlib.sha256(text.encode()).hexdigest()
     picture, is_new = Picture.objects.get_or_create(

@@ -122,9 +122,8 @@ def check_settled(study: Study) -> None:
 def publish_version(*, job: PublishingJob, write: Write) -> Version:
     """Publish a study with files that ``write`` makes of the new version.
 
-    Files are written before the one short transaction that stores the version, so that
-    uploads into the study do not wait for a typesetter. Raise InvalidError if the study
-    has unprocessed runs or changed since the request.
+    Files are written before the short transaction that stores the version. Raises
+    InvalidError if runs still wait or the study changed since the request.
     """
     # Checked again below: uploads go on while files are written.
     _check_unchanged(job)

@@ -89,8 +89,7 @@ ARRAY_HEAD_BYTES = 20
 def columns_sql(*numbers: str) -> str:
     """Return SQL that aggregates each expression to one binary array of float8.
 
-    NULL becomes NaN, because arrays with nulls have another format. Ids are exact up
-    to 2^53.
+    NULL becomes NaN. Ids are exact up to 2^53.
     """
     return ", ".join(
         f"array_send(array_agg(COALESCE({number}::float8, 'NaN')))"

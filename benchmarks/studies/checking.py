@@ -38,9 +38,8 @@ UPLOADED_TWICE = RULES["uploaded-twice"]
 def check_due_studies(quiet: timedelta = QUIET) -> int:
     """Check studies that have been quiet for a moment; return how many.
 
-    A study with waiting uploads is checked every half minute. So is an unchanged study
-    in whose lab uploads wait: each batch of them would have it checked again. Failed
-    checks are retried by `unattended.queue`.
+    A study with waiting uploads is checked every half minute, as is an unchanged study
+    of a lab with waiting uploads.
     """
     now = timezone.now()
     waiting = Job.objects.filter(
@@ -111,10 +110,7 @@ def check_study(study: Study) -> None:
 
 @transaction.atomic
 def check_beside(study: Study) -> None:
-    """Update flags that depend on other studies, whose cells changed.
-
-    Rules that look at this study alone keep their flags, so no runs are read.
-    """
+    """Update flags that depend on other studies, whose cells changed; read no runs."""
     facts = study_facts(study, with_runs=False)
     rules = [rule for rule in RULES.values() if rule.looks_beside]
     findings = {finding.fingerprint: finding for finding in check(facts, rules)}
@@ -171,10 +167,7 @@ def _link(
     others: Collection[int],
     leant_on: Collection[Id],
 ) -> None:
-    """Link flags to their cells and runs; ``others`` keep theirs.
-
-    A finding without cells is about all cells of its runs.
-    """
+    """Link flags to their cells, or all cells of their runs; ``others`` keep theirs."""
     flags = dict(study.flags.values_list("fingerprint", "pk"))
     pairs: dict[str, set[tuple[int, int]]] = defaultdict(set)
     for key, finding in findings.items():
@@ -239,10 +232,7 @@ def _replace(
 
 @transaction.atomic
 def count_once(study: Study, facts: StudyFacts) -> bool:
-    """Count repeated uploads once, unless dismissed; return whether a cell changed.
-
-    Idempotent: repeats are found in the runs themselves, not in their cells.
-    """
+    """Count repeated uploads once, unless dismissed; return whether a cell changed."""
     flags = study.flags.filter(rule=UPLOADED_TWICE.id, status=Flag.Status.DISMISSED)
     dismissed = set(flags.values_list("fingerprint", flat=True))
     wanted: dict[int, int] = {}

@@ -286,8 +286,8 @@ def _names(statement: str, given: Sequence[str] = ()) -> frozenset[str]:
 def version_of(parts: Parts | None) -> str | None:
     """Return a text that changes with the data that was read.
 
-    Without parts: the snapshot of a new query. None inside a transaction that does not
-    see one moment, and without parts on a standby or a distributed database.
+    Without parts: the snapshot of a new query, None on a standby or a distributed
+    database. None also in a transaction without a snapshot.
     """
     if parts is None and is_distributed():
         return None
@@ -351,10 +351,7 @@ def gather_notes(most: int = 20) -> int:
 
 
 def study_version(study: Study) -> str:
-    """Return a text that changes with any data of a study, in one query.
-
-    Ask for it before reading what is cached under it.
-    """
+    """Return a text that changes with any data of a study; ask before reading them."""
     with connection.cursor() as cursor:
         # `row_security` makes a function of it: of rows that the reader is not shown,
         # too, and planned once a session. Planning takes longer than reading.

@@ -75,10 +75,7 @@ NO_RUNS = RunMeans((), ())
 
 
 def study_facts(study: Study, *, with_runs: bool = True) -> StudyFacts:
-    """Return a study for the rules, in a fixed number of queries.
-
-    ``with_runs=False`` is for rules that do not look at runs.
-    """
+    """Return a study for the rules, in a fixed number of queries."""
     # Runs first: a run is stored together with its cells, and one that arrives between
     # two of these queries is left out. It has noted that the study is checked again.
     runs: list[Run] = []

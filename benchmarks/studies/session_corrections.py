@@ -35,8 +35,8 @@ def correct_sessions(
 ) -> Session | None:
     """Put runs, and all runs of sessions, into the session called ``name``.
 
-    Creates it if needed; a session given whole is renamed. Without a name the runs
-    return to their uploaded or derived session. Raises InvalidError.
+    A session given whole is renamed. Without a name the runs return to their uploaded
+    or derived session. Raises InvalidError.
     """
     # As its check does: the two wait for each other.
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)

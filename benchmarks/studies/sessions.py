@@ -65,10 +65,9 @@ class Places:
 
 
 def derive_study_sessions(study: Study) -> set[int]:
-    """Set the session of each run of a study; return the runs that moved.
+    """Set the session of each run of a study, which is locked; return the moved runs.
 
-    In order: a person's choice, the uploaded name, the start. The caller locks the
-    study.
+    In order: a person's choice, the uploaded name, the start.
     """
     derived = study.sessions.filter(origin=Origin.DERIVED)
     # Held: an upload that names one of them waits, and finds it under its new name.

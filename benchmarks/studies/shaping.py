@@ -153,10 +153,7 @@ def shape_cells(study: Study) -> None:
 
 
 def unordered_cells(cell_ids: Collection[int]) -> set[int]:
-    """Return those of these cells of whose runs nobody knows in which order they ran.
-
-    It takes one session of which that is not known.
-    """
+    """Return the cells that have a session whose order of runs is unknown."""
     unordered = _unordered_sessions(_runs_of(cell_ids))
     return {cell_id for cell_id, _session in unordered}
 

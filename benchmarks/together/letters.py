@@ -69,10 +69,9 @@ def post(letter: Letter) -> None:
 
 
 def mail_new_password(name_or_address: str) -> None:
-    """Have a link for a new password sent to the verified address of somebody.
+    """Mail a link for a new password to a verified address, once in five minutes.
 
-    Whether there is such a person is not told. Not more often than every five minutes:
-    nobody fills another's mailbox.
+    Does not reveal whether there is such a person.
     """
     asked = name_or_address.strip()
     person = person_of_address(asked) if "@" in asked else None

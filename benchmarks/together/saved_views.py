@@ -51,10 +51,9 @@ def find_view(viewer: Viewer, pk: int, person: User | None = None) -> SavedView:
 def save_view(
     *, name: str, address: str, person: User | None, lab: Lab | None, agent: str = ""
 ) -> SavedView:
-    """Keep an address under a name, for a person alone or for one of their labs.
+    """Save an address under a name, for a person alone or for one of their labs.
 
-    ``agent`` is the name of an agent, for where it was no person; it shares with its
-    lab.
+    ``agent`` names the agent if no person saves it.
     """
     name, address = _checked_name(name), _checked_address(address)
     place = Q(lab=lab) if lab else Q(lab=None, person=person)
@@ -116,10 +115,7 @@ def _checked_address(address: str) -> str:
 
 
 def may_change_view(view: SavedView, person: User) -> bool:
-    """Return whether somebody who sees a view may delete it.
-
-    Whoever saved it, and of a shared one the keepers of its lab.
-    """
+    """Return whether a person saved the view, or keeps the lab that shares it."""
     if view.person_id == person.pk or view.lab_id is None:
         return view.person_id == person.pk
     places = Membership.objects.filter(lab=view.lab_id, user=person)

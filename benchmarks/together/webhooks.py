@@ -55,10 +55,7 @@ def make_webhook(
     person: User | None = None,
     agent: str = "",
 ) -> Webhook:
-    """Store an address; ``study`` was found to be one that the lab sees.
-
-    ``agent`` is the name of an agent, for where it was no person.
-    """
+    """Store an address; ``agent`` names the agent if no person did it."""
     parts = _checked(url, kinds)
     with transaction.atomic():
         # Of two who make the last one at once one waits here.

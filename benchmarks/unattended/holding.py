@@ -44,10 +44,7 @@ def is_held(name: str) -> bool:
 
 
 def take(name: str) -> bool:
-    """Take something in hand until this session ends; False while another has it.
-
-    To be asked again and again: a connection that broke has lost it.
-    """
+    """Take a lock until this session ends, repeatably; False while another has it."""
     return bool(_answer(_TAKEN, name, name))
 
 

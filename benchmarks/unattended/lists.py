@@ -127,10 +127,8 @@ def stuck_work() -> tuple[Stuck, ...]:
 
 
 def work_of(study: Study) -> QuerySet[Job]:
-    """Return what failed of a study: also the energy of its lab's machines there.
-
-    But for uploads: their runs say it themselves.
-    """
+    """Return the failed work of a study and the energy of its machines, without
+    uploads."""
     hosts = System.objects.filter(cells__study=study, host__lab=study.lab_id)
     of_host = Q(kind=Kind.ENERGY, subject_id__in=hosts.values("host"))
     failed = failed_work().exclude(kind=Kind.UPLOAD)

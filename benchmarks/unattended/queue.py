@@ -165,7 +165,7 @@ class Unit:
 
     @property
     def is_due(self) -> bool:
-        """Whether it may be tried now; new jobs of failed work wait at most a minute."""
+        """Whether it may be tried now; new jobs of failed work wait for a minute."""
         now = timezone.now()
         if self.failures and self.tried_at and self.last > self.tried_at:
             return now >= min(self.tried_at + FIRST_DELAY, self.due_at)
@@ -401,7 +401,7 @@ def retry_plans_of(study_ids: Iterable[int]) -> None:
 
 
 def to_be_sent() -> list[tuple[str, int]]:
-    """Return the partitions that need a worker: a hint was lost or a worker was killed."""
+    """Return the partitions that need a worker: its hint was lost or it was killed."""
     now = timezone.now()
     unsent = Q(hinted_at=None) | Q(hinted_at__lt=now - HINT_IS_LOST_AFTER)
     due = Job.objects.filter(

@@ -512,7 +512,7 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
 
 
 def _wake_and_count(runs: int) -> None:
-    """Wake a worker and count runs after the commit; failures do not fail the upload."""
+    """Wake a worker and count runs after the commit; errors fail no upload."""
 
     # Not partials: Django logs a failing callback by its name.
     def hint() -> None:

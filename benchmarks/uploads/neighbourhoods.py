@@ -67,7 +67,7 @@ class PlacedCell:
 def cells_of_studies(
     places: Collection[tuple[int, int, int]], ids: Collection[int]
 ) -> list[PlacedCell]:
-    """Return the cells at these (lab, case, study) that have runs, or are in ``ids``."""
+    """Return the cells of these (lab, case, study) with runs, or in ``ids``."""
     labs, cases, studies = ({place[column] for place in places} for column in range(3))
     around = Cell.objects.filter(
         lab__in=labs, study__in=studies, case__in=any_of(cases)
