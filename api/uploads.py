@@ -1,9 +1,8 @@
-"""Uploaded runs: their shape, the one function that reads them, and the bulk upload.
+"""Uploaded runs: their shape, `read_upload` for all of them, and the bulk upload.
 
-`read_upload` is the only way in, for single, bulk and carried uploads. The rules and
-their sentences are those of `RunInput`. They take milliseconds, so most uploads are
-accepted by parts: msgspec checks the samples' types, and the texts of an upload, which
-repeat, are checked by `RunInput` once and remembered.
+`RunInput` has the rules and their sentences. It takes milliseconds, so most uploads are
+accepted by parts: msgspec checks the types of samples, and texts, which repeat, are
+checked by `RunInput` once and cached.
 """
 
 from collections.abc import Iterable, Sequence

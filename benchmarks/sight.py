@@ -1,10 +1,9 @@
 """Per-thread context for row-level security (`row_security`).
 
-A second guard behind the queries' own filters: settings of the database session name
-the labs, studies, systems and hosts that may be seen. A request starts with what is
-public and gets its context with its person or token; workers and commands see all. It
-is set with the first statement that needs it (`config/postgresql`). See
-`docs/decisions/row-level-security.md`.
+Settings of the database session name the labs, studies, systems and hosts that may be
+seen. A request starts with what is public and gets its context with its person or
+token; workers and commands see all. It is set before the first statement that needs it
+(`config/postgresql`). See `docs/decisions/row-level-security.md`.
 """
 
 import threading

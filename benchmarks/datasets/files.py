@@ -1,8 +1,7 @@
 """A table as a file: CSV, NDJSON or Parquet, written whole to disk before it is sent.
 
-PostgreSQL writes the rows (COPY) in pieces. A complete file has a length, a digest and
-one state of the database, fails before it is sent, and occupies no thread while it is
-downloaded.
+PostgreSQL writes the rows (COPY) in pieces. So a file has a length, a digest and one
+state of the database, and fails before it is sent.
 """
 
 import hashlib

@@ -1,10 +1,8 @@
-"""Bound how often a password is tried, in Redis; who signs in is not held up.
+"""Bound how often a password is tried, in Redis, without locking its owner out.
 
-Counted before the password is looked at, so that trying in parallel gains nothing, and
-given back when it was right, or refused. A name has few tries from each network, fewer
-while the whole world tries it: so nobody can use up those of its owner. A browser in
-which the owner has signed in before has tries of its own. Without Redis nobody is
-locked out: the log says so.
+An attempt is counted before the password is checked, and given back if it was right. A
+name has few tries from each network, fewer while it is attacked; a browser in which the
+owner has signed in before has tries of its own. Without Redis nothing is bounded.
 """
 
 import ipaddress

@@ -127,10 +127,7 @@ class StudyRollup(models.Model):
 
 
 class PublicEvidence(models.Model):
-    """Stored summaries of all public studies for a hypervisor and a class of work.
-
-    Written by `evidence.pools`, without and with flagged results.
-    """
+    """Stored summaries of all public studies for a hypervisor and a class of work."""
 
     hypervisor = models.CharField(max_length=100)
     work = models.CharField(max_length=50)

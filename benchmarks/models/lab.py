@@ -128,10 +128,8 @@ class Invitation(models.Model):
 
 class AuditEntry(models.Model):
     """Something done to a lab's people, tokens, tools, studies or publications.
-    Immutable.
 
-    ``who`` outlives the account, or names an agent; ``about`` names the person, token,
-    role or tool.
+    Immutable. ``who`` outlives the account, or names an agent.
     """
 
     class Kind(models.TextChoices):

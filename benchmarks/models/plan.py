@@ -110,8 +110,7 @@ class Start(models.Model):
 class PlanStep(Start):
     """One start of one program on one system, on one or several slots.
 
-    ``reason`` says why the last attempt failed; ``starts_at_us`` is on the time
-    server's ``clock``.
+    ``starts_at_us`` is on the time server's ``clock``.
     """
 
     class Status(models.TextChoices):
@@ -170,11 +169,7 @@ class PlanStep(Start):
 
 
 class PlanPart(Start):
-    """One slot's part in a step, and the state of its last attempt.
-
-    ``began_us`` and ``ended_us`` are on the time server's clock; ``keys`` are of its
-    uploads.
-    """
+    """One slot's part in a step; times are on the time server's clock."""
 
     class Status(models.TextChoices):
         WAITING = "waiting"

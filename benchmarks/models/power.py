@@ -12,11 +12,7 @@ from benchmarks.viewer import Viewer
 
 
 class Meter(models.Model):
-    """A power meter of a machine.
-
-    ``gain_error`` is the largest relative error of all its readings (0.015), null if
-    not stated.
-    """
+    """A power meter of a machine; ``gain_error`` is its largest relative error."""
 
     class Kind(models.TextChoices):
         WATTS_UP = "watts-up", "Watts up?"
@@ -90,10 +86,7 @@ class PowerChunk(models.Model):
 
 
 class RunWindow(models.Model):
-    """When a run ran, and on which machine; ``begin_at`` is null if unknown.
-
-    ``is_external``: by a time server's stamps.
-    """
+    """When and where a run ran, ``is_external`` by a time server; null if unknown."""
 
     run = models.OneToOneField(
         Run, models.CASCADE, primary_key=True, related_name="window"

@@ -1,9 +1,8 @@
 """Reports, charts, versions of a study, and reviews of several studies.
 
-Workers make their files on request. Reports and charts are deleted after a while.
-Versions and reviews are cited: frozen, with files and their digests. One that turns out
-to be wrong is withdrawn with a reason, never deleted; triggers of the database refuse
-changes. Each has a table of its own, because the id is part of its address.
+Versions and reviews are cited: triggers of the database refuse changes, and a wrong one
+is withdrawn with a reason. Each has a table of its own, because the id is part of its
+address.
 """
 
 from collections.abc import Sequence
@@ -127,10 +126,9 @@ class VersionQuerySet(models.QuerySet["Version"]):
 class Version(Publication):
     """A study as it was on one day.
 
-    ``judged`` is the evidence level by the rules (``rule_set``). ``licence`` is the
-    answer about licences that restrict publishing, ``quotes`` are the other studies
-    whose values the files contain, ``declarations`` what labs declared of their own
-    tools at that time.
+    ``judged`` is the evidence level by ``rule_set``, ``licence`` the answer about
+    licences that restrict publishing, ``quotes`` are other studies whose values the
+    files contain, ``declarations`` are of labs' own tools.
     """
 
     KIND = Sentence("version")
@@ -223,11 +221,7 @@ class Signature(models.Model):
 
 
 class PublishingJob(Making):
-    """A requested version.
-
-    ``data_version`` is the study's data version at the request: a study that changed
-    since is not published. ``problem`` says why publishing failed.
-    """
+    """A requested version; the study must still have its ``data_version``."""
 
     # No constraint in the database, as for reports: a request must not wait for the
     # study's row, which the check of a wide study locks for a while.
@@ -273,10 +267,10 @@ class ReviewQuerySet(models.QuerySet["Review"]):
 class Review(Publication, Making):
     """The evidence of several labs' studies on one day.
 
-    ``content`` holds the numbers at the time of the request: ``questions`` and
-    ``studies`` as `evidence.records` makes them, and ``with_flagged``. A worker writes
-    the files from these alone; ``digest`` is empty until then. ``stamp`` is a digest of
-    the statements and numbers: the same request twice is one review.
+    ``content`` holds the numbers at the request (`evidence.records`) and
+    ``with_flagged``; a worker writes the files from it. ``digest`` is empty until then.
+    ``stamp`` is a digest of the statements and numbers: the same request twice is one
+    review.
     """
 
     KIND = Sentence("review")
@@ -372,10 +366,7 @@ class Report(Making):
 
 
 class Picture(Making):
-    """A chart as a file. ``stamp`` is a digest of the drawn numbers and the format.
-
-    Only somebody who may see these numbers can request it again.
-    """
+    """A chart as a file. ``stamp`` is a digest of the drawn numbers and the format."""
 
     stamp = models.CharField(max_length=64)
     form = models.CharField(max_length=10)

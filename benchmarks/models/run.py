@@ -227,11 +227,7 @@ class MeanInOrder(OrderableAggMixin, models.Avg):  # type: ignore[misc]
 
 
 class RunMean(models.Model):
-    """The mean of a run's samples of a case, in the unit of the case.
-
-    Cells, sessions and shapes are made of these alone. ``decimals`` is the most of a
-    sample.
-    """
+    """The mean of a run's samples of a case; ``decimals`` is the most of a sample."""
 
     pk = models.CompositePrimaryKey("lab_id", "run_id", "case_id")
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", **LOOSE)
@@ -270,11 +266,7 @@ def same_place(one: str, other: str) -> str:
 
 
 def cells_of(which: str) -> str:
-    """Begin a statement about the cells of some runs; continue with `CELLS_OF_RUNS`.
-
-    Runs, run means and cells are looked up in this order: on a Citus cluster they lie
-    on different machines.
-    """
+    """Begin a statement about the cells of some runs; continue with `CELLS_OF_RUNS`."""
     place = ", ".join(f"run.{name}" for name in PLACE)
     return f"""
     WITH placed AS MATERIALIZED (
@@ -298,8 +290,7 @@ def of_cells(which: str, *more: str) -> str:
     """Begin a statement about the runs of many cells; continue with `RUNS_OF_CELLS`.
 
     One row per run of each cell, with ``more`` columns of the run. Materialized steps
-    force the join order: with outdated statistics PostgreSQL chose plans that took 15 s
-    for a new study of 2,000 cells.
+    force the join order: with outdated statistics plans took 15 s for 2,000 cells.
     """
     place = ", ".join(PLACE)
     columns = "".join(f", run.{name}" for name in (*_OF_EVERY_RUN, *more))

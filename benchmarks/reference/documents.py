@@ -1,14 +1,10 @@
 """The reference studies as the documents that the REST API takes.
 
-Rows of one execution of a tool become one run with several samples: rows of which all
-of this is equal: document, table, system, scenario, VM and its slot, tool, clock, note
-and every parameter except those that a tool varies within one execution (``VARIED``). A
-``repetition`` is a fresh start of the tool, so each is a run of its own: eleven hdparm
-readings are eleven runs.
+Rows of one execution of a tool become one run: all is equal but the parameters that a
+tool varies within an execution (``VARIED``). A ``repetition`` is a fresh start of the
+tool, so each is a run of its own.
 
-Beside the printed studies stand results of our own lab (`make lab`), as they were
-uploaded: raw outputs and facts. They hold repeated runs, so that intervals, verdicts,
-order and the trust in clocks are seen from the first start.
+The results of our own lab (`make lab`) are raw outputs and facts with repeated runs.
 """
 
 from __future__ import annotations

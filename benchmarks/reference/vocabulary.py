@@ -1,8 +1,6 @@
-"""What the studies call their tools, metrics and parameters, in our words. PURE.
+"""The studies' tools, metrics and parameters in our names. PURE.
 
-Most files use our names. The others say what their raw logs say: "disk operations" of
-fio in IOPS is our IOPS in 1/s, ``bs`` is ``block``. A tool that nobody else has is
-declared with its study, as a lab declares a benchmark of its own.
+A tool that nobody else has is declared with its study, like a lab's own benchmark.
 """
 
 from __future__ import annotations

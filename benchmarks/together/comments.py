@@ -1,8 +1,7 @@
-"""Comments on studies, cells and runs: seen by whoever may see the thing.
+"""Comments on studies, cells and runs, visible to viewers of these.
 
-Members of any lab that sees it write. An author edits and removes, an admin of the
-study's lab removes, too; what was said before is kept for these two, and for nobody
-else. Nothing but the deletion of the thing deletes a comment.
+Members of any lab that sees the study write. Authors edit and remove, admins of the
+study's lab remove; only these two see earlier texts.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,7 @@
-"""Events: what is new in a study, written down for feeds and lists.
+"""Events: what is new in a study, for feeds and lists.
 
-What is published and withdrawn is told where it happens. New runs, flags and changed
-verdicts are found a moment after each check, by what was told before: summed, however
-many uploads they came from. A study of which this fails stops no other (`unattended`).
+Publications are noted at once. New runs, flags and changed verdicts are found after
+each check, by comparison with what was noted before.
 """
 
 from collections import defaultdict

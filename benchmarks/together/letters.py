@@ -1,8 +1,7 @@
-"""Letters: written and sent by a worker, each alone, and tried again.
+"""Emails: written and sent by a worker, one by one, and retried.
 
-Who asks for one stores a row and no more. A letter is written when it is sent, so that
-no link that opens something lies in the database. Plain text; what others typed stands
-in it on one line. Without a server for mail (EMAIL_HOST) there are no letters.
+An email is written when it is sent, so that the database stores no secret links. Plain
+text; texts of users are on one line. Without EMAIL_HOST there are none.
 """
 
 import logging

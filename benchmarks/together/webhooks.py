@@ -1,12 +1,11 @@
 """Webhooks: addresses to which a lab's events are sent, signed, retried and logged.
 
-Each address is a unit of its own: one that does not answer delays no other, and no
-upload. It is tried again after one minute, then after twice as long each time, eight
-times in all.
+Each address is a unit of its own, tried again after one minute, then after twice as
+long each time, eight times in all.
 
-An address is typed in by somebody, so nothing is sent into our own network: the name is
-looked up once, every address it has must be public, and the connection goes to one of
-these. No redirect is followed, no proxy is used, and all of it ends at a deadline.
+Nothing is sent into our own network: the name is looked up once, every address it has
+must be public, and the connection goes to one of these. No redirect is followed, no
+proxy is used, and all of it ends at a deadline.
 """
 
 import hmac

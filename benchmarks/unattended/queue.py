@@ -1,14 +1,11 @@
 """One durable queue: each kind of work is a function registered by name.
 
 A job is a row (`models.Job`), stored in the transaction that makes the work necessary.
-All kinds are claimed, tried again and set aside alike:
-
-- a subject is claimed under an advisory lock of the worker's session, so that a killed
-  worker is noticed at once; the attempt is committed before the work begins;
-- what fails is tried again after a minute, then after twice as long each time, up to an
-  hour; after five failures it is set aside with its error, until a person, a change or
-  another version of the program tries it again; it stops no other work;
-- nobody is blamed for a PostgreSQL that was away.
+A subject is claimed under an advisory lock of the worker's session, and the attempt is
+committed before the work begins, so a killed worker is noticed. Failed work is retried
+after a minute, then after twice as long each time, up to an hour; after five failures
+it is quarantined until a person, a change or another version retries it. Errors of an
+unavailable PostgreSQL do not count.
 """
 
 import logging

@@ -1,8 +1,7 @@
-"""Files and archives whose folders are systems: looked at, then stored file by file.
+"""Archives whose folders are systems, for the upload page and the API.
 
-The upload page and the API share what is here. Nothing is guessed silently: a look says
-of each folder which system it would be and where that is known from; storing takes the
-same archive with whatever the look found missing.
+`look` says which system each folder would be and why; `store` takes the same archive
+with what was missing.
 """
 
 from collections import Counter, defaultdict

@@ -1,8 +1,8 @@
-"""Take uploads in: check them, store them unchanged, and queue their processing.
+"""Check uploads, store them unchanged, and queue their processing.
 
-What returns without an error is committed. All or nothing: one bad document of a batch
-refuses the batch. Most uploads come alone and name only what is there already: one
-statement looks up all that such an upload names, another stores it (`_submit_known`).
+Everything is committed on return; one bad document refuses a batch. Most uploads are
+single and name only what exists: one statement looks it up, another stores the run
+(`_submit_known`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,8 +1,7 @@
-"""Cells as the choice of a baseline looks at them, without a model's weight.
+"""Cells with what the choice of a baseline needs, as plain objects.
 
-Each row is read once and holds its system, study and case as one object for all rows:
-twenty thousand cells with all they refer to take Django longer than all that is done
-with them.
+Each row is read once and shares its system, study and case with other rows: Django's
+models are too slow for twenty thousand cells.
 """
 
 from collections.abc import Collection

@@ -1,8 +1,7 @@
 """Turn stored uploads into samples, cells and efficiencies.
 
-The queue says what is left to do. Jobs are taken with SKIP LOCKED, many together, so
-any number of workers and sweepers share the work, and a job disappears in the very
-transaction that stores its results: killed at any point, the work is done again.
+Jobs are claimed with SKIP LOCKED, many together, by any number of workers and sweepers,
+and deleted in the transaction that stores their results.
 """
 
 import logging

@@ -1,8 +1,7 @@
-"""Store runs with their texts, their samples and the work that they make, all at once.
+"""Store runs with their texts, samples and jobs in one prepared statement.
 
-One statement for runs, texts, outbox rows and samples, however many. It is prepared:
-planning it takes longer than running it. Numbers travel as texts of arrays, which
-psycopg need not look at one by one; and not by COPY, which row-level security forbids.
+Numbers travel as texts of arrays, which psycopg need not convert one by one. COPY is
+not possible with row-level security.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
