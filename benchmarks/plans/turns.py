@@ -39,6 +39,8 @@ from benchmarks.studies.systems import describe_system, hosts_by_slug
 PRESENT_FOR = timedelta(seconds=15)
 
 LOOK_AGAIN_S = 1.5
+MEET_AGAIN_S = 0.3
+HELD_AGAIN_S = 0.7
 STUCK = "This plan could not go on by itself: the page of its study says why."
 
 Part, Step = PlanPart.Status, PlanStep.Status
@@ -225,12 +227,6 @@ def _give_up(
             )
             late = waiting.filter(treatment=number)
             late.update(status=Step.NOT_DONE, reason=reason)
-
-
-MEET_AGAIN_S = 0.3
-HELD_AGAIN_S = 0.7
-
-Part, Step = PlanPart.Status, PlanStep.Status
 
 
 @transaction.atomic
