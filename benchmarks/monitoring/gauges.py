@@ -14,8 +14,9 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from benchmarks import broker
-from benchmarks.health import Health, Standby, health
+from benchmarks.health import DueWork, Health, Standby, health
 from benchmarks.keeping.doctor import backup_age_days
+from benchmarks.unattended.lists import Stuck
 
 QUEUES: Final = ("interactive", "bulk")
 _DATABASE: Final = """
@@ -32,11 +33,11 @@ def _gauge(name: str, help_text: str, value: float) -> GaugeMetricFamily:
 
 
 def _by_kind(
-    name: str, help_text: str, values: Iterable[tuple[str, float]]
+    name: str, help_text: str, field: str, rows: Iterable[DueWork | Stuck]
 ) -> GaugeMetricFamily:
     family = GaugeMetricFamily(f"virtlab_{name}", help_text, labels=["kind"])
-    for kind, value in values:
-        family.add_metric([kind], value)
+    for row in rows:
+        family.add_metric([row.kind], getattr(row, field))
     return family
 
 
@@ -73,26 +74,14 @@ def _work(state: Health) -> Iterator[GaugeMetricFamily]:
         "outbox_oldest_seconds", "How long the oldest of them waits.", outbox.oldest_s
     )
     yield _gauge("runs_quarantined", "Runs that were set aside.", outbox.quarantined)
-    yield _by_kind(
-        "work_due",
-        "Units of background work that wait for their turn.",
-        ((each.kind, each.waiting) for each in state.due),
-    )
-    yield _by_kind(
-        "work_due_oldest_seconds",
-        "How long the oldest of them waits.",
-        ((each.kind, each.oldest_s) for each in state.due),
-    )
-    yield _by_kind(
-        "work_failing",
-        "Units of background work that failed and are tried again.",
-        ((each.kind, each.failing) for each in state.stuck),
-    )
-    yield _by_kind(
-        "work_quarantined",
-        "Units of background work that were set aside.",
-        ((each.kind, each.quarantined) for each in state.stuck),
-    )
+    for name, unit, rows, meaning in (
+        ("work_due", "waiting", state.due, "that wait for their turn."),
+        ("work_failing", "failing", state.stuck, "that failed and are tried again."),
+        ("work_quarantined", "quarantined", state.stuck, "that were set aside."),
+    ):
+        yield _by_kind(name, f"Units of background work {meaning}", unit, rows)
+    oldest = "How long the oldest of them waits."
+    yield _by_kind("work_due_oldest_seconds", oldest, "oldest_s", state.due)
 
 
 def of_standby(standby: Standby) -> Iterator[GaugeMetricFamily]:
