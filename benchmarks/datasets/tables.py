@@ -67,8 +67,11 @@ def _object(name: str, meaning: str, source: str = "") -> Column:
     return Column(name, "object", meaning, source)
 
 
-def _claim(claim: Q) -> Combinable:
-    return ExpressionWrapper(claim, output_field=BooleanField())
+def _claim(name: str, meaning: str, claim: Q | str) -> Column:
+    if isinstance(claim, str):
+        return Column(name, "boolean", meaning, claim)
+    source = ExpressionWrapper(claim, output_field=BooleanField())
+    return Column(name, "boolean", meaning, source)
 
 
 def _baseline(viewer: Viewer, path: str, **more: str) -> Combinable:
@@ -188,15 +191,11 @@ SYSTEMS = Table(
         _text("lab", _LAB, "lab__slug"),
         *_system_of(""),
         _object("options", Sentence("Settings such as hw_virt, swap, scheduler.")),
-        Column(
-            "emulated",
-            "boolean",
-            Sentence("A program emulates its processor."),
-            "is_emulated",
+        _claim(
+            "emulated", Sentence("A program emulates its processor."), "is_emulated"
         ),
-        Column(
+        _claim(
             "above_hypervisor",
-            "boolean",
             Sentence("Its Windows ran above its own hypervisor (VBS)."),
             "is_above_hypervisor",
         ),
@@ -291,11 +290,10 @@ RUNS = Table(
         _time("started_at", Sentence("When it began; null: not stated.")),
         _time("received_at", Sentence("When it was uploaded.")),
         _text("status", Sentence("received, parsed, rejected or quarantined.")),
-        Column(
+        _claim(
             "duplicate",
-            "boolean",
             Sentence("An earlier run said all this before: no result counts it again."),
-            _claim(Q(duplicate_of__isnull=False)),
+            Q(duplicate_of__isnull=False),
         ),
         _integer("sample_count", Sentence("Its samples.")),
         *_SOURCE,
@@ -317,17 +315,15 @@ SAMPLES = Table(
         _integer("sequence", Sentence("Its place in the run, from 1.")),
         _integer("repetition", Sentence("Which repetition within the run.")),
         _statistic("value", Sentence("The number.")),
-        Column(
+        _claim(
             "derived",
-            "boolean",
             Sentence("Derived from the run's other samples, not uploaded."),
-            _claim(Q(sequence__gt=F("run__sample_count") - F("run__derived_count"))),
+            Q(sequence__gt=F("run__sample_count") - F("run__derived_count")),
         ),
-        Column(
+        _claim(
             "duplicate",
-            "boolean",
             Sentence("Its run was uploaded before: no result counts it again."),
-            _claim(Q(run__duplicate_of__isnull=False)),
+            Q(run__duplicate_of__isnull=False),
         ),
     ),
     key=("run_id", "sequence"),
