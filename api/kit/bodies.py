@@ -1,8 +1,6 @@
 """Read a request's body without trusting its length, its encoding or its contents."""
 
-import io
 import zlib
-from collections.abc import Iterator
 from typing import IO, BinaryIO, cast
 
 from django.conf import settings
@@ -69,7 +67,27 @@ def unpack(packed: bytes) -> bytes:
             "The body is not gzip, though Content-Encoding says so. "
             "Pack it, or leave the header out."
         )
-    body = _decompress(io.BytesIO(packed))
+    reader = zlib.decompressobj(GZIP_WINDOW)
+    try:
+        # One byte more than is taken shows that there is more.
+        body = reader.decompress(packed, settings.UPLOAD_LIMIT_BYTES + 1)
+    except zlib.error:
+        raise malformed("The gzip body is damaged. Pack it again.") from None
+    consumed = len(packed) - len(reader.unconsumed_tail)
+    # A MiB is unpacked in any case: so little does no harm.
+    if len(body) > max(settings.UPLOAD_LIMIT_RATIO * consumed, RATIO_COUNTS_FROM_BYTES):
+        raise too_large(
+            "The gzip body unpacks to more than "
+            f"{settings.UPLOAD_LIMIT_RATIO} times its size. Send it plain."
+        )
+    if len(body) > settings.UPLOAD_LIMIT_BYTES:
+        raise _limit_exceeded()
+    if not reader.eof:
+        raise malformed("The gzip body is cut off. Send all of it.")
+    if reader.unused_data:
+        raise malformed(
+            "There is more after the end of the gzip body. Pack everything as one."
+        )
     if body.startswith(GZIP_MAGIC):
         raise malformed("The unpacked body is gzip again. Pack it once.")
     return body
@@ -88,47 +106,6 @@ def _read_bounded(stream: IO[bytes]) -> bytes:
     except OSError:
         raise malformed("The body broke off. Send it again.") from None
     return bytes(body)
-
-
-def _decompress(packed: IO[bytes]) -> bytes:
-    reader = zlib.decompressobj(GZIP_WINDOW)
-    body, consumed = bytearray(), 0
-    try:
-        while not reader.eof and (chunk := packed.read(CHUNK_BYTES)):
-            consumed += len(chunk)
-            for piece in _pieces(reader, chunk):
-                body += piece
-                # Checked piece by piece: a bomb is found before it has unpacked.
-                if len(body) > settings.UPLOAD_LIMIT_BYTES:
-                    raise _limit_exceeded()
-                read = consumed - len(reader.unconsumed_tail)
-                most = settings.UPLOAD_LIMIT_RATIO * max(read, 1)
-                # A MiB is unpacked in any case: so little does no harm.
-                if len(body) > max(most, RATIO_COUNTS_FROM_BYTES):
-                    raise too_large(
-                        "The gzip body unpacks to more than "
-                        f"{settings.UPLOAD_LIMIT_RATIO} times its size. Send it plain."
-                    )
-    except zlib.error:
-        raise malformed("The gzip body is damaged. Pack it again.") from None
-    if not reader.eof:
-        raise malformed("The gzip body is cut off. Send all of it.")
-    if reader.unused_data or packed.read(1):
-        raise malformed(
-            "There is more after the end of the gzip body. Pack everything as one."
-        )
-    return bytes(body)
-
-
-def _pieces(reader: "zlib._Decompress", chunk: bytes) -> Iterator[bytes]:
-    """What a chunk unpacks to, a little at a time: memory stays bounded."""
-    while True:
-        piece = reader.decompress(chunk, CHUNK_BYTES)
-        yield piece
-        chunk = reader.unconsumed_tail
-        # A full piece may have more behind it, even when all input was taken.
-        if reader.eof or (not chunk and len(piece) < CHUNK_BYTES):
-            return
 
 
 def _limit_exceeded() -> TooLargeError:
