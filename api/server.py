@@ -26,9 +26,8 @@ from api.kit.outputs import OutputSerializer
 from api.kit.queries import Query
 from api.kit.schema import openapi_document
 from api.kit.views import ApiView
-from benchmarks.health import DUE, DueWork, Outbox, Standby, health, readiness
+from benchmarks.health import DUE, DueWork, Outbox, Standby, Stuck, health, readiness
 from benchmarks.models import Job
-from benchmarks.unattended.lists import Stuck
 
 STUCK = [kind for kind in Job.Kind.values if kind != Job.Kind.UPLOAD]
 

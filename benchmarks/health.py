@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import redis
 from django.conf import settings
@@ -11,11 +11,12 @@ from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Count, Min, Q
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from benchmarks import broker, replica, sight
 from benchmarks.models import Job, Reread
-from benchmarks.unattended.lists import Stuck, stuck_work
+from benchmarks.unattended.lists import FAILED
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,16 @@ class Outbox:
     waiting: int = 0
     oldest_s: float = 0.0
     quarantined: int = 0
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """Failed work of one kind: how much is retried, set aside, and since when."""
+
+    kind: str
+    failing: int
+    quarantined: int
+    since_s: float
 
 
 @dataclass(frozen=True)
@@ -71,47 +82,46 @@ DUE: Final = (
 
 
 @sight.everything()
-def due_work() -> tuple[DueWork, ...]:
-    """Return how much work of each kind waits, whatever it is."""
-    waits = Job.objects.filter(quarantined_at=None).order_by().values("kind")
-    rows = waits.annotate(waiting=Count("pk"), oldest=Min("created_at"))
-    found = {row["kind"]: row for row in rows}
-    reread = Reread.objects.filter(finished_at=None)
-    found["reread"] = reread.aggregate(waiting=Count("pk"), oldest=Min("created_at"))
-    due = []
-    for kind in DUE:
-        row = found.get(kind, {"waiting": 0, "oldest": None})
-        oldest_s = _age_s(row["oldest"]) if row["oldest"] else 0.0
-        due.append(DueWork(kind, row["waiting"], oldest_s, oldest_s > LATE_S))
-    return tuple(due)
-
-
-@sight.everything()
 def health() -> Health:
     """Ask PostgreSQL and Redis now."""
     outbox: Outbox | None = None
     stuck: tuple[Stuck, ...] = ()
     due: tuple[DueWork, ...] = ()
     standby: Standby | None = None
-    waiting = Q(quarantined_at=None)
+    waits = Q(quarantined_at=None)
     try:
-        row = Job.objects.filter(kind=Job.Kind.UPLOAD).aggregate(
-            waiting=Count("pk", filter=waiting),
-            oldest=Min("created_at", filter=waiting),
-            quarantined=Count("pk", filter=~waiting),
+        kinds = Job.objects.order_by("kind").values("kind")
+        rows = kinds.annotate(
+            waiting=Count("pk", filter=waits),
+            oldest=Min("created_at", filter=waits),
+            aside=Count("pk", filter=~waits),
+            failing=Count("subject_id", filter=FAILED & waits, distinct=True),
+            quarantined=Count("subject_id", filter=FAILED & ~waits, distinct=True),
+            since=Min(Coalesce("tried_at", "created_at"), filter=FAILED),
         )
-        failed = stuck_work()
-        due = due_work()
+        found: dict[str, dict[str, Any]] = {row["kind"]: row for row in rows}
+        upload = found.pop(Job.Kind.UPLOAD, {"waiting": 0, "oldest": None, "aside": 0})
+        stuck = tuple(
+            Stuck(kind, row["failing"], row["quarantined"], _age_s(row["since"]))
+            for kind, row in found.items()
+            if row["since"]
+        )
+        reread = Reread.objects.filter(finished_at=None)
+        found["reread"] = reread.aggregate(
+            waiting=Count("pk"), oldest=Min("created_at")
+        )
+        none = {"waiting": 0, "oldest": None}
+        for row in (found.get(kind, none) | {"kind": kind} for kind in DUE):
+            oldest_s = _age_s(row["oldest"])
+            is_late = oldest_s > LATE_S
+            due += (DueWork(row["kind"], row["waiting"], oldest_s, is_late),)
         if replica.is_configured():
             lag = replica.lag()
             standby = Standby(not lag.problem, lag.seconds, lag.bytes)
+        outbox = Outbox(upload["waiting"], _age_s(upload["oldest"]), upload["aside"])
     except DatabaseError:
         connection.close()  # a broken one would fail every later request too
-    else:
-        oldest = row["oldest"]
-        age_s = _age_s(oldest) if oldest else 0.0
-        outbox = Outbox(row["waiting"], age_s, row["quarantined"])
-        stuck = failed
+        stuck, due = (), ()
     try:
         is_redis_up = bool(broker.connection().ping())
     except (redis.RedisError, OSError):
@@ -158,5 +168,5 @@ def _migrations() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None).disk_migrations)
 
 
-def _age_s(since: datetime) -> float:
-    return round((timezone.now() - since).total_seconds(), 3)
+def _age_s(since: datetime | None) -> float:
+    return round((timezone.now() - since).total_seconds(), 3) if since else 0.0

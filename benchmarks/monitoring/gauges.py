@@ -14,9 +14,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from benchmarks import broker
-from benchmarks.health import DueWork, Health, Standby, health
+from benchmarks.health import DueWork, Health, Standby, Stuck, health
 from benchmarks.keeping.doctor import backup_age_days
-from benchmarks.unattended.lists import Stuck
 
 QUEUES: Final = ("interactive", "bulk")
 _DATABASE: Final = """

@@ -1,6 +1,6 @@
 """Write some columns of many rows in one statement."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -50,8 +50,6 @@ def insert_new(
     model: type[Model], columns: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> None:
     """Insert rows with these columns and defaults for others; keep existing rows."""
-    if not rows:
-        return
     others = {
         str(field.column): field.get_db_prep_save(
             getattr(model(), field.attname), connection
@@ -59,39 +57,38 @@ def insert_new(
         for field in model._meta.concrete_fields
         if field.column not in columns and not field.primary_key
     }
-    names = [connection.ops.quote_name(name) for name in (*columns, *others)]
-    kinds = _kinds(model)
-    arrays = ", ".join(_array(kinds[name]) for name in columns)
-    given = "".join(f", %s::{kinds[name]}" for name in others)
-    _execute(
-        f"INSERT INTO {model._meta.db_table} ({', '.join(names)})"
-        f" SELECT stated.*{given} FROM unnest({arrays}) AS stated"
-        " ON CONFLICT DO NOTHING",
-        [*others.values(), *(list(column) for column in zip(*rows, strict=True))],
-    )
+    _insert(model, columns, rows, others, "ON CONFLICT DO NOTHING")
 
 
 def insert_or_replace(
     model: type[Model], columns: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> None:
-    """Insert or replace rows by their key, the first column, as array parameters."""
+    """Insert or replace rows by their key, the first column."""
+    key, *others = map(connection.ops.quote_name, columns)
+    changes = ", ".join(f"{name} = excluded.{name}" for name in others)
+    _insert(model, columns, rows, {}, f"ON CONFLICT ({key}) DO UPDATE SET {changes}")
+
+
+def _insert(
+    model: type[Model],
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    others: Mapping[str, Any],
+    on_conflict: str,
+) -> None:
+    """Insert rows as array parameters, with the same ``others`` for each."""
     if not rows:
         return
-    kinds = _kinds(model)
-    key, *others = (connection.ops.quote_name(name) for name in columns)
-    arrays = ", ".join(_array(kinds[name]) for name in columns)
-    changes = ", ".join(f"{name} = excluded.{name}" for name in others)
-    _execute(
-        f"INSERT INTO {model._meta.db_table} ({', '.join([key, *others])})"
-        f" SELECT * FROM unnest({arrays})"
-        f" ON CONFLICT ({key}) DO UPDATE SET {changes}",
-        [list(column) for column in zip(*rows, strict=True)],
-    )
-
-
-def _kinds(model: type[Model]) -> dict[str, str | None]:
+    names = map(connection.ops.quote_name, (*columns, *others))
     fields = model._meta.concrete_fields
-    return {str(field.column): field.db_type(connection) for field in fields}
+    kinds = {str(field.column): field.db_type(connection) for field in fields}
+    arrays = ", ".join(_array(kinds[name]) for name in columns)
+    given = "".join(f", %s::{kinds[name]}" for name in others)
+    _execute(
+        f"INSERT INTO {model._meta.db_table} ({', '.join(names)})"
+        f" SELECT stated.*{given} FROM unnest({arrays}) AS stated {on_conflict}",
+        [*others.values(), *(list(column) for column in zip(*rows, strict=True))],
+    )
 
 
 def _array(kind: str | None) -> str:

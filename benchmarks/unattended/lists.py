@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from django.db.models import Count, Min, Q, QuerySet
 from django.db.models.functions import Coalesce
-from django.utils import timezone
 
 from benchmarks.models import Host, Job, Plan, Study, System
 from benchmarks.sentences import Sentence, counted
@@ -27,26 +26,12 @@ class Trouble:
     quarantined_at: datetime | None
 
 
-@dataclass(frozen=True)
-class Stuck:
-    """Work of one kind that failed: how much waits, is set aside, and since when."""
-
-    kind: str
-    failing: int
-    quarantined: int
-    oldest: datetime
-
-    @property
-    def since_s(self) -> float:
-        return round((timezone.now() - self.oldest).total_seconds(), 3)
-
-
 _RUNNING = ~Q(server_started_at=None)
-_FAILED = ~Q(error="") & ~Q(failures=0, quarantined_at=None)
+FAILED = ~Q(error="") & ~Q(failures=0, quarantined_at=None)
 STATES: Final = {
-    "waiting": ~_RUNNING & ~_FAILED,
+    "waiting": ~_RUNNING & ~FAILED,
     "running": _RUNNING,
-    "failed": ~_RUNNING & _FAILED,
+    "failed": ~_RUNNING & FAILED,
 }
 """The states of jobs, as queries. A job that asked to be done later did not fail."""
 
@@ -88,7 +73,7 @@ def state_text(job: Job) -> Sentence:
 
 def failed_work() -> QuerySet[Job]:
     """Return the jobs that failed. What asked to be done later did not."""
-    return Job.objects.filter(_FAILED)
+    return Job.objects.filter(FAILED)
 
 
 def counts_by_kind(jobs: QuerySet[Job]) -> list[dict[str, Any]]:
@@ -111,19 +96,6 @@ def by_subject(rows: QuerySet[Job]) -> list[Job]:
     """Return one job of each subject, those first that failed longest ago."""
     tried_at = Coalesce("tried_at", "created_at")
     return list(one_per_subject(rows).order_by(tried_at, "pk"))
-
-
-def stuck_work() -> tuple[Stuck, ...]:
-    """Return how much of each kind failed, in one query."""
-    failed = failed_work().exclude(kind=Kind.UPLOAD)
-    rows = failed.order_by("kind").values("kind")
-    waits = Q(quarantined_at=None)
-    numbers = rows.annotate(
-        failing=Count("subject_id", filter=waits, distinct=True),
-        quarantined=Count("subject_id", filter=~waits, distinct=True),
-        oldest=Min(Coalesce("tried_at", "created_at")),
-    )
-    return tuple(Stuck(**row) for row in numbers)
 
 
 def work_of(study: Study) -> QuerySet[Job]:
