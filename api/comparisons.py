@@ -272,8 +272,7 @@ class ComparisonsView(ApiView):
             filters["efficiency__isnull"] = True
         chosen = self._chosen(study)
         page = self.cut(compared_cells(self.viewer, study=study, filters=filters))
-        # Whole studies are judged for a page of cells: verdicts are corrected for all
-        # of a study, whatever is shown of it.
+        # Verdicts are corrected for all cells of a study, whatever the page shows.
         studies = {cell.study_id: cell.study for cell in page}
         # A page may end between a cell and its baseline.
         others = {cell.baseline_system_id for cell in page}

@@ -36,8 +36,7 @@ def one_moment() -> Iterator[None]:
         yield
 
 
-# Whether Citus keeps samples and texts on other machines; asked again over each new
-# connection, which may lead elsewhere.
+# Whether tables are distributed by Citus; asked for each new connection.
 _known: dict[str, bool] = {}
 
 

@@ -48,8 +48,7 @@ _WORD = re.compile(r"[^\W\d_](?:[\w -]*\w)?")
 # Wide enough that no number of MAX_VALUE digits is ever rounded.
 _EXACT = Context(prec=4 * MAX_VALUE)
 
-# The unit in which a quantity of each dimension is spelled; a count and a plain ratio
-# have no unit of their own and are numbers.
+# The unit of each dimension; counts and plain ratios are numbers.
 _SPELLED_IN: Final = {**units.BASE_UNITS, "ratio": "%", "frequency": "Hz"}
 
 

@@ -126,8 +126,7 @@ def _marks_of(ids: str) -> str:
     """
 
 
-# Functions, and the owner's, whom no policy binds: a policy within a policy takes
-# longer to plan than most statements take to run. Few rows are of tools of others.
+# Functions of the owner, whom no policy binds: nested policies plan slowly.
 _SEES_TOOL: Final = f"""
     CREATE OR REPLACE FUNCTION public.virtlab_sees_tool(text) RETURNS boolean
     LANGUAGE sql STABLE SECURITY DEFINER COST 500 SET search_path = pg_catalog
@@ -156,8 +155,7 @@ _OF_SYSTEMS = f"""
     SELECT DISTINCT host_id AS id FROM {_table(System)}
     WHERE {_marked("id", "systems")}
 """
-# The machines of other labs that the seen studies tell of: asked by the policies of
-# their tables, and worked out by the first that asks.
+# The machines of other labs in visible studies; computed on first use.
 _SYSTEMS: Final = f"""
     CREATE OR REPLACE FUNCTION public.virtlab_systems() RETURNS bytea
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $systems$
@@ -214,9 +212,7 @@ _SEEN = f"""
            SELECT FROM {_table(Study.shared_with.through)} AS share
            WHERE share.study_id = study.id AND share.lab_id = ANY (labs)))
 """
-# What a request is shown, worked out in one statement: the labs of a person, and the
-# studies that these see. Once a request and not in each policy, where it would be asked
-# for every row.
+# The labs of a person and their studies, computed once a request.
 _KNOWN_BY: Final = "public.virtlab_see(bigint[], bigint)"
 _SEE: Final = f"""
     CREATE OR REPLACE FUNCTION public.virtlab_see(labs bigint[], person bigint)

@@ -34,8 +34,7 @@ class Sentence(str):
     def __new__(cls, template: str, /, **parameters: Parameter) -> Sentence:
         return _made(template, "", parameters)
 
-    # By default pickle hands the finished text to __new__, which would take it for a
-    # template: braces in a name would break it.
+    # By default pickle would pass the finished text to __new__ as a template.
     def __reduce__(self) -> tuple[Any, ...]:
         return (_made, (self.template, self.plural, dict(self.parameters)))
 
@@ -92,8 +91,7 @@ def in_unit(text: str, unit: str) -> str:
     """Return a sentence with a unit behind its speeds: "59 MB/s (64 %)"."""
     if not unit or not isinstance(text, Sentence):
         return text
-    # Only the sentence about a shape's speeds has a centre (`analysis.shape`); other
-    # sentences hold it as a part.
+    # Only the sentence about a shape's speeds has a centre (`analysis.shape`).
     if "centre" in text.parameters:
         template = text.template.replace("} (", "} {unit} (")
         return _made(template, text.plural, {**text.parameters, "unit": unit})

@@ -26,8 +26,7 @@ class Sight:
     parameters: Mapping[str, Any]
 
 
-# As oneself where there is no such role, for one's own tables no policy binds, or where
-# there is no policy: workers of a Citus cluster let nobody in who cannot sign in.
+# Without such a role, or without policies (Citus), the session stays itself.
 _ALL = """
     SELECT set_config('role', rolname, false) FROM pg_roles
     WHERE rolname = %(role)s AND pg_has_role(session_user, oid, 'MEMBER')

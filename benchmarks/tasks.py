@@ -19,9 +19,8 @@ from benchmarks.wake import HINT_SENT, LINGER_S, note_wait
 
 logger = logging.getLogger(__name__)
 
-# What comes together is processed together, for most of what processing costs is the
-# same for one run and for a hundred: a worker waits until nothing came for a moment,
-# but no longer than this where it comes all the time.
+# Processing a hundred runs costs little more than one: wait until nothing came for a
+# moment, but no longer than this.
 LINGER_AT_MOST_S = 2.0
 # Somebody waits for these.
 AWAITED = (Kind.REPORT, Kind.PICTURE, Kind.LETTER)

@@ -8,9 +8,8 @@ import unicodedata
 from benchmarks.errors import InvalidError
 from benchmarks.sentences import Sentence
 
-# Control characters (C0, DEL, C1), line and paragraph separators, bidirectional
-# embeddings, overrides and isolates (they show a text in another order than it is
-# stored), and surrogates without their partner (no UTF-8 for them).
+# Control characters, line and paragraph separators, bidirectional marks, and lone
+# surrogates.
 _BREAKS = "\t\n\r"
 _REFUSED = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"

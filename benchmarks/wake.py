@@ -14,8 +14,7 @@ logger = logging.getLogger(__name__)
 # What one person or agent sends at once and waits for.
 FEW_RUNS = 10
 DRAIN = ("benchmarks.tasks.drain", "benchmarks.tasks.drain_bulk")
-# Set while a hint is on its way; the worker clears it before it looks for work. So a
-# thousand uploads in a second need a few messages. One per lane: single, bulk.
+# Set while a hint is on its way, one per lane (single, bulk); cleared by the worker.
 HINT_SENT = ("virtlab:hint-sent", "virtlab:bulk-hint-sent")
 # A message may get lost while this key is set: then no other hint would be sent.
 HINT_IS_LOST_AFTER_S = 5
@@ -23,8 +22,7 @@ HINT_IS_LOST_AFTER_S = 5
 LINGER_S = 0.3
 # So many runs at once are not waited for.
 TOGETHER = 50
-# Until when a lane's worker surely waits for more: for as long as its hint lives longer
-# than `HINT_IS_LOST_AFTER_S`.
+# Until when a lane's worker surely waits for more.
 _seen_until = [0.0, 0.0]
 
 

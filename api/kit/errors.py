@@ -188,8 +188,7 @@ def _sentences(detail: Any, path: str) -> Iterator[tuple[str, str]]:
             yield from _sentences(inner, path if whole else member_path(path, name))
     elif isinstance(detail, list):
         for index, inner in enumerate(detail):
-            # REST framework has two lists: sentences about one value, and errors by
-            # member.
+            # Two kinds of lists: sentences about one value, and errors by member.
             nested = isinstance(inner, Mapping)
             yield from _sentences(inner, member_path(path, index) if nested else path)
     else:

@@ -86,8 +86,7 @@ class ApiView(GenericAPIView[Any]):
         )
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        # REST framework looks for the method last: without a token it would say 401 of
-        # a method that is not there.
+        # REST framework checks the method last: after the token, with a 401.
         if request.method not in self.allowed_methods:
             raise MethodNotAllowed(str(request.method))
         super().initial(request, *args, **kwargs)

@@ -32,8 +32,7 @@ _lock = Lock()
 _untold: Counter[str] = Counter()
 _full: set[str] = set()
 
-# Given a number and a window of each key; told what it counts now, and for how long.
-# Only where it has no end yet one is set: a window does not grow with what comes.
+# Adds a number to each key; sets a window's end once. Returns counts and TTLs.
 COUNT: Final = """
     local told = {}
     for place, key in ipairs(KEYS) do

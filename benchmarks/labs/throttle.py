@@ -18,12 +18,10 @@ from benchmarks.broker import connection
 from benchmarks.errors import TooManyAttemptsError
 
 WINDOW_S = 15 * 60
-# How many wrong attempts a window takes: from one network (or known browser) for one
-# name; the same while the name is attacked, which it is after so many from anywhere;
-# and from one network for all names.
+# Wrong attempts in a window: from one network (or known browser) for one name; the same
+# while it is attacked; from anywhere until then; from one network for all names.
 HERE, UNDER_ATTACK, ATTACK, FROM_NETWORK = 10, 3, 100, 1_000
-# Of a second factor, from all networks together: who tries it has the password, and a
-# code has six digits. The owner's known browsers are not held up by it.
+# For a second factor, from all networks together: a code has six digits.
 FACTORS: Final = 10
 KNOWN_S: Final = 365 * 24 * 3600
 SALT: Final = "virtlab.known-browser"

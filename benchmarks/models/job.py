@@ -31,8 +31,7 @@ class Job(models.Model):
     kind = models.CharField(max_length=20, choices=Kind)
     subject_id = models.BigIntegerField()
     partition = models.BigIntegerField()
-    # No constraints in the database: to note a job must not wait for the row of a
-    # study, which another process may hold.
+    # No constraints: storing a job must not wait for a locked study.
     lab = models.ForeignKey(
         Lab,
         models.CASCADE,

@@ -223,8 +223,7 @@ class Signature(models.Model):
 class PublishingJob(Making):
     """A requested version; the study must still have its ``data_version``."""
 
-    # No constraint in the database, as for reports: a request must not wait for the
-    # study's row, which the check of a wide study locks for a while.
+    # No constraint: a request must not wait for a study that is being checked.
     study = models.ForeignKey(
         Study, models.CASCADE, db_constraint=False, related_name="publishing_jobs"
     )
@@ -343,8 +342,7 @@ class ReviewFile(PublishedFile):
 class Report(Making):
     """A study's report for one reader; ``stamp`` is a digest of content and reader."""
 
-    # No constraint in the database: PostgreSQL would wait for the study's row, which
-    # the check of a wide study locks for a while.
+    # No constraint: a request must not wait for a study that is being checked.
     study = models.ForeignKey(
         Study, models.CASCADE, db_constraint=False, related_name="reports"
     )

@@ -32,9 +32,8 @@ TOTALS = ("sum", "mean")
 """Slots that stand for all VMs of a co-run together."""
 
 
-# Every index is written with every run: there is none whose columns another begins
-# with, and those of what most runs do not have leave these out. Rows of large tables
-# are not checked against others, for speed.
+# Every index costs time with every run: no index repeats another's first columns, and
+# rare columns have partial ones. Large tables have no foreign keys.
 LOOSE: Final[dict[str, Any]] = {"db_index": False, "db_constraint": False}
 
 
@@ -205,11 +204,9 @@ class Sample(models.Model):
         return self.sequence > self.run.sample_count - self.run.derived_count
 
 
-# A sum of numbers depends on the order in which they are added, in its last bits, and
-# PostgreSQL's rows come in any order: a run's mean is taken in that of its samples.
+# The last bits of a mean depend on the order of its samples.
 MEAN_IN_ORDER = "avg(sample.value ORDER BY sample.sequence)"
-# The order of runs in SQL, and of their samples in a query set: by start, those without
-# one last. Shapes, flags and pages speak of a cell's "run 3", and must mean the same.
+# The order of runs everywhere: by start, runs without one last.
 PLACE_OF_RUN = "run.started_at, run.id"
 IN_ORDER_OF_RUNS = ("run__started_at", "run_id")
 UPLOAD_OF_RUN = "coalesce(run.source_id, run.id)"
@@ -241,16 +238,14 @@ class RunMean(models.Model):
         return f"{self.mean} ({self.run})"
 
 
-# As numeric a double has 15 digits at most: the decimals it was printed with, not
-# those of its binary value.
+# As numeric a double has 15 digits at most: the decimals that were printed.
 MEANS_OF_SAMPLES = f"""
     INSERT INTO {RunMean._meta.db_table} (lab_id, run_id, case_id, n, mean, decimals)
     SELECT sample.lab_id, sample.run_id, sample.case_id, count(*), {MEAN_IN_ORDER},
            max(scale(trim_scale(sample.value::numeric)))
     FROM {Sample._meta.db_table} AS sample
 """
-# The runs of every cell. A run that was uploaded twice counts once, and one that nobody
-# processed yet not at all. `vms` may be null on both sides.
+# The runs that count: parsed, and not uploaded twice.
 _COUNTS = f"run.duplicate_of_id IS NULL AND run.status = '{Run.Status.PARSED.value}'"
 PLACE = ("study_id", "system_id", "scenario", "vms", "slot", "load")
 
@@ -315,8 +310,8 @@ def of_cells(which: str, *more: str) -> str:
 
 
 _OF_EVERY_RUN = ("id", "lab_id", "source_id", "started_at", "sitting_id")
-# By bisection: at a place with a thousand cases `= ANY` would compare each with all.
-# The range can be looked up in the primary key, and in no index of cases alone.
+# By bisection: `= ANY` would compare each with all cases. The range uses the primary
+# key.
 OF_PLACED = """
     run.cases[width_bucket({0}.case_id, run.cases)] = {0}.case_id
     AND ({0}.lab_id, {0}.run_id, {0}.case_id) >= (run.lab_id, run.id, run.cases[1])

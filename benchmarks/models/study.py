@@ -33,8 +33,7 @@ def hidden_quotes(
 ) -> models.QuerySet[models.Model]:
     """Return links from the outer row (column ``name``) to studies that are hidden."""
     quoted = links._default_manager.filter(**{name: models.OuterRef("pk")})
-    # Not by a join: row-level security leaves out the rows of hidden studies, and with
-    # them what would be found here.
+    # Not by a join: row-level security would hide the rows looked for.
     seen = Study._default_manager.filter(visible_studies(viewer)).values("pk")
     return quoted.exclude(study__in=seen)
 

@@ -79,8 +79,7 @@ REQUESTS = Counter(
     "Answered requests, by the name of their address.",
     ["route", "method", "status"],
 )
-# Without labels, so that it is there before the first of them: of a counter that begins
-# with 1, Prometheus sees no increase.
+# Without labels it begins at 0: Prometheus sees no increase in a first 1.
 SERVER_ERRORS = Counter("virtlab_server_errors", "Requests answered with 500.")
 REQUEST_SECONDS = Histogram(
     "virtlab_request_seconds",

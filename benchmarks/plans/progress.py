@@ -238,8 +238,7 @@ def _add_rounds(plan: Plan, now: datetime) -> bool:
     plan.save(update_fields=["advice"])
     design = read_design(plan.design, plan.seed)
     last = max(plan.steps.values_list("repetition", flat=True), default=0)
-    # Round by round, each with every treatment that still lacks runs: what drifts over
-    # hours then meets all systems alike.
+    # Round by round, so that a drift over hours meets all systems alike.
     for further in range(max(more.values(), default=0)):
         numbers = [number for number, rounds in more.items() if rounds > further]
         add_steps(plan, further_round(design, numbers, last + 1 + further))

@@ -187,8 +187,7 @@ def _turn(plan: Plan, slot: PlanSlot, now: datetime) -> Answer:
         if plan.ends_at is not None:
             _give_up(waiting, longest_s(plan), (plan.ends_at - now).total_seconds())
         absent = plan.slots.filter(Q(seen_at=None) | Q(seen_at__lt=now - PRESENT_FOR))
-        # A step whose guests are all here goes before one that waits for somebody who
-        # may never come. The asker's own is begun all the same: its barrier decides.
+        # Prefer steps whose guests are all here, but begin the asker's own anyway.
         ready = waiting.exclude(parts__slot__in=absent)
         busy = ready.first() or waiting.filter(parts__slot=slot).first()
         if busy is not None:

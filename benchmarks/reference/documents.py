@@ -73,8 +73,7 @@ WORKLOADS: Final = {
     "watts-up": "{workload}",
     "httperf": "httperf wsess={wsess}",
     "sysbench": "sysbench {test}",
-    # Each number of processes is an execution of its own; the meter's single reading
-    # does not say which of them it covers, so it stays apart from all three.
+    # The meter's single reading does not say which number of processes it covers.
     "b_eff_io": "b_eff_io {processes} processes",
     "linpack": "LINPACK n={n}",
 }

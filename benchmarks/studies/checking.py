@@ -67,8 +67,7 @@ def is_soon_due() -> bool:
 @queue.job(Kind.CHECK)
 def _check(jobs: Jobs) -> None:
     with transaction.atomic():
-        # Held against other checks only: a run that is stored refers to the study, and
-        # would wait here for cells which it has itself in hand.
+        # Locked against other checks only: storing a run refers to the study.
         studies = Study.objects.select_for_update(no_key=True)
         study = studies.get(pk=jobs[0].subject_id)
         if all(job.detail == BESIDE for job in jobs):
@@ -80,8 +79,7 @@ def _check(jobs: Jobs) -> None:
         queue.finish(jobs)
         if not cells_misjudged(study):
             return
-        # Killed before the next transaction ends, the study is checked again. Dated as
-        # what was checked: nothing has changed since.
+        # If killed before the next transaction ends, the study is checked again.
         last = max(job.created_at for job in jobs)
         [again] = put_checks([study.pk], created_at=last)
     with transaction.atomic():

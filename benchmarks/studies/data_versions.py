@@ -87,8 +87,7 @@ READ = (
     (Session._meta.db_table, "id", _OWN),
     (CoRun._meta.db_table, "id", _OWN),
     (_RUN, "id", _OWN),
-    # Millions of samples are not looked at: who writes them writes their runs as well,
-    # and who writes what a session says of a cell (`cell_sessions`) writes that cell.
+    # Samples and cell sessions change only with their runs and cells.
     (_ENERGY, "id", _MEASURED),
     (Meter._meta.db_table, "id", f"id IN ({_METERS})"),
     (_FLAG, "id", _OWN),
@@ -106,9 +105,8 @@ VERSION = "SELECT concat_ws('-', {})".format(
 )
 
 
-# The statistics begin anew when PostgreSQL recovers from a crash of one of its
-# processes, which is no start of the server but may give numbers of transactions once
-# more.
+# The statistics restart when PostgreSQL recovers from a crash, which may repeat numbers
+# of transactions.
 _SERVER = """
     concat_ws(
         ' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time(),
@@ -120,8 +118,7 @@ SNAPSHOT = f"""
     SELECT concat_ws(' ', {_SERVER}, pg_current_snapshot())
     WHERE NOT pg_is_in_recovery()
 """
-# Notes only ever become more: where their sum is the same, nobody changed anything. It
-# begins anew in another file, which is another version.
+# Counts only grow, so an equal sum means no change. A new file restarts them.
 NOTES: Final = "benchmarks_change"
 _NOTED = f"""
     SELECT concat_ws(
@@ -132,8 +129,7 @@ _NOTED = f"""
         )
     )
 """
-# Tables that tell of all their changes, however they are made. Samples come with their
-# run, which is noted; a trigger of each kind of change stands for the others.
+# Tables that count all their changes; samples count with their runs.
 _TELLING = """
     SELECT relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
     WHERE tgname ~ '^what_is_[a-z]+_is_noted$' AND tgenabled = 'A'
@@ -145,9 +141,8 @@ _RELATIONS = """
     WHERE relkind IN ('r', 'p', 'v', 'm', 'f')
       AND relnamespace = current_schema()::regnamespace
 """
-# How a change of a row tells whom it concerns: a study, a lab, or nobody while nothing
-# refers to the row. Every change of any other table concerns whoever has read it; of
-# effects, too, which pages read of all studies at once.
+# Whom a change concerns: a study, a lab, or nobody while nothing refers to the row.
+# Other tables concern every reader.
 OF_STUDY: Final = frozenset(
     f"benchmarks_{name}"
     for name in (
@@ -353,7 +348,6 @@ def gather_notes(most: int = 20) -> int:
 def study_version(study: Study) -> str:
     """Return a text that changes with any data of a study; ask before reading them."""
     with connection.cursor() as cursor:
-        # `row_security` makes a function of it: of rows that the reader is not shown,
-        # too, and planned once a session. Planning takes longer than reading.
+        # A function of `row_security`: sees all rows, and is planned once a session.
         cursor.execute("SELECT virtlab_study_version(%s, %s)", [study.pk, study.lab_id])
         return str(cursor.fetchone()[0])

@@ -76,8 +76,7 @@ NO_RUNS = RunMeans((), ())
 
 def study_facts(study: Study, *, with_runs: bool = True) -> StudyFacts:
     """Return a study for the rules, in a fixed number of queries."""
-    # Runs first: a run is stored together with its cells, and one that arrives between
-    # two of these queries is left out. It has noted that the study is checked again.
+    # Runs first: a run that arrives between two queries is left out.
     runs: list[Run] = []
     if with_runs:
         parsed = Run.objects.filter(study=study, status=Run.Status.PARSED)
@@ -85,8 +84,7 @@ def study_facts(study: Study, *, with_runs: bool = True) -> StudyFacts:
     measured = Cell.objects.filter(n__gt=0).order_by("pk")
     own = _rows(measured.filter(study=study))
     means = run_means(study)
-    # Whoever sees this study's flags may see the cells of these studies as well; what
-    # other labs measured informs (`foreign`) and flags nothing.
+    # Only studies that every viewer of this study's flags may see.
     near = measured.filter(lab=study.lab_id, case__in={row["case"] for row in own})
     if not study.is_private:
         near = near.filter(study__visibility=Study.Visibility.PUBLIC)

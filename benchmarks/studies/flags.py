@@ -105,7 +105,6 @@ def decide_flag(
     )
     locked.status = status
     locked.save(update_fields=["status"])
-    # What it doubted goes into pools or out of them; runs that were uploaded twice
-    # count again, or count no more.
+    # Pools and repeated uploads depend on the decision.
     put_checks([locked.study_id])
     return locked

@@ -59,8 +59,7 @@ PAGES: Final[Mapping[str, str]] = {
     JOIN {Run._meta.db_table} AS run ON run.id = energy.run_id
     WHERE run.study_id = of_study
 ))""",
-    # At least three cases that differ in the text of one parameter which begins as a
-    # number. The page itself asks for known units and for lines of two levels.
+    # At least three cases that differ only in a parameter that begins as a number.
     "sweep": f"""EXISTS (
     SELECT 1
     FROM (SELECT DISTINCT cell.case_id FROM {CELLS} WHERE {MEASURED}) AS measured

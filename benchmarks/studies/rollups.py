@@ -37,8 +37,7 @@ from benchmarks.studies.data_versions import (
 )
 from benchmarks.viewer import Viewer
 
-# Lines closer than one part in this many are drawn as one: their number, and so what is
-# kept, stays small however many cells there are.
+# Closer lines are drawn as one, so that few are stored.
 STEPS_PER_E: Final = 50
 # What a band is of.
 BAND: Final = ("case__component", "platform", "hypervisor_version")
@@ -283,8 +282,7 @@ def _binned_pairs(ids: Collection[int]) -> QuerySet[Cell, dict[str, Any]]:
             highest=Max("efficiency__ratio"),
             doubted=Count("pk", filter=is_doubted),
         )
-        # `groupby` needs the rows of a group side by side, and a band's ends are its
-        # first and its last step.
+        # `groupby` needs sorted rows.
         .order_by("study", *BAND, "step")
     )
 

@@ -180,8 +180,7 @@ def _moved_as_a_whole(
 
 def _groups(rows: Iterable[RunRow], places: Places) -> list[Group]:
     """Derive the free runs' sessions; those that follow a person's get their place."""
-    # Named and corrected runs are part of the row in time: whether they are corrected
-    # moves no boundary between the others.
+    # Named and corrected runs count in time: they move no other boundary.
     starts: dict[int, list[RunStart]] = defaultdict(list)
     for row in rows:
         if row.started_at:

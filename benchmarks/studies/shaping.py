@@ -62,9 +62,7 @@ ITERATIONS = f"""
     WHERE lab_id = %s AND run_id = ANY(%s) AND case_id = ANY(%s)
     GROUP BY run_id, case_id
 """
-# The order is known all the same of sessions whose samples were numbered through, and
-# uploaded in that order. Samples are many: looked at only where runs do not say it, and
-# run by run.
+# Samples numbered through in the order of upload have a known order, too.
 NUMBERED = f"""
     {of_cells("cell.id = ANY(%s)")}
     SELECT {CELL_OF_SAMPLE} AS cell_id, run.sitting_id

@@ -359,8 +359,7 @@ def _posted(parts: SplitResult, body: bytes, headers: Mapping[str, str]) -> int:
         with suppress(OSError):  # it may be closed by now
             opened.shutdown(socket.SHUT_RDWR)
 
-    # A socket's own timeout is for each read: who sends a byte now and then would
-    # hold a worker for hours.
+    # A socket's timeout is for each read: a slow sender would hold a worker.
     deadline = threading.Timer(DEADLINE_S, shut)
     deadline.daemon = True
     deadline.start()

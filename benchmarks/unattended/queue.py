@@ -51,8 +51,7 @@ IN_WORKERS: Final = (
 )
 """What workers do; the sweeper does the rest itself."""
 STOPPED_ITS_WORKER: Final = template("It stopped its worker.")
-# Of a database that answers these are the work's fault: a statement that took too
-# long, more memory than there is, more than PostgreSQL can do at all.
+# A statement that took too long, too much memory, more than PostgreSQL can do.
 FAULTS_OF_THE_WORK: Final = ("57014", "53200", "54")
 
 

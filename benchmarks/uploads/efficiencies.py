@@ -48,8 +48,7 @@ State = Efficiency.State
 SUM = "sum"
 # States of cells without a partner: the reason names the nearest native case.
 UNPAIRED = (State.MISSING, State.OTHER_PARAMETERS, State.UNIT_MISMATCH)
-# The native cases of a lab by tool and place: of all studies, of public ones alone, and
-# of each study by its id.
+# Native cases by tool and place: of all studies, public ones, each study.
 ALL, PUBLIC = "all", "public"
 NativeCases = Mapping[tuple[Any, ...], Mapping[int, MeasuredCase]]
 # The scenario in which nothing else runs.

@@ -220,8 +220,7 @@ class Resolver:
                 "of the archive first, in its settings.",
                 study=shorten(document["study"]),
             )
-        # Raw output is read after it was kept, for it must not get lost: here only the
-        # names beside it are looked at, and its tool may still be unknown ("").
+        # Raw output is read after it was stored; its tool may be unknown ("").
         tool = self._tool(document["tool"]) if "tool" in document else None
         samples: ReadSamples | None = None
         derived = 0

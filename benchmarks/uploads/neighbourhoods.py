@@ -27,8 +27,7 @@ COLUMNS = (
     *("setting", "first_at", "last_at", "session_id"),
 )
 
-# A native cell; a slot beside its system alone; and what stands against a native run of
-# its own study, OS and bits.
+# Native cells, slots, and cells with a native run of their own study, OS and bits.
 LEANS_ON_NO_OTHER = (
     Q(system__hypervisor=NATIVE)
     | Q(efficiency__state=Efficiency.State.SLOWDOWN)

@@ -52,12 +52,9 @@ from benchmarks.uploads.summaries import (
 
 logger = logging.getLogger(__name__)
 
-# At once: runs, and texts to be read among them. One whose samples are stored takes
-# no room, and the more are processed together, the less often each cell is made.
+# Runs at once, and texts to be read among them.
 BATCH, TEXTS = 1000, 200
-# So many samples of a lab that wait are a study, sent piece by piece: with each piece
-# its cells would be made anew. More of it is awaited while pieces come, for a while;
-# what comes run by run comes within moments.
+# A lab with so many waiting samples sends a study piece by piece: wait for more.
 FLOOD_SAMPLES = 20_000
 NEXT_RUN, NEXT_PIECE = timedelta(seconds=0.5), timedelta(seconds=2.5)
 FLOOD_AT_MOST = timedelta(seconds=10)
@@ -65,8 +62,7 @@ FLOOD_AT_MOST = timedelta(seconds=10)
 BATCHES_A_CALL = 200
 RETRY_DELAY = timedelta(seconds=2)
 STOPPED_ITS_WORKER: Final = template("It stopped its worker every time.")
-# What one worker has in hand no other takes: for so long by the clock, which covers the
-# moment until its rows are locked, then by the lock.
+# Lease duration: the gap between claiming rows and locking them.
 IN_HAND = timedelta(seconds=2)
 UPLOADS = Job.objects.filter(kind=Kind.UPLOAD)
 FREE_SHARES = f"""
@@ -203,9 +199,8 @@ def _note_retry(run_ids: Collection[int]) -> None:
 def _process(jobs: Jobs) -> None:
     """Process uploads that are in hand."""
     with transaction.atomic():
-        # Waits: whoever looks for work holds for a moment what it finds was just
-        # taken. Skipped, that would lie as if its worker had died. What another
-        # worker finished meanwhile is gone. In one order, so that nobody deadlocks.
+        # Blocks instead of skipping locked rows: another worker may hold them briefly.
+        # In one order, so that nobody deadlocks.
         mine = queue.lock(jobs)
         runs = list(Run.objects.filter(pk__in=[job.subject_id for job in mine]))
         runs.sort(key=attrgetter("pk"))
@@ -252,8 +247,7 @@ def process_runs(
     before |= touched_cells(stored)
     samples = store_runs(read, known)
     cases = store_cases(row.case for rows in samples.values() for row in rows)
-    # Before a sample or a cell is written, and for old and new cells together: a run
-    # that is read again may leave one cell for another.
+    # Before any write, for old and new cells: a reread may move a run.
     lock_cases(
         {(key.lab_id, key.case_id) for key in before}
         | {

@@ -55,8 +55,7 @@ GIVEN: Final[Mapping[str, str]] = {
 NOT_OF_ITS_ROW: Final = ("text", "is_read", "cases", "repetitions", "values")
 COLUMNS = ", ".join(f'"{name}"' for name in GIVEN if name not in NOT_OF_ITS_ROW)
 NAMES = ", ".join(f'"{name}"' for name in GIVEN)
-# JSON is full of quotes, and psycopg escapes each of them in an array that is sent as
-# text: that took longer than all else that is done with an upload. Binary has none.
+# Binary: psycopg would escape every quote of JSON in a text array.
 ARRAYS = ", ".join(f"%({name})b::text[]::{kind}[]" for name, kind in GIVEN.items())
 VALUES = ", ".join(f"%({name})s::{kind}" for name, kind in GIVEN.items())
 SAMPLE_COLUMNS = "lab_id, run_id, sequence, case_id, repetition, value"
@@ -100,8 +99,7 @@ STORE_MANY = STORE.format(given=MANY, more=TEXT_AND_SAMPLES)
 STORE_ONE = STORE.format(
     given=f"(VALUES ({VALUES}, 1)) AS given ({NAMES}, place)", more=TEXT_AND_SAMPLES
 )
-# On a Citus cluster texts and samples are elsewhere than runs and work, and one
-# statement cannot write both.
+# On Citus, texts and samples are on other machines than runs and jobs.
 STORE_RUNS = STORE.format(given=MANY, more="")
 STORE_TEXTS = f"""
     INSERT INTO {TEXT} (lab_id, run_id, text)

@@ -146,8 +146,7 @@ def summarise_cells(keys: Iterable[CellKey]) -> list[Cell]:
     with connection.cursor() as cursor:
         cursor.execute(OF_RUNS, [[cell.pk for cell in cells.values()]])
         runs = {cell_id: CellRuns(*rest) for cell_id, *rest in cursor.fetchall()}
-    # Only what changed is written, and in one statement: a row that is written again
-    # is another version to whoever keeps pages of it.
+    # Only changed cells: writing a row makes cached pages stale.
     now = timezone.now()
     changed = []
     for cell in cells.values():

@@ -27,15 +27,14 @@ class Command(BaseCommand):
     help = __doc__
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # Machines that start at once prepare their database one after the other. Each
-        # role has a session of its own, and a lock goes with its session.
+        # One machine after the other; each role has a session, and so a lock, of its
+        # own.
         with as_owner(), held("prepare", wait=True):
             self._migrate()
             secure()
         with held("prepare", wait=True):
             self._collect_static()
-            # Secrets that could not be written down are secrets nobody knows: the
-            # files come before the commit.
+            # The files come before the commit, or nobody would know the secrets.
             with transaction.atomic():
                 if secrets := install():
                     sign_in = (
