@@ -64,13 +64,10 @@ connection_created.connect(_forget, dispatch_uid="what is known of the database"
 
 
 def was_away(error: BaseException | None) -> bool:
-    """Return whether an error is worth a retry because PostgreSQL was away.
-
-    A connection lost between query and answer raises the most general error, without
-    SQLSTATE.
-    """
+    """Return whether an error is worth a retry because PostgreSQL was away."""
     if isinstance(error, OperationalError | InterfaceError):
         return True
+    # A connection lost between query and answer has no SQLSTATE.
     is_general = type(error) in {DatabaseError, InternalError}
     return is_general and sqlstate(error) is None
 

@@ -38,10 +38,7 @@ LAB: Final = ("name", "slug")
 
 @dataclass(frozen=True)
 class Found:
-    """What was found of each kind, best first; ``has_more``: kinds cut at MOST_ROWS.
-
-    Systems and benchmarks have the newest visible ``study`` that measured them.
-    """
+    """Results of each kind, best first; ``has_more``: kinds cut at MOST_ROWS."""
 
     studies: list[Study]
     systems: list[tuple[System, Study]]

@@ -59,10 +59,8 @@ class Standby:
 
 @dataclass(frozen=True)
 class Health:
-    """``ok``; ``down`` without PostgreSQL.
-
-    ``degraded`` without Redis or a configured standby, with work set aside, or late.
-    """
+    """``ok``, ``down`` without PostgreSQL, or ``degraded`` without Redis or with stuck
+    work."""
 
     status: str
     version: str

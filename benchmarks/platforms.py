@@ -168,10 +168,7 @@ class Platform(NamedTuple):
 def canonical_platform(
     hypervisor: str, version: str = "", virtualization: str = ""
 ) -> Platform:
-    """Return a platform in canonical names; an unknown name stays.
-
-    A version in the name moves to the version.
-    """
+    """Return a platform in canonical names; an unknown name stays."""
     name = collapse(clean_text(hypervisor, what=Sentence("hypervisor")))
     kind = canonical_virtualization(virtualization)
     version = collapse(version)
@@ -297,10 +294,7 @@ def _words(text: str) -> list[str]:
 
 
 def _is_without_help(name: Sequence[str], version: Sequence[str]) -> bool:
-    """Whether these words say that QEMU emulates the processor.
-
-    "QEMU emulator version 8.2" does not: so it calls itself, whatever helps it.
-    """
+    """Whether these words say that QEMU emulates the processor."""
     words = [*name, *version]
     negated: set[str] = set()
     said: set[str] = set()

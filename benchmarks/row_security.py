@@ -246,10 +246,7 @@ def secured_models() -> Iterator[type[models.Model]]:
 
 
 def rule_of(model: type[models.Model]) -> str:
-    """Return which rows of a table are seen, by whom not all is shown to.
-
-    Raises TypeError for one that names neither lab nor study, nor what it is part of.
-    """
+    """Return which rows of a table are visible; raise TypeError if nothing says so."""
     if own := _OWN_RULES.get(model):
         return own
     columns = {field.column: field for field in model._meta.concrete_fields}
@@ -339,10 +336,9 @@ def as_owner() -> Iterator[None]:
 
 
 def secure() -> None:
-    """Create the policies, and grant the application's role its rights.
+    """Create the policies (none on Citus), and grant the application's role its rights.
 
-    Existing policies are left alone, as replacing one waits for all readers of its
-    table. None on Citus, which does not support them.
+    Existing policies are kept: replacing one waits for all readers of its table.
     """
     wanted = statements(with_policies=not _has_citus())
     digest = sha256(wanted.encode()).hexdigest()

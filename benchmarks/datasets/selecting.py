@@ -18,10 +18,7 @@ ROWS_AT_ONCE: Final = 50_000
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked for; empty is all. Days are in UTC, ``until`` is the last of them.
-
-    With ``since`` or ``until`` what has no time is left out.
-    """
+    """A selection; empty is all. Days are in UTC, and leave out what has no time."""
 
     study: Study | None = None
     host: str = ""

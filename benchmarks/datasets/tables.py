@@ -19,10 +19,7 @@ VIEWER = "viewer"
 
 @dataclass(frozen=True)
 class Column:
-    """A column: ``source`` is a path of Django's from the row, ``unit`` of a number.
-
-    ``unit_column`` names the column of the same row that has the unit.
-    """
+    """A column; ``source`` is a Django path, ``unit_column`` has a varying unit."""
 
     name: str
     kind: Kind
@@ -335,11 +332,8 @@ TABLES: Final = MappingProxyType(
 
 
 def description(table: Table) -> dict[str, Any]:
-    """Return a table as Frictionless' Table Schema: names, types, units, meanings.
-
-    https://specs.frictionlessdata.io/table-schema/; ``unit`` and ``unitField`` (the
-    column that has the unit) are ours.
-    """
+    """Return a table as Frictionless' Table Schema, with our ``unit`` and
+    ``unitField``."""
     fields = []
     for column in table.columns:
         field = {"name": column.name, "type": column.kind}

@@ -48,10 +48,7 @@ Kind = AuditEntry.Kind
 
 @dataclass(frozen=True)
 class Loss:
-    """How much a deletion takes away.
-
-    ``withdrawn`` counts versions and reviews that stay.
-    """
+    """What a deletion removes; ``withdrawn`` versions and reviews stay."""
 
     runs: int
     samples: int

@@ -29,10 +29,8 @@ DURABLE: Final = {"fsync": "on", "full_page_writes": "on", "synchronous_commit":
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that was looked at: ``problem`` is "" where it is well.
-
-    A ``grave`` one loses data, or keeps the product from working.
-    """
+    """A check; ``problem`` is "" if it passed, ``grave`` if data or service are at
+    risk."""
 
     what: str
     problem: str = ""

@@ -34,10 +34,7 @@ EVERY_S: Final = 3600.0
 
 @dataclass(frozen=True)
 class Rule:
-    """Rows that are deleted some days after a moment.
-
-    ``over`` selects the rows whose moment is before a time; a name is a column.
-    """
+    """Rows that are deleted some days after ``over``: a column, or a selection."""
 
     what: str
     days: int

@@ -149,10 +149,7 @@ def _bytes(lab_id: int, size: int) -> Quota:
 
 
 def _take(*quotas: Quota) -> None:
-    """Count all at once; undo and raise TooFastError if one is over.
-
-    Small counts stay in the process and are sent together later.
-    """
+    """Count all at once; undo and raise TooFastError if one is over."""
     limited = [quota for quota in quotas if quota.most]
     with _lock:
         for quota in limited:

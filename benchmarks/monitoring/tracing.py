@@ -63,10 +63,7 @@ class Traced(logging.Filter):
 
 
 class JsonLines(logging.Formatter):
-    """One object a line: time, level, logger, request, message, and what `extra=` has.
-
-    An access log's arguments come along by their names.
-    """
+    """One JSON object a line: time, level, logger, request, message, and `extra`."""
 
     ACCESS: Final = {
         **{"h": "address", "m": "method", "U": "path", "q": "query", "s": "status"},

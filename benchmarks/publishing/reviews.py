@@ -50,10 +50,7 @@ WORKS: Final = list(WORK_CLASSES)
 
 
 def reviewable_studies(viewer: Viewer) -> set[int]:
-    """Return the ids of the studies that a review may cover: public or signed ones.
-
-    A signed study has not changed since a version that another lab signed.
-    """
+    """Return the ids of studies that are public, or unchanged since a signed version."""
     found = set(
         Study.objects.visible_to(ANYONE)
         .filter(deleted_at=None)
@@ -195,10 +192,7 @@ def note_review_failed(jobs: Jobs, error: str, is_final: bool) -> None:
 
 
 def changes_since(review: Review) -> Changes:
-    """Return the differences between a review and its studies and all public ones now.
-
-    The caller checks that the viewer may see the review.
-    """
+    """Return the differences between a review and its studies and public ones now."""
     own = set(review.studies.values_list("pk", flat=True))
     public = set(Study.objects.visible_to(ANYONE).values_list("pk", flat=True))
     content = review.content

@@ -212,10 +212,7 @@ class Reading:
         return execute(sql, *given)
 
     def parts(self, study_id: int | None = None) -> Parts | None:
-        """Return the tables and parts that were read; None if one has no change counts.
-
-        With ``study_id`` only rows of this study, and of what it depends on, were read.
-        """
+        """Return the tables and parts that were read; None without change counts."""
         tables, counted = self.tables, frozenset[str]()
         if not tables.isdisjoint(_ROLLUPS):
             # A rollup is read while it says what its rows say.

@@ -33,10 +33,7 @@ TROUBLE_SHOWN = 10
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts of a study; ``flags`` are the open ones.
-
-    ``unchecked``: flags may still change; ``stuck``: the check failed too often.
-    """
+    """Counts of a study; ``flags`` are open, ``stuck`` checks failed too often."""
 
     runs: int = 0
     cells: int = 0
@@ -90,10 +87,7 @@ class StudyDetail:
 
 
 def overview(viewer: Viewer, **only: Any) -> list[StudyCard]:
-    """Return every visible study with its numbers, in a fixed number of queries.
-
-    ``only`` narrows them. Without deleted studies; archived ones come last.
-    """
+    """Return visible studies with their numbers, archived ones last."""
     studies = visible(viewer).filter(deleted_at=None, **only)
     return _cards(sorted(studies, key=lambda study: study.archived_at is not None))
 

@@ -107,11 +107,7 @@ TABLE: Final = re.compile(r"\bbenchmarks_[a-z]+\b")
 
 
 def has_pages() -> dict[str, Any]:
-    """Return the annotations of a study: has_coruns, has_energy, has_sweep, ...
-
-    has_emulation_beside: an emulator below some guests only.
-    has_native_above_hypervisor: a native Windows ran above Hyper-V.
-    """
+    """Return the annotations of a study: has_coruns, has_energy, has_sweep, ..."""
     study = f"{Study._meta.db_table}.id"
     return {
         f"has_{name}": RawSQL(

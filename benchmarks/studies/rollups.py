@@ -118,10 +118,7 @@ class Bin(NamedTuple):
 
 @dataclass(frozen=True)
 class Rollup:
-    """A study's numbers (as in `studies.lists.Tally`), names and bins.
-
-    ``places`` are cells and flags for `EXAMPLES`; 0: there is none.
-    """
+    """A study's numbers (`lists.Tally`), names, bins; ``places``: `EXAMPLES`."""
 
     numbers: Mapping[str, int]
     hypervisors: tuple[str, ...]

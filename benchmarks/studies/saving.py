@@ -69,10 +69,9 @@ def save_study(*, lab: Lab, slug: str, **fields: Any) -> tuple[Study, bool]:
 @sight.everything()
 @transaction.atomic
 def update_study(*, study: Study, who: str = "", **changes: Any) -> Study:
-    """Change a study and recompute the efficiencies that depend on it.
+    """Change a study and what depends on it; a change of visibility is audited.
 
-    A change of visibility is audited, and checked first. ``shared_with`` are slugs of
-    labs, ``archived`` is a boolean. Raises UnknownNameError and InvalidError.
+    ``shared_with`` are slugs of labs. Raises UnknownNameError and InvalidError.
     """
     named = changes.pop("shared_with", None)
     _resolve(study, changes)
@@ -146,10 +145,7 @@ def _show_anew(study: Study) -> None:
 
 @sight.everything()
 def _share(study: Study, named: Iterable[str] | None) -> None:
-    """Share a study with the labs of these names; None: keep them.
-
-    A shared study names at least one lab, another one none.
-    """
+    """Share a study with the labs of these names; None: keep them."""
     wanted = set(named or ())
     is_shared = study.visibility == Study.Visibility.SHARED
     if named is None and is_shared:

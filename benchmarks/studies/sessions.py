@@ -54,10 +54,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Places:
-    """The session of each run, except ``free`` ones.
-
-    ``followable`` runs were put into a session by a person; later runs follow them.
-    """
+    """The session of each run but ``free`` ones; later runs join ``followable``."""
 
     sittings: dict[int, int | None]
     free: set[int]

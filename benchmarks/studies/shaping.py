@@ -86,10 +86,7 @@ class Stated(NamedTuple):
 
 
 class Sitting(NamedTuple):
-    """The runs of one session, by their places among those of a cell.
-
-    ``is_ordered``: the places are in time: one upload, or each run with its own start.
-    """
+    """The places of a session's runs among those of a cell; ``is_ordered`` in time."""
 
     session_id: int | None
     places: Sequence[int]

@@ -32,10 +32,7 @@ MOST_LETTERS: Final = 10_000
 
 @dataclass(frozen=True)
 class Author:
-    """Who writes: a person of a lab, or an agent with a token that may upload.
-
-    ``admin_of`` are the labs whose comments they may remove, and read as they were.
-    """
+    """A person of a lab or an agent; ``admin_of`` are the labs they may moderate."""
 
     person: User | None = None
     agent: Agent | None = None

@@ -15,10 +15,7 @@ Kind = Job.Kind
 
 @dataclass(frozen=True)
 class Trouble:
-    """A unit that failed, for the members of its lab: errors may quote what is private.
-
-    ``quarantined_at``: it was set aside, and waits for a change or for a person.
-    """
+    """Failed work, for the members of its lab only: errors may quote private data."""
 
     sentence: str
     meaning: str
