@@ -50,7 +50,7 @@ WORKS: Final = list(WORK_CLASSES)
 
 
 def reviewable_studies(viewer: Viewer) -> set[int]:
-    """Return the ids of studies public or unchanged since a signed version."""
+    """Return the ids of public studies, and of unchanged signed ones."""
     found = set(
         Study.objects.visible_to(ANYONE)
         .filter(deleted_at=None)
