@@ -32,6 +32,15 @@ STATES: Final = {
 }
 """The states of jobs, as queries. A job that asked to be done later did not fail."""
 
+MEANINGS: Final[dict[str, Sentence]] = {
+    Kind.CHECK: Sentence("Its sessions, flags and verdicts are out of date."),
+    Kind.ENERGY: Sentence("The energy shown for them is out of date."),
+    Kind.PLAN: Sentence("Its late steps and its budget do not end by themselves."),
+    Kind.NEWS: Sentence("Feeds list older news."),
+    Kind.WEBHOOK: Sentence("Nothing is sent to its address until then."),
+}
+"""What failed work of a kind means for readers."""
+
 
 def subject_text(job: Job) -> str:
     """Name what a job is about."""
@@ -109,7 +118,7 @@ def trouble_of(study: Study) -> tuple[Trouble, ...]:
     return tuple(
         Trouble(
             sentence=told(row),
-            meaning=_meaning(row),
+            meaning=MEANINGS.get(row.kind, Sentence("It can be published again.")),
             next_at=row.due_at,
             quarantined_at=row.quarantined_at,
         )
@@ -148,17 +157,3 @@ def told(row: Job) -> str:
     if row.kind == Kind.WEBHOOK:
         return Sentence("A webhook could not be served: {error}", error=error)
     return Sentence("A version could not be published: {error}", error=error)
-
-
-def _meaning(row: Job) -> str:
-    if row.kind == Kind.CHECK:
-        return Sentence("Its sessions, flags and verdicts are out of date.")
-    if row.kind == Kind.ENERGY:
-        return Sentence("The energy shown for them is out of date.")
-    if row.kind == Kind.PLAN:
-        return Sentence("Its late steps and its budget do not end by themselves.")
-    if row.kind == Kind.NEWS:
-        return Sentence("Feeds list older news.")
-    if row.kind == Kind.WEBHOOK:
-        return Sentence("Nothing is sent to its address until then.")
-    return Sentence("It can be published again.")
