@@ -110,9 +110,8 @@ def health() -> Health:
         )
         none = {"waiting": 0, "oldest": None}
         for row in (found.get(kind, none) | {"kind": kind} for kind in DUE):
-            oldest_s = _age_s(row["oldest"])
-            is_late = oldest_s > LATE_S
-            due += (DueWork(row["kind"], row["waiting"], oldest_s, is_late),)
+            age_s = _age_s(row["oldest"])
+            due += (DueWork(row["kind"], row["waiting"], age_s, age_s > LATE_S),)
         if replica.is_configured():
             lag = replica.lag()
             standby = Standby(not lag.problem, lag.seconds, lag.bytes)

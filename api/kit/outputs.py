@@ -58,9 +58,10 @@ class OutputSerializer(serializers.Serializer[Any]):
             name, _, path = column.partition("=")
             name, _, stated = name.partition(":")
             if stated:
-                kind = KINDS[stated.rstrip("?")]
-                nullable = {"allow_null": True} if stated.endswith("?") else {}
-                field = FIELDS[kind](**nullable, **({"source": path} if path else {}))
+                options: dict[str, Any] = {"source": path} if path else {}
+                if stated.endswith("?"):
+                    options["allow_null"] = True
+                field = FIELDS[KINDS[stated.rstrip("?")]](**options)
             else:
                 field = declared.get(name) or _field(cls.row_type, path or name, name)
             cls._declared_fields[name] = field
