@@ -22,7 +22,7 @@ from waitress.server import TcpWSGIServer, create_server
 
 from benchmarks.memory import Memory
 from benchmarks.monitoring.tracing import JsonLines, Traced
-from config import logs
+from config import env
 
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
@@ -125,7 +125,7 @@ class WebLog(Logger):  # type: ignore[misc]  # gunicorn has no types
     def setup(self, cfg: Any) -> None:
         """Set up its own, then give what it set up our form."""
         super().setup(cfg)
-        if logs.chosen_format() != "json":
+        if env.log_format() != "json":
             return
         for log in (self.error_log, self.access_log):
             for handler in log.handlers:

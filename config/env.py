@@ -78,6 +78,11 @@ def broker_url(redis_url: str) -> str:
     )
 
 
+def log_format() -> str:
+    """Return how processes log: lines for people, or JSON for programs."""
+    return one_of("LOG_FORMAT", ("line", "json"))
+
+
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 

@@ -55,11 +55,16 @@ def requests(get_response: GetResponse) -> GetResponse:
         response[HEADER] = request_id
         # For what Django logs of the answer, which is after this.
         vars(request)["request_id"] = request_id
-        route = _route(request)
+        status, route = response.status_code, _route(request)
         # Names that somebody invents must not become counters.
         method = request.method if request.method in METHODS else "other"
+        kind = "api" if route.startswith("api:") else "page"
+        kind = "static" if route == "static" else kind
         try:
-            _count(route, method, response.status_code, time.perf_counter() - begun)
+            REQUESTS.labels(route, method, status).inc()
+            if status == SERVER_ERROR:
+                SERVER_ERRORS.inc()
+            REQUEST_SECONDS.labels(kind).observe(time.perf_counter() - begun)
         except OSError as error:  # no room for a new process's counters: a full disk
             logger.warning("A request is not counted: %s", error)
         return response
@@ -83,25 +88,12 @@ def persons(get_response: GetResponse) -> GetResponse:
     return answer
 
 
-def _count(route: str, method: str, status: int, took_s: float) -> None:
-    REQUESTS.labels(route, method, status).inc()
-    if status == SERVER_ERROR:
-        SERVER_ERRORS.inc()
-    REQUEST_SECONDS.labels(_kind(route)).observe(took_s)
-
-
 def _route(request: HttpRequest) -> str:
     """Return the name of the matched URL pattern, so that labels are bounded."""
     if request.resolver_match:
         return request.resolver_match.view_name or "unnamed"
     is_static = request.path.startswith(settings.STATIC_URL)
     return "static" if is_static else "unknown"
-
-
-def _kind(route: str) -> str:
-    if route.startswith("api:"):
-        return "api"
-    return "static" if route == "static" else "page"
 
 
 def charsets(application: "WSGIApplication") -> "WSGIApplication":
@@ -141,9 +133,10 @@ def bounds(get_response: GetResponse) -> GetResponse:
                 content_type="text/plain; charset=utf-8",
             )
         response = get_response(request)
-        # What a reader sees who was named is nothing for others' proxies.
+        # Answers to a user must not be cached by proxies.
         is_kept = "no-store" not in response.get("Cache-Control", "")
-        if is_kept and _is_named(request):
+        has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
+        if is_kept and (has_session or "Authorization" in request.headers):
             patch_cache_control(response, private=True)
         return response
 
@@ -165,11 +158,6 @@ def _is_trusted(address: str) -> bool:
     except ValueError:
         return False
     return any(ip in network for network in settings.TRUSTED_PROXIES)
-
-
-def _is_named(request: HttpRequest) -> bool:
-    has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
-    return has_session or "Authorization" in request.headers
 
 
 def _knows_port(request: HttpRequest) -> bool:

@@ -8,7 +8,7 @@ answers what the standby cannot.
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 import redis
@@ -44,9 +44,7 @@ def reading(get_response: GetResponse) -> GetResponse:
         raise MiddlewareNotUsed
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        if request.method not in SAFE:
-            return get_response(request)
-        if not (_is_of_readers(request.path_info) and _may_be_read(request)):
+        if request.method not in SAFE or not _may_be_read(request):
             return get_response(request)
         with replica.from_replica() as failures:
             response = get_response(request)
@@ -76,17 +74,20 @@ def noting(get_response: GetResponse) -> GetResponse:
     return answer
 
 
-def _is_of_readers(path: str) -> bool:
-    return path.startswith(READ) or not path.startswith(ELSEWHERE)
-
-
 def _may_be_read(request: HttpRequest) -> bool:
-    # Asked here, before the standby is: an account that is closed is closed at once.
+    """Return whether the standby may answer: it has the last write of the user."""
+    path = request.path_info
+    if path.startswith(ELSEWHERE) and not path.startswith(READ):
+        return False
+    # Asked on the primary: an account that is closed is closed at once.
     names = _names_of(request)
+    cookie = request.COOKIES.get(COOKIE, "")
+    places = [cookie] if PLACE.fullmatch(cookie) else []
     try:
-        places = [*_places_of(names), *_place_of_cookie(request)]
+        known: list[Any] = broker.connection().mget(names) if names else []
     except (redis.RedisError, OSError):
         return False
+    places += [place.decode() for place in known if place]
     return replica.may_be_read(max(places, key=_order, default=None))
 
 
@@ -129,16 +130,6 @@ def _names_of(request: HttpRequest) -> list[str]:
     if person is not None and person.is_authenticated:
         names.append(f"virtlab:written:person:{person.pk}")
     return names
-
-
-def _places_of(names: list[str]) -> Iterable[str]:
-    known: list[Any] = broker.connection().mget(names) if names else []
-    return [place.decode() for place in known if place]
-
-
-def _place_of_cookie(request: HttpRequest) -> Iterable[str]:
-    place = request.COOKIES.get(COOKIE, "")
-    return [place] if PLACE.fullmatch(place) else []
 
 
 def _order(place: str) -> tuple[int, int]:

@@ -1,12 +1,14 @@
 """All settings, read once from the environment. Nothing secret has a default."""
 
 from pathlib import Path
+from typing import Any
 
 import dj_database_url
 from csp.constants import NONE, SELF
 from kombu import Queue
 
-from config import env, logs
+from benchmarks.monitoring.tracing import JsonLines, Traced
+from config import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DASHBOARD = BASE_DIR / "dashboard"
@@ -91,14 +93,12 @@ TEMPLATES = [
 
 # PostgreSQL is the only database. Connections live as long as their thread and are
 # checked before use, so that a restarted server costs one reconnect and no error.
-DATABASES = {
-    "default": dj_database_url.parse(
-        env.text("DATABASE_URL"),
-        engine="config.postgresql",
-        conn_max_age=600,
-        conn_health_checks=True,
-    )
+_CONNECTION: dict[str, Any] = {
+    "engine": "config.postgresql",
+    "conn_max_age": 600,
+    "conn_health_checks": True,
 }
+DATABASES = {"default": dj_database_url.parse(env.text("DATABASE_URL"), **_CONNECTION)}
 # Who owns the tables, where the role of DATABASE_URL does not: for `prepare` alone.
 OWNER_DATABASE_URL = env.text("OWNER_DATABASE_URL", "")
 
@@ -106,12 +106,7 @@ OWNER_DATABASE_URL = env.text("OWNER_DATABASE_URL", "")
 # it may be. Without one all is read where it is written.
 REPLICA_LAG_S = env.whole_number("REPLICA_LAG_S", 10)
 if _replica := env.text("REPLICA_DATABASE_URL", ""):
-    DATABASES["replica"] = dj_database_url.parse(
-        _replica,
-        engine="config.postgresql",
-        conn_max_age=600,
-        conn_health_checks=True,
-    )
+    DATABASES["replica"] = dj_database_url.parse(_replica, **_CONNECTION)
     # A reader does not wait for a machine that is away: the primary has it all.
     DATABASES["replica"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 2)
 
@@ -307,7 +302,28 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": ["api.kit.schema.without_private_marks"],
 }
 
-LOGGING = logs.configuration()
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"traced": {"()": Traced}},
+    "formatters": {
+        # The request's id, or the task's, stands before the message.
+        "line": {
+            "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"
+        },
+        "json": {"()": JsonLines},
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": env.log_format(),
+            "filters": ["traced"],
+        }
+    },
+    "root": {"handlers": ["stderr"], "level": "INFO"},
+    # It says of every second request that it waited for a moment.
+    "loggers": {"waitress.queue": {"level": "ERROR"}},
+}
 
 # Who reads /metrics shows it; without one there is no such address.
 METRICS_TOKEN = env.text("METRICS_TOKEN", "")

@@ -43,31 +43,14 @@ TOWER: Final = Recipe(
 )
 
 
-@dataclass(frozen=True)
 class Image:
-    """A built one: its root file system, its disk, and what a machine boots."""
+    """A built image: its root file system, its disk, and what a machine boots."""
 
-    folder: Path
-
-    @property
-    def root(self) -> Path:
-        return self.folder / "root"
-
-    @property
-    def disk(self) -> Path:
-        return self.folder / "disk.img"
-
-    @property
-    def kernel(self) -> Path:
-        return self.folder / "vmlinuz"
-
-    @property
-    def initrd(self) -> Path:
-        return self.folder / "initrd"
-
-    @property
-    def xen(self) -> Path:
-        return self.folder / "xen"
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.root, self.disk = folder / "root", folder / "disk.img"
+        self.kernel, self.initrd = folder / "vmlinuz", folder / "initrd"
+        self.xen = folder / "xen"
 
 
 def own_sources(root: Path = Path("/etc/apt")) -> Path:

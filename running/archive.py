@@ -79,18 +79,21 @@ def recover(folder: VarFolder, archive: Path, until: datetime | None) -> Path:
 
 
 def _newest_base(archive: Path, until: datetime | None) -> Path:
-    made = sorted(path for path in (archive / "base").glob("*Z") if path.is_dir())
-    usable = [path for path in made if until is None or _time_of(path) <= until]
+    """Return the newest base backup that was begun before a moment."""
+    usable = [
+        path
+        for path in sorted((archive / "base").glob("*Z"))
+        if path.is_dir()
+        and (
+            until is None
+            or datetime.strptime(path.name, STAMP).replace(tzinfo=UTC) <= until
+        )
+    ]
     if not usable:
         raise ServiceError(
             f"{archive / 'base'} has no base backup from before that moment."
         )
     return usable[-1]
-
-
-def _time_of(base: Path) -> datetime:
-    """Return when a base backup was begun: it ends later, so never asked too early."""
-    return datetime.strptime(base.name, STAMP).replace(tzinfo=UTC)
 
 
 def _unpack(
@@ -107,8 +110,10 @@ def _unpack(
         unpack = ["tar", "--extract", "--gzip", "--no-same-owner", f"--file={packed}"]
         if subprocess.run([*unpack, f"--directory={draft}"], check=False).returncode:
             raise ServiceError(f"{packed} was not unpacked; tar says why.")
+        wal = shlex.quote(str(archive / "wal")).replace("%", "%%")
+        command = f'cp {wal}/%f "%p"'
         lines = [
-            f"restore_command = {_quoted(_command_back(archive))}",
+            f"restore_command = {_quoted(command)}",
             "recovery_target_action = 'promote'",
             # Then it answers nobody before it is there.
             "hot_standby = off",
@@ -169,11 +174,6 @@ def _set_password(postgres: Postgres) -> None:
         stderr=subprocess.DEVNULL,
         check=True,
     )
-
-
-def _command_back(archive: Path) -> str:
-    wal = shlex.quote(str(archive / "wal")).replace("%", "%%")
-    return f'cp {wal}/%f "%p"'
 
 
 def _quoted(text: str) -> str:

@@ -84,8 +84,10 @@ def check(database_url: str, redis_url: str) -> list[str]:
         raise ServiceError(
             f"The PostgreSQL of DATABASE_URL does not answer: {str(error).strip()}"
         ) from error
+    # The redis package has another name for sockets.
+    address = redis_url.replace("redis+socket://", "unix://", 1)
     try:
-        with redis.Redis.from_url(socket_url(redis_url), retry=None) as broker:
+        with redis.Redis.from_url(address, retry=None) as broker:
             broker.ping()
             try:
                 advice += require_durable_broker(broker, append_only=False)
@@ -99,12 +101,6 @@ def check(database_url: str, redis_url: str) -> list[str]:
             f"The Redis of REDIS_URL does not answer: {error}"
         ) from error
     return advice
-
-
-def socket_url(url: str) -> str:
-    """Return the URL as the redis package spells it."""
-    scheme, _, rest = url.partition("://")
-    return f"unix://{rest}" if scheme == "redis+socket" else url
 
 
 def main() -> int:

@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from running.accounts import Account
@@ -23,36 +22,18 @@ LONGEST_SOCKET_PATH = 103
 PLAIN_PATH = re.compile(r"[A-Za-z0-9/._-]+")
 
 
-@dataclass(frozen=True)
 class VarFolder:
     """Where everything of one installation lies; `VAR=` chooses it."""
 
-    path: Path
-
-    @property
-    def pgdata(self) -> Path:
-        return self.path / "pgdata"
-
-    @property
-    def valkey(self) -> Path:
-        return self.path / "valkey"
-
-    @property
-    def logs(self) -> Path:
-        return self.path / "log"
-
-    @property
-    def secrets(self) -> Path:
-        return self.path / "secrets"
-
-    @property
-    def runtime(self) -> Path:
-        return self.path / "run"
-
-    @property
-    def counters(self) -> Path:
-        """Where processes count together what Prometheus asks for."""
-        return self.runtime / "counters"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.pgdata = path / "pgdata"
+        self.valkey = path / "valkey"
+        self.logs = path / "log"
+        self.secrets = path / "secrets"
+        self.runtime = path / "run"
+        # What processes count together for Prometheus.
+        self.counters = self.runtime / "counters"
 
     def prepare(self) -> None:
         """Make the folder; refuse when it cannot be written or the disk is full."""

@@ -43,6 +43,13 @@ class Options:
         port = environment.get("PORT") or "8000"
         if not port.isascii() or not port.isdigit() or not 1 <= int(port) <= 65535:
             raise ServiceError(f"PORT={port} is not a number from 1 to 65535.")
+        reference = environment.get("REFERENCE") or "on"
+        if reference not in {"on", "off"}:
+            raise ServiceError(
+                f"REFERENCE={reference} is neither on nor off: whether the published "
+                "studies are loaded."
+            )
+        archive = environment.get("ARCHIVE")
         return cls(
             # Not HOST: some shells export the machine's name under it.
             host=environment.get("BIND") or "127.0.0.1",
@@ -50,8 +57,8 @@ class Options:
             var=(ROOT / (environment.get("VAR") or "var")).absolute(),
             database_url=database,
             redis_url=broker,
-            archive=archive_folder(environment),
-            has_reference=_has_reference(environment),
+            archive=(ROOT / archive).absolute() if archive else None,
+            has_reference=reference == "on",
         )
 
     @property
@@ -89,22 +96,6 @@ class Options:
             f"{self.host}:{self.port} is no address of this machine ({error}). Use "
             "BIND=127.0.0.1, or BIND=0.0.0.0 to be reached from other machines."
         )
-
-
-def _has_reference(environment: Mapping[str, str]) -> bool:
-    chosen = environment.get("REFERENCE") or "on"
-    if chosen not in {"on", "off"}:
-        raise ServiceError(
-            f"REFERENCE={chosen} is neither on nor off: whether the published studies "
-            "are loaded."
-        )
-    return chosen == "on"
-
-
-def archive_folder(environment: Mapping[str, str]) -> Path | None:
-    """Return where PostgreSQL's log is archived, if it is."""
-    chosen = environment.get("ARCHIVE")
-    return (ROOT / chosen).absolute() if chosen else None
 
 
 def allowed_hosts(options: Options, environment: Mapping[str, str]) -> str:

@@ -53,7 +53,9 @@ class Supervisor:
                     self._prepare()
                     self._start(listener.fileno())
                     self._load_reference()
-                    self._announce()
+                    say(f"ready: {self.options.url}")
+                    seconds = time.monotonic() - self.begun
+                    say(f"{way_in(self.options.var)}; Ctrl-C stops ({seconds:.1f} s)")
                     self.supervision.watch_until(lambda: False, FOREVER_S)
             finally:
                 lock.release()
@@ -81,7 +83,8 @@ class Supervisor:
         # Those of an earlier start may be torn, by a power cut.
         shutil.rmtree(self.folder.counters, ignore_errors=True)
         own = {
-            "SECRET_KEY": self._secret_key(),
+            "SECRET_KEY": os.environ.get("SECRET_KEY")
+            or self.folder.secret("secret-key"),
             "PROMETHEUS_MULTIPROC_DIR": str(self.folder.counters),
             "METRICS_TOKEN": os.environ.get("METRICS_TOKEN")
             or self.folder.secret("metrics-token"),
@@ -99,9 +102,6 @@ class Supervisor:
         # For `prepare` alone: whoever owns the tables sees all rows.
         if url := self.environment.pop("OWNER_DATABASE_URL", ""):
             self.owner = self.owner or {"OWNER_DATABASE_URL": url}
-
-    def _secret_key(self) -> str:
-        return os.environ.get("SECRET_KEY") or self.folder.secret("secret-key")
 
     def _prepare(self) -> None:
         """Migrate, collect static files, make the first lab: idempotent and quick."""
@@ -125,7 +125,12 @@ class Supervisor:
         web, worker, sweeper = (
             Child(program)
             for program in (
-                self._web(listener),
+                self._program(
+                    "web",
+                    *web_command(listener, self.folder.logs / "access.log"),
+                    inherit=[listener],
+                    death_signal=signal.SIGTERM,
+                ),
                 self._program("worker", *worker_command()),
                 self._program("sweeper", *manage("sweep")),
             )
@@ -171,20 +176,6 @@ class Supervisor:
             self.supervision.begin(self._loader())
         if self.supervision.finish(LOAD_S) != 0:
             say("The reference studies are not complete; the next start goes on.")
-
-    def _announce(self) -> None:
-        say(f"ready: {self.options.url}")
-        seconds = time.monotonic() - self.begun
-        say(f"{way_in(self.options.var)}; Ctrl-C stops ({seconds:.1f} s)")
-
-    def _web(self, listener: int) -> Program:
-        access_log = self.folder.logs / "access.log"
-        return self._program(
-            "web",
-            *web_command(listener, access_log),
-            inherit=[listener],
-            death_signal=signal.SIGTERM,
-        )
 
     def _program(self, name: str, *command: str, **more: object) -> Program:
         given: dict[str, Any] = {"log": self.folder.logs / f"{name}.log", **more}

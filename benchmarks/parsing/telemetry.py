@@ -63,6 +63,14 @@ def summary_metrics(
     )
 
 
+ENERGY_METRICS: Final = (
+    Metric("energy", "J", "lower", "power"),
+    # The window in which the meter ran, not the duration of the work.
+    Metric("meter time", "s", "neither", "power", kind="setting"),
+    *summary_metrics("power", "W", "power"),
+)
+
+
 def take_chunks(text: str, take: Callable[[str], None], above: int = 0) -> int:
     """Pass a text in pieces of whole lines; return ``above`` plus its lines."""
     start = 0

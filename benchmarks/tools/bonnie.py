@@ -194,7 +194,7 @@ class Table:
         return runs[min(self.row, len(runs) - 1)]
 
     def read_row(self, line: Found, run: Draft) -> None:
-        """Return the name (or size, or number of files) of a row, and its cells."""
+        """Add a row: its name (or size, or number of files) and its cells."""
         cells = _cells(line, self.start, "row", 2)
         is_whole = len(line["row"].split()) >= 13
         name = line["row"] if is_whole else line.text[: self.start]

@@ -18,15 +18,15 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 
-from benchmarks.parsing.contract import ENERGY, Metric, Tool
+from benchmarks.parsing.contract import ENERGY, Tool
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.parsing.telemetry import (
     CUT,
+    ENERGY_METRICS,
     FACTORS,
     lines_of,
     refuse_other_width,
     summarize,
-    summary_metrics,
     take_chunks,
 )
 from benchmarks.sentences import Sentence
@@ -245,12 +245,7 @@ TOOL = Tool(
     slug="power-csv",
     title="Power CSV",
     homepage="https://www.rfc-editor.org/rfc/rfc4180",
-    metrics=(
-        Metric("energy", "J", "lower", "power"),
-        # The window in which the meter ran, not the duration of the work.
-        Metric("meter time", "s", "neither", "power", kind="setting"),
-        *summary_metrics("power", "W", "power"),
-    ),
+    metrics=ENERGY_METRICS,
     aliases=("power csv log", "watts csv"),
     primary={
         "energy": ENERGY,

@@ -12,13 +12,13 @@ no supply, no disk, no fan. The counter wraps at ``max_energy_range_uj``.
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.parsing.contract import ENERGY, Metric, Parameter, Tool
+from benchmarks.parsing.contract import ENERGY, Parameter, Tool
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.parsing.telemetry import (
     CUT,
+    ENERGY_METRICS,
     Summary,
     refuse_other_width,
-    summary_metrics,
 )
 from benchmarks.tools.power_csv import microseconds, split
 
@@ -242,12 +242,7 @@ TOOL = Tool(
     slug="rapl",
     title="RAPL",
     homepage="https://docs.kernel.org/power/powercap/powercap.html",
-    metrics=(
-        Metric("energy", "J", "lower", "power"),
-        # The window in which the counter ran, not the duration of the work.
-        Metric("meter time", "s", "neither", "power", kind="setting"),
-        *summary_metrics("power", "W", "power"),
-    ),
+    metrics=ENERGY_METRICS,
     aliases=("turbostat", "powercap", "energy_uj"),
     labels=("{part}", "socket {socket}"),
     primary={

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import fsum
 
-from benchmarks.parsing.contract import ENERGY, Metric, Tool
+from benchmarks.parsing.contract import ENERGY, Tool
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.parsing.telemetry import (
     CUT,
+    ENERGY_METRICS,
     lines_of,
     summarize,
-    summary_metrics,
     take_chunks,
 )
 from benchmarks.sentences import Sentence
@@ -139,12 +139,7 @@ TOOL = Tool(
     slug="watts-up",
     title="Watts up? Pro",
     homepage="https://metacpan.org/dist/WattsUp-Daemon",
-    metrics=(
-        Metric("energy", "J", "lower", "power"),
-        # The window in which the meter ran, not the duration of the work.
-        Metric("meter time", "s", "neither", "power", kind="setting"),
-        *summary_metrics("power", "W", "power"),
-    ),
+    metrics=ENERGY_METRICS,
     aliases=("Watts up?", "Watts up", "wattsup"),
     labels=("{workload}",),
     primary={
