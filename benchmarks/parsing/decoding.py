@@ -265,7 +265,11 @@ class Source:
 
 
 def _unindented(source: Source) -> Source:
-    if not (indent := _indent(_heads(source.text))):
+    heads = _heads(source.text)
+    if not heads or not all(head[1] in " \t" for head in heads):
+        return source
+    indent = _common([indent for head in heads for indent in _INDENT.findall(head)])
+    if not indent:
         return source
     # Its first lines have it; only now the others are looked at.
     lines = f"\n{source.text}"
@@ -293,12 +297,6 @@ def _heads(text: str) -> list[str]:
     """Return the first lines that are not blank or ``--``, each behind a newline."""
     probed = text[: 200 * _PROBED_LINES].split("\n")[:_PROBED_LINES]
     return [f"\n{line}" for line in probed if line.strip() not in _BETWEEN]
-
-
-def _indent(heads: Sequence[str]) -> str:
-    if not heads or not all(head[1] in " \t" for head in heads):
-        return ""
-    return _common([indent for head in heads for indent in _INDENT.findall(head)])
 
 
 def _common(indents: Sequence[str]) -> str:

@@ -73,7 +73,8 @@ class Guess:
 
 def named(name: str) -> Guess:
     """Return the system that the name of a folder or an archive states."""
-    words = _words(_ARCHIVE.sub("", name[:LONGEST]))
+    text = _ARCHIVE.sub("", name[:LONGEST])
+    words = [word.casefold() for word in _WORD.findall(text)]
     found: dict[str, object] = {}
     if platform := _platform(words):
         hypervisor, version, at, end = platform
@@ -153,10 +154,6 @@ def with_files(guess: Guess, texts: Sequence[str]) -> Guess:
         # Nested, or a folder of another name: the person says which it is.
         del found["hypervisor"]
     return replace(guess, **found, said={**guess.said, **said})  # type: ignore[arg-type]
-
-
-def _words(name: str) -> list[str]:
-    return [word.casefold() for word in _WORD.findall(name)]
 
 
 def _split(word: str) -> tuple[str, str]:

@@ -57,7 +57,9 @@ def read_machine(text: str) -> MachineFacts:
     """Return a text's facts; of several programs the first in ``found`` wins."""
     text = text[:LIMIT].replace("\r\n", "\n")
     sections = list(_dmi_sections(text))
-    pairs = dict(_pairs(text))
+    # From the last line, so that the first one of a name wins.
+    lines = filter(None, map(_LINE.match, reversed(text.splitlines())))
+    pairs = {line[1]: line[2] for line in lines}
     found = {
         "dmidecode": _of_dmidecode(sections),
         "esxcli": _of_esxcli(pairs),
@@ -66,17 +68,12 @@ def read_machine(text: str) -> MachineFacts:
         "uname": _of_uname(text),
     }
     facts: dict[str, Fact] = {}
-    for own in found.values():
-        facts |= {name: value for name, value in own.items() if name not in facts}
-    programs = tuple(name for name, own in found.items() if own)
-    return MachineFacts(facts, programs, tuple(_doubts(pairs, facts)))
-
-
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (name, value) of each "name: value" line, from the last: the first wins."""
-    for line in reversed(text.splitlines()):
-        if match := _LINE.match(line):
-            yield match[1], match[2]
+    programs = []
+    for program, own in found.items():
+        known = {name: value for name, value in own.items() if value is not None}
+        programs += [program] if known else []
+        facts |= known | facts
+    return MachineFacts(facts, tuple(programs), tuple(_doubts(pairs, facts)))
 
 
 def _dmi_sections(text: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -95,7 +92,7 @@ def _dmi_sections(text: str) -> Iterator[tuple[str, dict[str, str]]]:
         yield lines[1].strip(), properties
 
 
-def _of_dmidecode(sections: list[tuple[str, dict[str, str]]]) -> dict[str, Fact]:
+def _of_dmidecode(sections: list[tuple[str, dict[str, str]]]) -> dict[str, Fact | None]:
     by_title: dict[str, list[dict[str, str]]] = {}
     for title, properties in sections:
         by_title.setdefault(title, []).append(properties)
@@ -119,48 +116,42 @@ def _of_dmidecode(sections: list[tuple[str, dict[str, str]]]) -> dict[str, Fact]
         for name in ("Type", "Configured Memory Speed", "Speed")
     }
     speeds = kinds["Configured Memory Speed"] or kinds["Speed"]
-    return _known(
-        {
-            "machine vendor": first("System Information", "Manufacturer"),
-            "machine": first("System Information", "Product Name"),
-            "firmware": first("BIOS Information", "Version"),
-            "cpu model": _stated(sockets[0].get("Version")) if sockets else None,
-            "sockets": len(sockets) or None,
-            "cores": _total(sockets, "Core Count"),
-            "threads": _total(sockets, "Thread Count"),
-            "memory bytes": sum(filter(None, sizes)) or None,
-            "memory modules": sum(map(bool, sizes)) or None,
-            "memory type": ", ".join(sorted(kinds["Type"])) or None,
-            "memory speed": ", ".join(sorted(speeds)) or None,
-        }
-    )
+    return {
+        "machine vendor": first("System Information", "Manufacturer"),
+        "machine": first("System Information", "Product Name"),
+        "firmware": first("BIOS Information", "Version"),
+        "cpu model": _stated(sockets[0].get("Version")) if sockets else None,
+        "sockets": len(sockets) or None,
+        "cores": _total(sockets, "Core Count"),
+        "threads": _total(sockets, "Thread Count"),
+        "memory bytes": sum(filter(None, sizes)) or None,
+        "memory modules": sum(map(bool, sizes)) or None,
+        "memory type": ", ".join(sorted(kinds["Type"])) or None,
+        "memory speed": ", ".join(sorted(speeds)) or None,
+    }
 
 
-def _of_esxcli(pairs: Mapping[str, str]) -> dict[str, Fact]:
+def _of_esxcli(pairs: Mapping[str, str]) -> dict[str, Fact | None]:
     is_platform = "Product Name" in pairs and "Enclosure Serial Number" in pairs
     is_version = pairs.get("Product", "").startswith("VMware ESX")
     build = re.search(r"\d+", pairs.get("Build", "")) if is_version else None
     active = {"true": "on", "false": "off"}.get(pairs.get("Hyperthreading Active", ""))
     words = (pairs.get("Product"), pairs.get("Version"))
-    return _known(
-        {
-            "sockets": _whole(pairs.get("CPU Packages")),
-            "cores": _whole(pairs.get("CPU Cores")),
-            "threads": _whole(pairs.get("CPU Threads")),
-            "smt": active,
-            "memory bytes": _bytes(pairs.get("Physical Memory")),
-            "numa nodes": _whole(pairs.get("NUMA Node Count")),
-            "machine": _stated(pairs.get("Product Name")) if is_platform else None,
-            "machine vendor": _stated(pairs.get("Vendor Name"))
-            if is_platform
-            else None,
-            "distribution": " ".join(filter(None, words)) if is_version else None,
-            "hypervisor build": build[0] if build else None,
-        }
-    )
+    return {
+        "sockets": _whole(pairs.get("CPU Packages")),
+        "cores": _whole(pairs.get("CPU Cores")),
+        "threads": _whole(pairs.get("CPU Threads")),
+        "smt": active,
+        "memory bytes": _bytes(pairs.get("Physical Memory")),
+        "numa nodes": _whole(pairs.get("NUMA Node Count")),
+        "machine": _stated(pairs.get("Product Name")) if is_platform else None,
+        "machine vendor": _stated(pairs.get("Vendor Name")) if is_platform else None,
+        "distribution": " ".join(filter(None, words)) if is_version else None,
+        "hypervisor build": build[0] if build else None,
+    }
 
 
-def _of_lscpu(pairs: Mapping[str, str]) -> dict[str, Fact]:
+def _of_lscpu(pairs: Mapping[str, str]) -> dict[str, Fact | None]:
     sockets = _whole(pairs.get("Socket(s)"))
     each = _whole(pairs.get("Core(s) per socket"))
     threads = _whole(pairs.get("CPU(s)"))
@@ -169,27 +160,25 @@ def _of_lscpu(pairs: Mapping[str, str]) -> dict[str, Fact]:
     family = [pairs.get(name) for name in ("CPU family", "Model", "Stepping")]
     fastest = re.match(r"\d+", pairs.get("CPU max MHz", ""))
     a_core = _whole(pairs.get("Thread(s) per core"))
-    return _known(
-        {
-            "architecture": _stated(pairs["Architecture"]),
-            "cpu model": _stated(pairs.get("Model name")),
-            "cpu family model stepping": "/".join(filter(None, family))
-            if all(family)
-            else None,
-            "sockets": sockets,
-            "cores": sockets * each if sockets and each else None,
-            "threads": threads,
-            "smt": ("on" if a_core > 1 else "off") if a_core else None,
-            "numa nodes": _whole(pairs.get("NUMA node(s)")),
-            "cpu max MHz": int(fastest[0]) if fastest else None,
-            "L2 cache": _stated(pairs.get("L2 cache")),
-            "L3 cache": _stated(pairs.get("L3 cache")),
-            "hardware virtualization": _stated(pairs.get("Virtualization")),
-        }
-    )
+    return {
+        "architecture": _stated(pairs["Architecture"]),
+        "cpu model": _stated(pairs.get("Model name")),
+        "cpu family model stepping": "/".join(filter(None, family))
+        if all(family)
+        else None,
+        "sockets": sockets,
+        "cores": sockets * each if sockets and each else None,
+        "threads": threads,
+        "smt": ("on" if a_core > 1 else "off") if a_core else None,
+        "numa nodes": _whole(pairs.get("NUMA node(s)")),
+        "cpu max MHz": int(fastest[0]) if fastest else None,
+        "L2 cache": _stated(pairs.get("L2 cache")),
+        "L3 cache": _stated(pairs.get("L3 cache")),
+        "hardware virtualization": _stated(pairs.get("Virtualization")),
+    }
 
 
-def _of_systeminfo(text: str, pairs: Mapping[str, str]) -> dict[str, Fact]:
+def _of_systeminfo(text: str, pairs: Mapping[str, str]) -> dict[str, Fact | None]:
     if "OS Name" not in pairs or "System Type" not in pairs:
         return {}
     processors = re.findall(r"^\s+\[\d+\]: (.*?) ~(\d+) Mhz", text, re.MULTILINE)
@@ -197,35 +186,31 @@ def _of_systeminfo(text: str, pairs: Mapping[str, str]) -> dict[str, Fact]:
     kind = re.match(r"(x64|x86|ARM64)", pairs["System Type"], re.IGNORECASE)
     # "Version, day": the day says no more.
     firmware = pairs.get("BIOS Version", "").rpartition(",")
-    return _known(
-        {
-            "distribution": _stated(pairs["OS Name"]),
-            "kernel": _stated(pairs.get("OS Version")),
-            "machine vendor": _stated(pairs.get("System Manufacturer")),
-            "machine": _stated(pairs.get("System Model")),
-            "firmware": _stated(firmware[0] or firmware[2]),
-            "architecture": kind[1].lower() if kind else None,
-            "cpu model": processors[0][0] if processors else None,
-            "cpu nominal MHz": int(processors[0][1]) if processors else None,
-            "sockets": int(count[1]) if count else None,
-            "memory bytes": _bytes(pairs.get("Total Physical Memory")),
-        }
-    )
+    return {
+        "distribution": _stated(pairs["OS Name"]),
+        "kernel": _stated(pairs.get("OS Version")),
+        "machine vendor": _stated(pairs.get("System Manufacturer")),
+        "machine": _stated(pairs.get("System Model")),
+        "firmware": _stated(firmware[0] or firmware[2]),
+        "architecture": kind[1].lower() if kind else None,
+        "cpu model": processors[0][0] if processors else None,
+        "cpu nominal MHz": int(processors[0][1]) if processors else None,
+        "sockets": int(count[1]) if count else None,
+        "memory bytes": _bytes(pairs.get("Total Physical Memory")),
+    }
 
 
-def _of_uname(text: str) -> dict[str, Fact]:
+def _of_uname(text: str) -> dict[str, Fact | None]:
     match = _UNAME.search(text)
     if match is None:
         return {}
     architectures = _ARCHITECTURES.findall(match[3])
     build = re.search(r"build-(\d+)", match[3]) if match[1] == "VMkernel" else None
-    return _known(
-        {
-            "kernel": match[2] if match[1] == "Linux" else f"{match[1]} {match[2]}",
-            "architecture": architectures[-1] if architectures else None,
-            "hypervisor build": build[1] if build else None,
-        }
-    )
+    return {
+        "kernel": match[2] if match[1] == "Linux" else f"{match[1]} {match[2]}",
+        "architecture": architectures[-1] if architectures else None,
+        "hypervisor build": build[1] if build else None,
+    }
 
 
 def _doubts(pairs: Mapping[str, str], facts: Mapping[str, Fact]) -> Iterator[str]:
@@ -243,10 +228,6 @@ def _doubts(pairs: Mapping[str, str], facts: Mapping[str, Fact]) -> Iterator[str
             machine=named.strip(),
             name=match[0],
         )
-
-
-def _known(facts: Mapping[str, Fact | None]) -> dict[str, Fact]:
-    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _stated(text: str | None) -> str | None:

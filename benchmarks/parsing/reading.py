@@ -187,25 +187,18 @@ def _clearest(source: Source) -> tuple[Source, ...]:
     texts = [(source,), *unprefixed(source)]
     if len(texts) == 1:
         return (source,)
-    starts = [sum(map(_signatures, sources)) for sources in texts]
+    starts = [
+        sum(len(_SIGNATURES.findall(f"\n{each.text}")) for each in sources)
+        for sources in texts
+    ]
     best = [each for each, n in zip(texts, starts, strict=True) if n == max(starts)]
     return max(best, key=_readings) if len(best) > 1 else best[0]
-
-
-def _signatures(source: Source) -> int:
-    return sum(1 for _ in _SIGNATURES.finditer(f"\n{source.text}"))
 
 
 def _readings(sources: tuple[Source, ...]) -> int:
     known = [part for source in sources for part in _parts(source) if part.tool]
     runs = [run for part in known for run in _read_part(part, True, "")]
     return sum(len(run.readings) for run in runs)
-
-
-def _shape(text: str) -> Tool | None:
-    """Return the tool that prints such a text without a signature."""
-    shaped = (tool for tool in _READERS if tool.shape and tool.shape(text))
-    return next(shaped, None)
 
 
 def _nameless(whole: Source, tool: Tool) -> list[Part]:
@@ -299,7 +292,8 @@ def _outputs(
         yield 0, end, called
     else:
         body = text[text.find("\n") + 1 if is_prompted else 0 :]
-        yield end - len(body), end, _shape(body)
+        shaped = (tool for tool in _READERS if tool.shape and tool.shape(body))
+        yield end - len(body), end, next(shaped, None)
 
 
 def _starts(text: str) -> Iterator[tuple[int, Tool]]:

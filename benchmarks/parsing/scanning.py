@@ -295,19 +295,17 @@ class Draft:
         """Whether it is a run: read, refused, or only doubted."""
         return bool(self or self._refusal or self._warnings)
 
-    def _problem(self, nothing: str) -> ParseError | None:
-        if self or self._refusal:
-            return self._refusal
-        doubts = [mark.sentence for mark in self._warnings]
-        return ParseError(joined([nothing, *doubts[:3]]))
-
     def finished(self, nothing: str = "") -> ParsedRun:
+        problem = self._refusal
+        if not self and not problem:
+            doubts = [mark.sentence for mark in self._warnings]
+            problem = ParseError(joined([nothing, *doubts[:3]]))
         return ParsedRun(
             readings=tuple(self._readings),
             tool_version=self.tool_version,
             warnings=tuple(self._warnings),
             facts=dict(self.facts),
-            problem=self._problem(nothing),
+            problem=problem,
         )
 
 

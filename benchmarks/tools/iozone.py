@@ -54,55 +54,30 @@ def _case(operation: str, access: str = "") -> Case:
     return {"operation": operation, **({"access": access} if access else {})}
 
 
-# In the order of the headings: the place of a heading is its case.
-_COLUMNS: Final = (
-    _case("write", "sequential"),
-    _case("rewrite", "sequential"),
-    _case("read", "sequential"),
-    _case("reread", "sequential"),
-    _case("read", "random"),
-    _case("write", "random"),
-    _case("backward read"),
-    _case("record rewrite"),
-    _case("stride read"),
-    _case("fwrite"),
-    _case("frewrite"),
-    _case("fread"),
-    _case("freread"),
-    _case("pwrite"),
-    _case("pread"),
+# In the order of the headings, then as throughput mode and spreadsheets call each.
+_TESTS: Final = (
+    (_case("write", "sequential"), "initial writers", "writer"),
+    (_case("rewrite", "sequential"), "rewriters", "re-writer"),
+    (_case("read", "sequential"), "readers", "reader"),
+    (_case("reread", "sequential"), "re-readers", "re-reader"),
+    (_case("read", "random"), "random readers", "random read"),
+    (_case("write", "random"), "random writers", "random write"),
+    (_case("backward read"), "reverse readers", "backward read"),
+    (_case("record rewrite"), "", "record rewrite"),
+    (_case("stride read"), "stride readers", "stride read"),
+    (_case("fwrite"), "fwriters", "fwrite"),
+    (_case("frewrite"), "", "re-fwrite"),
+    (_case("fread"), "freaders", "fread"),
+    (_case("freread"), "", "re-fread"),
+    (_case("pwrite"), "pwrite writers", ""),
+    (_case("pread"), "pread readers", ""),
 )
 _WORKERS: Final = {
-    "initial writers": _COLUMNS[0],
-    "rewriters": _COLUMNS[1],
-    "readers": _COLUMNS[2],
-    "initial readers": _COLUMNS[2],
-    "re-readers": _COLUMNS[3],
-    "random readers": _COLUMNS[4],
-    "random writers": _COLUMNS[5],
-    "reverse readers": _COLUMNS[6],
-    "stride readers": _COLUMNS[8],
-    "fwriters": _COLUMNS[9],
-    "freaders": _COLUMNS[11],
-    "pwrite writers": _COLUMNS[13],
-    "pread readers": _COLUMNS[14],
+    **{workers: case for case, workers, _ in _TESTS},
+    "initial readers": _case("read", "sequential"),
     "mixed workload": _case("mixed"),
 }
-_REPORTS: Final = {
-    "writer": _COLUMNS[0],
-    "re-writer": _COLUMNS[1],
-    "reader": _COLUMNS[2],
-    "re-reader": _COLUMNS[3],
-    "random read": _COLUMNS[4],
-    "random write": _COLUMNS[5],
-    "backward read": _COLUMNS[6],
-    "record rewrite": _COLUMNS[7],
-    "stride read": _COLUMNS[8],
-    "fwrite": _COLUMNS[9],
-    "re-fwrite": _COLUMNS[10],
-    "fread": _COLUMNS[11],
-    "re-fread": _COLUMNS[12],
-}
+_REPORTS: Final = {report: case for case, _, report in _TESTS if report}
 _KIB: Final = {"kb", "kbytes"}
 _SEEN: Final = {"Children see": "throughput", "Parent sees": "parent throughput"}
 _SHARES: Final = {"Min": "min", "Avg": "mean", "Max": "max"}
@@ -264,7 +239,7 @@ def _placed(head: Found, line: Found) -> list[tuple[Case, str]]:
                 "it has more numbers than the {heads} headings.", heads=len(heads)
             )
         column = min(free, key=lambda column: abs(heads[column][0] - end))
-        placed.append((_COLUMNS[column], text))
+        placed.append((_TESTS[column][0], text))
         first = column + 1
     return placed
 
