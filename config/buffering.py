@@ -43,7 +43,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
     """One process: a loop that reads and writes, and threads that answer."""
 
     def run(self) -> None:
-        """Serve until gunicorn says stop or is no more; then finish what was begun."""
+        """Serve until gunicorn stops us or ends; then finish open requests."""
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         server = create_server(
@@ -114,7 +114,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
 
 
 def _is_busy(server: TcpWSGIServer) -> bool:
-    """Whether a request is answered, or an answer still on its way."""
+    """Whether a request or the sending of an answer is in progress."""
     channels = server.active_channels.values()
     return any(channel.requests or channel.total_outbufs_len for channel in channels)
 

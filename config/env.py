@@ -27,7 +27,6 @@ def text(name: str, default: str | None = None) -> str:
 
 
 def flag(name: str, default: bool) -> bool:
-    """Return a yes/no variable."""
     value = os.environ.get(name, str(default)).strip().lower()
     if value not in TRUE | FALSE:
         raise ImproperlyConfigured(f"{name}={value!r} is neither on nor off.")
@@ -35,7 +34,6 @@ def flag(name: str, default: bool) -> bool:
 
 
 def whole_number(name: str, default: int) -> int:
-    """Return a variable that is a whole number."""
     value = os.environ.get(name, str(default))
     try:
         return int(value)
@@ -44,7 +42,7 @@ def whole_number(name: str, default: int) -> int:
 
 
 def one_of(name: str, choices: Sequence[str]) -> str:
-    """Return a variable that is one of a few words, the first by default."""
+    """Return a variable that is one of these words, the first by default."""
     value = os.environ.get(name) or choices[0]
     if value not in choices:
         raise ImproperlyConfigured(f"{name}={value!r} is none of {', '.join(choices)}.")
@@ -52,7 +50,6 @@ def one_of(name: str, choices: Sequence[str]) -> str:
 
 
 def words(name: str, default: str) -> list[str]:
-    """Return the words of a comma-separated variable."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
 

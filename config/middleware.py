@@ -186,7 +186,6 @@ def _limit(connection: Any, **_: Any) -> None:
 
 
 def compression(get_response: GetResponse) -> GetResponse:
-    """Compress texts for clients that accept gzip."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)

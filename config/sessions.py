@@ -11,7 +11,6 @@ ROOM = 40  # of a row for its key: 160 bits of the digest
 
 
 def row_key(session_key: str) -> str:
-    """Return the key under which a session is stored."""
     return hashlib.sha256(session_key.encode()).hexdigest()[:ROOM]
 
 

@@ -19,7 +19,6 @@ def agent_file() -> bytes:
 
 @require_safe
 def download_agent(request: HttpRequest) -> HttpResponse:
-    """Return the agent's file."""
     return HttpResponse(
         agent_file(),
         content_type="application/octet-stream",

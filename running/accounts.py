@@ -33,9 +33,9 @@ class Account:
 
 
 def for_data(pgdata: Path) -> Account | None:
-    """Return who must run PostgreSQL; None means: whoever we are.
+    """Return the account that must run PostgreSQL, None for our own.
 
-    Data that exist stay with their owner, so that root and a user do not take turns.
+    Existing data stay with their owner, so that root and a user do not take turns.
     """
     if os.geteuid() != 0:
         return None
@@ -78,9 +78,12 @@ def able_to_reach(account: Account, *, program: Path, reach: Sequence[Path]) -> 
 
 
 def _obstacle(account: Account, program: Path, reach: Sequence[Path]) -> str:
-    """Try it for real; return what stands in the way, "" if nothing does."""
-    leash = processes.leash(account=account, reach=[str(path) for path in reach])
-    command = processes.launched([str(program), "--version"], leash)
+    """Try it; return the obstacle, or ""."""
+    command = processes.launched(
+        [str(program), "--version"],
+        account=account,
+        reach=[str(path) for path in reach],
+    )
     probe = subprocess.run(
         command, capture_output=True, text=True, cwd="/", check=False
     )

@@ -32,7 +32,7 @@ SETTINGS = "virtlab-recovery.conf"
 
 
 def base_backup(folder: VarFolder, archive: Path) -> Path:
-    """Write a base backup of a running server, and return its folder."""
+    """Write a base backup of a running server; return its folder."""
     postgres = Postgres(folder)
     made = archive / "base" / datetime.now(UTC).strftime(STAMP)
     draft = made.with_name(made.name + ".new")
@@ -56,7 +56,7 @@ def base_backup(folder: VarFolder, archive: Path) -> Path:
 
 
 def recover(folder: VarFolder, archive: Path, until: datetime | None) -> Path:
-    """Make the data of a new folder as they were at a moment; return what they are of.
+    """Recover a new folder to a moment; return the base backup that was used.
 
     Without a moment: as new as the archive. Raises ServiceError where the folder has
     data already, no base backup is old enough, or the log ends before.
@@ -99,7 +99,7 @@ def _newest_base(archive: Path, until: datetime | None) -> Path:
 def _unpack(
     base: Path, postgres: Postgres, archive: Path, until: datetime | None
 ) -> None:
-    """Put a base backup beside its place, with what the recovery is to do."""
+    """Unpack a base backup beside its place, and configure the recovery."""
     data, account = postgres.folder.pgdata, postgres.account
     draft = data.with_name(data.name + ".new")
     with in_words(postgres.folder.path):
@@ -165,7 +165,7 @@ def _set_password(postgres: Postgres) -> None:
     subprocess.run(
         processes.launched(
             [*command, str(postgres.folder.pgdata), "postgres"],
-            processes.leash(account=postgres.account),
+            account=postgres.account,
         ),
         input=f"alter role {SUPERUSER} password '{password}'\n".encode(),
         env=environment(),
@@ -181,7 +181,6 @@ def _quoted(text: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Run what the command line asks for."""
     try:
         options = Options.of(os.environ)
         archive = options.archive

@@ -27,7 +27,6 @@ class Obstacle(Exception):  # noqa: N818 - its text is a sentence for the reader
 
 
 def main(arguments: "list[str] | None" = None) -> int:
-    """Make the environment complete; return the exit code."""
     parser = argparse.ArgumentParser(description="Make .venv with the pinned packages.")
     parser.add_argument("--dev", action="store_true", help="with what tests need")
     parser.add_argument("--exact", action="store_true", help="insist on this Python")
@@ -46,7 +45,7 @@ def main(arguments: "list[str] | None" = None) -> int:
 
 
 def require_python(version: "tuple[int, ...]", executable: str) -> None:
-    """Refuse a Python that is too old, in words."""
+    """Refuse a Python that is too old."""
     if version < NEEDED:
         text = ".".join(str(part) for part in version)
         raise Obstacle(
@@ -75,7 +74,7 @@ def prepare(root: Path, dev: bool, exact: bool, folder: "Path | None" = None) ->
 
 
 class Venv:
-    """The environment, and a note in it of what has been installed completely."""
+    """The environment, and a note of the packages that are installed completely."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
@@ -83,7 +82,7 @@ class Venv:
         self.note = path / "virtlab.json"
 
     def is_usable(self, exact: bool) -> bool:
-        """Tell whether it is whole and of a Python that will do.
+        """Whether it is whole and of a suitable Python.
 
         One made by another Python that is new enough stays, unless ``exact``.
         """
@@ -192,7 +191,6 @@ class Progress:
             sys.stdout.flush()
 
     def end(self, seconds: float) -> None:
-        """Leave the finished line."""
         sys.stdout.write(
             # No \r: Python reads a backslash within braces from 3.12 on.
             f"{chr(13) if self.live else ''}{self.what} ... {seconds:.0f} s\n"
@@ -201,7 +199,7 @@ class Progress:
 
 
 def why_it_failed(what: str, output: str) -> str:
-    """Return what to do, then the end of what was printed."""
+    """Return advice, then the end of the output."""
     end = "\n".join("  " + line for line in output.strip().splitlines()[-8:])
     advice = "The reason is below; run the command again when it is gone."
     if "No space left on device" in output:

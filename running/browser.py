@@ -65,7 +65,7 @@ CONFIGURATION = """<?xml version="1.0"?>
 
 
 def find() -> Path | None:
-    """Return a Chromium or Chrome: CHROMIUM=, then the path, then the usual places."""
+    """Return a Chromium or Chrome: CHROMIUM=, then PATH, then the usual places."""
     if chosen := os.environ.get("CHROMIUM"):
         return Path(chosen)
     for name in NAMES:
@@ -76,7 +76,7 @@ def find() -> Path | None:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Start the Chromium of this machine, with letters that are as wide everywhere."""
+    """Start this machine's Chromium, with the same fonts everywhere."""
     with sync_playwright() as playwright, started(playwright.chromium) as browser:
         yield browser
 
@@ -99,7 +99,7 @@ def started(
 
 
 def _letters(family: str, folder: Path) -> dict[str, str | float | bool]:
-    """Return what a browser is started with to have this family and no other."""
+    """Return the environment of a browser that has this family and no other."""
     files = folder / "files"
     files.mkdir()
     for package, pattern in FILES[family]:
@@ -114,7 +114,6 @@ def _letters(family: str, folder: Path) -> dict[str, str | float | bool]:
 
 
 def install() -> None:
-    """Install Debian's Chromium where that is allowed."""
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         return
     print("installing Chromium, which the tests of the pages drive ...", flush=True)
@@ -127,7 +126,7 @@ def install() -> None:
 
 
 def main() -> int:
-    """Make sure that there is a browser; say what to type if there is none."""
+    """Make sure that there is a browser, or print how to install one."""
     is_best = os.environ.get("CHROMIUM") or shutil.which(HEADLESS)
     if not is_best:
         install()

@@ -49,7 +49,7 @@ def environment(options: Options, alone: bool) -> Iterator[dict[str, str]]:
 
 
 def _surroundings(options: Options, services: Services) -> dict[str, str]:
-    """Return what the product's, PostgreSQL's and Python's commands need."""
+    """Return the variables for commands of the product, PostgreSQL and Python."""
     postgres = services.postgres
     surroundings = child_environment(
         options, services.environment() | services.owner(), os.environ
@@ -88,7 +88,6 @@ def run(command: Sequence[str], surroundings: Mapping[str, str]) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command of the command line; return its exit code."""
     alone = arguments[:1] == [ALONE]
     command = arguments[1:] if alone else arguments
     if not command:

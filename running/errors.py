@@ -27,7 +27,7 @@ def in_words(folder: Path) -> Iterator[None]:
 
 
 def sentence(error: OSError, folder: Path) -> str:
-    """Return what is wrong with the folder and what to do about it."""
+    """Return what is wrong with the folder, and a remedy."""
     if error.errno in FULL:
         return full_disk(folder)
     if error.errno in FORBIDDEN:
@@ -45,7 +45,6 @@ def sentence(error: OSError, folder: Path) -> str:
 
 
 def full_disk(folder: Path) -> str:
-    """Return the sentence for a disk without room."""
     return (
         f"The disk that holds {folder} is full: Virtlab needs at least {NEEDED_MB} MB. "
         "Make room, or choose a folder on another disk: VAR=/path/to/folder make run"

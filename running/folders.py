@@ -23,7 +23,7 @@ PLAIN_PATH = re.compile(r"[A-Za-z0-9/._-]+")
 
 
 class VarFolder:
-    """Where everything of one installation lies; `VAR=` chooses it."""
+    """The files of one installation; `VAR=` chooses the folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -36,7 +36,7 @@ class VarFolder:
         self.counters = self.runtime / "counters"
 
     def prepare(self) -> None:
-        """Make the folder; refuse when it cannot be written or the disk is full."""
+        """Make the folder; refuse one that cannot be written or a full disk."""
         with in_words(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             for private in (self.logs, self.secrets):
@@ -47,7 +47,7 @@ class VarFolder:
                 raise ServiceError(full_disk(self.path))
 
     def lock(self) -> "HeldLock":
-        """Take the folder for ourselves, or say who has it."""
+        """Lock the folder, or raise an error that names its holder."""
         with in_words(self.path):
             held = HeldLock(self.path / "lock")
             if not held.try_to_take():
@@ -135,7 +135,6 @@ class HeldLock:
         self.descriptor: int | None = None
 
     def try_to_take(self) -> bool:
-        """Take the lock if nobody has it."""
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -159,14 +158,13 @@ class HeldLock:
         return self.descriptor
 
     def sign(self) -> None:
-        """Write into the lock who holds it."""
+        """Write our process id into the lock."""
         assert self.descriptor is not None
         # Into the locked file itself: one renamed into its place would be unlocked.
         os.ftruncate(self.descriptor, 0)
         os.pwrite(self.descriptor, f"process {os.getpid()}\n".encode(), 0)
 
     def holder(self) -> str:
-        """Return who signed the lock."""
         return self.path.read_text().strip() or "another process"
 
     def release(self) -> None:

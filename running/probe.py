@@ -14,7 +14,7 @@ _HEADERS = {"X-Forwarded-Proto": "https"}
 
 
 def is_healthy(url: str, timeout_s: float = TIMEOUT_S) -> bool:
-    """Tell whether the address answers 200; nothing listening is a no."""
+    """Whether the address answers 200."""
     try:
         request = Request(url, headers=_HEADERS)
         with _opener.open(request, timeout=timeout_s) as answer:

@@ -30,7 +30,7 @@ LOOK_S = 30.0
 
 @dataclass(frozen=True)
 class Program:
-    """What to run, and how it wants to be asked to stop."""
+    """A command, and the signals that stop it."""
 
     name: str
     command: Sequence[str]
@@ -45,20 +45,21 @@ class Program:
     patience_s: float = 10.0
 
 
-def leash(
+def launched(
+    command: Sequence[str],
     *,
     account: Account | None = None,
     reach: Sequence[str] = (),
     death_signal: int = signal.SIGKILL,
-) -> str:
-    """Return what ``launch.py`` is to do before it becomes the program."""
+) -> list[str]:
+    """Return the command line that runs a command by ``launch.py``, on a leash."""
     who = account and {
         "uid": account.uid,
         "gid": account.gid,
         "groups": [account.gid],
         "capabilities": list(account.capabilities),
     }
-    return json.dumps(
+    leash = json.dumps(
         {
             "parent": os.getpid(),
             "account": who,
@@ -66,10 +67,6 @@ def leash(
             "death_signal": int(death_signal),
         }
     )
-
-
-def launched(command: Sequence[str], leash: str) -> list[str]:
-    """Return the command line that runs the command on the leash."""
     return [sys.executable, "-I", "-S", str(Path(launch.__file__)), leash, *command]
 
 
@@ -100,10 +97,14 @@ class Child:
         """Start the program; its own group keeps a terminal's Ctrl-C away from it."""
         self.kill_group()  # whatever a killed predecessor left behind
         program = self.program
-        tie = leash(account=program.account, death_signal=program.death_signal)
+        command = launched(
+            program.command,
+            account=program.account,
+            death_signal=program.death_signal,
+        )
         with open_log(program.log) as output:
             self.process = subprocess.Popen(
-                launched(program.command, tie),
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT if output else None,

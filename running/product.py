@@ -29,7 +29,7 @@ NOT_ITS = {
 
 @dataclass
 class Product:
-    """One running Virtlab and what belongs to it."""
+    """A running Virtlab."""
 
     process: subprocess.Popen[str]
     port: int
@@ -65,7 +65,7 @@ class Product:
         raise AssertionError("".join(lines))
 
     def stop(self, number: int = signal.SIGTERM) -> list[psutil.Process]:
-        """Ask it to stop; return the processes that are left behind."""
+        """Stop it; return the processes that are left behind."""
         if self.process.poll() is not None:
             return []
         family = self.descendants()

@@ -33,7 +33,7 @@ class Server(ABC):
 
     @abstractmethod
     def make_ready_to_start(self) -> None:
-        """Put in order whatever an earlier end left behind."""
+        """Clean up after an earlier end."""
 
     @abstractmethod
     def clear_up(self) -> None:
@@ -41,7 +41,7 @@ class Server(ABC):
 
     @abstractmethod
     def is_ready(self) -> bool:
-        """Tell whether the server answers."""
+        """Whether the server answers."""
 
     @abstractmethod
     def check(self) -> None:
@@ -90,17 +90,15 @@ class Server(ABC):
         return f"{self.title} does not start. The end of {self.log}:\n{end}"
 
     def poll(self) -> int | None:
-        """Return how the process ended, or None while it runs."""
+        """Return the exit code, or None while it runs."""
         return self.child.poll()
 
     def stop(self, hurried: Callable[[], bool] = lambda: False) -> None:
-        """Stop the server and let go of its folder."""
         self.child.stop(hurried)
         self.clear_up()
         self.lock.release()
 
     def restart(self) -> None:
-        """Stop the server if it runs, and start it."""
         self.stop()
         self.start()
 

@@ -69,7 +69,6 @@ class Keeper:
 
     @property
     def dies_too_often(self) -> bool:
-        """Tell whether somebody should look for the reason."""
         return len(self.deaths) == TOO_OFTEN and (
             self.deaths[-1] - self.deaths[0] <= WITHIN_S
         )
@@ -94,17 +93,14 @@ class Keeper:
         is_young = now - self.started < YOUNG_S
         self.young_deaths = self.young_deaths + 1 if is_young else 0
         self.deaths.append(now)
-        pause = self._pause()
+        pause = 0.0
+        if self.young_deaths:
+            pause = min(LONGEST_PAUSE_S, 0.5 * 2.0 ** (self.young_deaths - 1))
         self.due = now + pause
         when = f"in {pause:.0f} s" if pause >= 1 else "again"
         if self.dies_too_often:
             how += f", {TOO_OFTEN} times within {WITHIN_S:.0f} s: see {self.thing.log}"
         self.say(f"{self.thing.name} {how}; starting it {when}")
-
-    def _pause(self) -> float:
-        if self.young_deaths == 0:
-            return 0.0
-        return float(min(LONGEST_PAUSE_S, 0.5 * 2 ** (self.young_deaths - 1)))
 
 
 def ending(code: int) -> str:
@@ -153,7 +149,6 @@ class Supervision:
         time.sleep(STEP_S)
 
     def watch(self) -> None:
-        """Look after everything once, then wait a moment."""
         for keeper in self.keepers:
             keeper.tend()
         for chore in self.chores:
@@ -162,7 +157,7 @@ class Supervision:
         self.pause()
 
     def watch_until(self, is_done: Callable[[], bool], timeout_s: float) -> bool:
-        """Look after everything until something is done; tell whether it was."""
+        """Look after everything until a condition holds; return whether it does."""
         deadline = time.monotonic() + timeout_s
         while not is_done():
             if time.monotonic() > deadline:
@@ -171,12 +166,12 @@ class Supervision:
         return True
 
     def begin(self, child: Child) -> None:
-        """Start a program that will end by itself."""
+        """Start a program that ends by itself."""
         self.once = child
         child.start()
 
     def is_alone(self) -> bool:
-        """Tell whether no program is running that will end by itself."""
+        """Whether no program runs that ends by itself."""
         return self.once is None or self.once.poll() is not None
 
     def finish(self, timeout_s: float) -> int | None:

@@ -43,7 +43,6 @@ class Supervisor:
         self.begun = time.monotonic()
 
     def run(self) -> None:
-        """Start everything in order, and stop it whatever happens."""
         # The port first: if it is taken, nothing has been started or changed.
         with self.options.listen() as listener:
             self.folder.prepare()
@@ -104,7 +103,7 @@ class Supervisor:
             self.owner = self.owner or {"OWNER_DATABASE_URL": url}
 
     def _prepare(self) -> None:
-        """Migrate, collect static files, make the first lab: idempotent and quick."""
+        """Migrate, collect static files, make the first lab; idempotent."""
         say("preparing the database")
         program = self._program("prepare", *manage("prepare"))
         child = Child(replace(program, environment=self.environment | self.owner))
@@ -188,7 +187,7 @@ class Supervisor:
 
 
 def way_in(var: Path) -> str:
-    """Return where the first sign-in lies; a restored database came without one."""
+    """Return where to find the first sign-in; a restored database has none."""
     if (var / "first-sign-in").exists():
         files = f"sign in with {var}/first-sign-in, upload with {var}/upload-token"
     else:
@@ -218,7 +217,6 @@ def web_command(listener: int, access_log: Path) -> tuple[str, ...]:
 
 
 def worker_command() -> tuple[str, ...]:
-    """Return the worker's command line; it talks to no other worker."""
     return (
         *("-m", "celery", "-A", "config", "worker", "--concurrency", "2"),
         *("--loglevel", "INFO"),
@@ -241,7 +239,6 @@ def guarded(work: Callable[[Supervision], None]) -> int:
 
 
 def main() -> int:
-    """Run the product that the environment describes."""
     return guarded(
         lambda supervision: Supervisor(Options.of(os.environ), supervision).run()
     )

@@ -65,8 +65,10 @@ def read_table(
     rows = _objects(whole) if is_json else _lines(whole, has_comma)
     runs: dict[str, list[_Row]] = {}
     for row in rows:
+        # Refuses an unknown metric, and names the known ones.
+        unit = tool.metric(row.sample["metric"]).unit
         sample = {**row.sample}
-        sample.setdefault("unit", _declared_unit(tool, sample["metric"]))
+        sample.setdefault("unit", unit)
         runs.setdefault(row.run, []).append(_Row(row.run, sample, row.line))
     if not runs:
         raise ParseError(Sentence("The file names no sample below its heading."))
@@ -97,39 +99,36 @@ def read_runs(
     ``version`` is that of the declaration. A sample that would be refused is the
     problem of its run.
     """
-    return tuple(_as_read(tool, version, run) for run in read_table(tool, text, locale))
-
-
-def _as_read(tool: Tool, version: int, run: TableRun) -> ReadRun:
-    readings = tuple(
-        Reading(
-            metric=sample["metric"],
-            value=sample["value"],
-            unit=sample["unit"],
-            parameters=sample["parameters"],
-            repetition=sample.get("repetition", 1),
+    runs = []
+    for run in read_table(tool, text, locale):
+        readings = tuple(
+            Reading(
+                metric=sample["metric"],
+                value=sample["value"],
+                unit=sample["unit"],
+                parameters=sample["parameters"],
+                repetition=sample.get("repetition", 1),
+            )
+            for sample in run.samples
         )
-        for sample in run.samples
-    )
-    problem = None
-    try:
-        for reading in readings:
-            display_parameters(reading.parameters)
-            check_value(tool.metric(reading.metric), reading.value, reading.unit)
-    except BenchmarksError as error:
-        problem = ParseError(error.sentence)
-    return ReadRun(
-        tool=tool.slug,
-        parser_version=version,
-        first_line=run.first_line or 1,
-        last_line=run.last_line or 1,
-        readings=() if problem else readings,
-        problem=problem,
-    )
-
-
-def _declared_unit(tool: Tool, metric: str) -> str:
-    return tool.metric(metric).unit  # refuses an unknown one, and names those known
+        problem = None
+        try:
+            for reading in readings:
+                display_parameters(reading.parameters)
+                check_value(tool.metric(reading.metric), reading.value, reading.unit)
+        except BenchmarksError as error:
+            problem = ParseError(error.sentence)
+        runs.append(
+            ReadRun(
+                tool=tool.slug,
+                parser_version=version,
+                first_line=run.first_line or 1,
+                last_line=run.last_line or 1,
+                readings=() if problem else readings,
+                problem=problem,
+            )
+        )
+    return tuple(runs)
 
 
 def _lines(text: str, has_comma: bool) -> Iterator[_Row]:
