@@ -343,7 +343,7 @@ Parse = Callable[[str], tuple[ParsedRun, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A benchmark program: one file of ``benchmarks/tools/``.
+    """A benchmark program of a module in ``benchmarks/tools/``.
 
     ``labels`` are the parameters that tell its cases apart at a glance, as patterns
     over their names (``"n={n}"``); a pattern whose parameters a case lacks is left out.

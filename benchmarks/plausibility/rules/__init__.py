@@ -1,4 +1,4 @@
-"""Every rule: a study checked by them, and their page for readers."""
+"""Every rule: a study checked by them, and their page. CONTRIBUTING.md adds one."""
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module
