@@ -17,6 +17,7 @@ from benchmarks.parsing.contract import (
     Kind,
     Metric,
     Tool,
+    Work,
     always,
 )
 
@@ -94,12 +95,14 @@ def tool_of(name: str, declaration: Declaration) -> Tool:
                 zero_allowed=metric.zero_allowed,
                 kind=cast(Kind, metric.kind) if metric.kind else None,
                 fixed_by=(metric.fixed_by,) if metric.fixed_by else (),
+                work=_work_of(metric),
             )
             for metric in declaration.metrics
         ),
-        primary={
-            metric.name: always(metric.work_class) if metric.work_class else NO_CLASS
-            for metric in declaration.metrics
-            if metric.primary
-        },
     )
+
+
+def _work_of(metric: DeclaredMetric) -> Work | None:
+    if not metric.primary:
+        return None
+    return always(metric.work_class) if metric.work_class else NO_CLASS

@@ -5,7 +5,10 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+from itertools import chain
 from sys import float_info
+from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
 from benchmarks import units
@@ -136,9 +139,14 @@ class Work:
         return tuple(dict.fromkeys(rule.work for rule in self.rules))
 
 
+def works(*rules: Rule) -> Work:
+    """Return the classes of a metric's cases: that of the first rule that fits."""
+    return Work(rules)
+
+
 def always(work: str) -> Work:
     """Return the work of a metric whose cases are all of one class."""
-    return Work((when(work),))
+    return works(when(work))
 
 
 def when(work: str, **where: str) -> Rule:
@@ -146,7 +154,7 @@ def when(work: str, **where: str) -> Rule:
     return Rule(work_class(work).slug, tuple(where.items()))
 
 
-NO_CLASS: Final = Work(())
+NO_CLASS: Final = works()
 FLOATING_POINT: Final = always("CPU: floating point")
 COPY: Final = always("memory: copy")
 WEB: Final = always("application: web")
@@ -155,30 +163,24 @@ SEQUENTIAL_READ: Final = always("disk: sequential read")
 
 # Benchmarks of the disk that do not say how they go through a file go from its
 # beginning to its end.
-DISK: Final = Work(
-    (
-        when("disk: random read", access="random", operation=r"(random )?read"),
-        when("disk: random write", access="random", operation=r"(random )?(re)?write"),
-        when("disk: random read", access="", operation="random read"),
-        when("disk: random write", access="", operation="random write"),
-        when("disk: sequential read", access="|sequential", operation="(re)?read"),
-        when("disk: sequential write", access="|sequential", operation="(re)?write"),
-    )
+DISK: Final = works(
+    when("disk: random read", access="random", operation=r"(random )?read"),
+    when("disk: random write", access="random", operation=r"(random )?(re)?write"),
+    when("disk: random read", access="", operation="random read"),
+    when("disk: random write", access="", operation="random write"),
+    when("disk: sequential read", access="|sequential", operation="(re)?read"),
+    when("disk: sequential write", access="|sequential", operation="(re)?write"),
 )
 # Scaling, adding and the triad read as well as write, as copying does.
-MEMORY: Final = Work(
-    (
-        when("memory: read", operation="read(ing)?"),
-        when("memory: write", operation="writ(e|ing)"),
-        when("memory: copy", operation="copy|scale|add|triad"),
-    )
+MEMORY: Final = works(
+    when("memory: read", operation="read(ing)?"),
+    when("memory: write", operation="writ(e|ing)"),
+    when("memory: copy", operation="copy|scale|add|triad"),
 )
 # "out" is away from the machine that runs the test.
-NETWORK: Final = Work(
-    (
-        when("network: throughput in", operation="receive|reverse|read|in"),
-        when("network: throughput out", operation="|send|forward|write|out"),
-    )
+NETWORK: Final = works(
+    when("network: throughput in", operation="receive|reverse|read|in"),
+    when("network: throughput out", operation="|send|forward|write|out"),
 )
 
 
@@ -230,6 +232,17 @@ class Cap:
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """The metrics of a run that CPU time for a unit of data is made of.
+
+    ``shares`` are percentages that add up; ``rate`` is what was moved meanwhile.
+    """
+
+    shares: tuple[str, ...]
+    rate: str
+
+
+@dataclass(frozen=True, slots=True)
 class Metric:
     """What one number of a tool means.
 
@@ -243,6 +256,12 @@ class Metric:
     (``parsing/cases``). A time is no speed where one of the options ``fixed_by``
     sets it, unless one of ``unless`` sets the amount of work; a rate is none where it
     is the one that an option of ``capped_by`` asks for.
+
+    ``work`` is the class of work of a metric that stands for its test (``NO_CLASS``:
+    primary, and of none): these alone enter profiles, corrections for many tests and
+    pooling. One ``implied_by`` others (MiB/s by operations/s) stands for its test where
+    none of these was measured. All others are details. No output has one with a
+    ``cost``: it is made of others of the same run (`parsing/cases`).
     """
 
     name: str
@@ -256,6 +275,9 @@ class Metric:
     fixed_by: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     capped_by: tuple[Cap, ...] = ()
+    work: Work | None = None
+    implied_by: tuple[str, ...] = ()
+    cost: Cost | None = None
 
     def __post_init__(self) -> None:
         if self.kind is None:
@@ -287,21 +309,24 @@ def metrics(
     unit: str,
     better: Better,
     component: Component,
+    *,
+    work: Mapping[str, Work] = MappingProxyType({}),
+    implied_by: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
     **options: Any,
 ) -> tuple[Metric, ...]:
-    """Return metrics that differ only by their names."""
-    return tuple(Metric(name, unit, better, component, **options) for name in names)
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """The metrics of a run that CPU time for a unit of data is made of.
-
-    ``shares`` are percentages that add up; ``rate`` is what was moved meanwhile.
-    """
-
-    shares: tuple[str, ...]
-    rate: str
+    """Return metrics that differ by their names, and by what these stand for."""
+    return tuple(
+        Metric(
+            name,
+            unit,
+            better,
+            component,
+            work=work.get(name),
+            implied_by=implied_by.get(name, ()),
+            **options,
+        )
+        for name in names
+    )
 
 
 Parameter = str | int | float | bool
@@ -341,7 +366,7 @@ Parse = Callable[[str], tuple[ParsedRun, ...]]
 """Every run in a text; ParseError if there is none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Tool:
     """A benchmark program of a module in ``benchmarks/tools/``.
 
@@ -358,14 +383,6 @@ class Tool:
     signature and ``last_line`` the signatures of the tools in ``encloses`` are part of
     this output. ``needs_command``: ``parse`` finds options that the output does not
     repeat in the command above it.
-
-    ``primary`` are the metrics that stand for its tests, each with its class of work:
-    they alone enter profiles, corrections for many tests and pooling. ``implied`` are
-    those that follow from others (MiB/s from operations/s): one of them stands for its
-    test where none of these was measured. All others are details.
-
-    ``costs`` are metrics that no output has: they are made of others of the same run
-    (`parsing/cases`).
     """
 
     slug: str
@@ -374,10 +391,7 @@ class Tool:
     metrics: tuple[Metric, ...]
     aliases: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
-    primary: Mapping[str, Work] = field(default_factory=dict, hash=False)
-    implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     options: Options = field(default_factory=Options, hash=False)
-    costs: Mapping[str, Cost] = field(default_factory=dict, hash=False)
     parse: Parse | None = None
     version: int = 0
     signatures: tuple[str, ...] = ()
@@ -387,29 +401,43 @@ class Tool:
     encloses: tuple[str, ...] = ()
     last_line: str = ""
     needs_command: bool = False
-    _signature: re.Pattern[str] = field(init=False, repr=False, compare=False)
-    _by_name: dict[str, Metric] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not _SLUG.fullmatch(self.slug):
             raise ValueError(f'"{self.slug}" is no slug for a tool')
-        by_name = {folded(metric.name): metric for metric in self.metrics}
-        if len(by_name) != len(self.metrics):
+        if len(self._by_name) != len(self.metrics):
             raise ValueError(f"{self.slug} has two metrics of one name")
-        object.__setattr__(self, "_by_name", by_name)
-        branches = "|".join(f"(?:{pattern})" for pattern in self.signatures)
-        # A newline in front instead of ^: a search leaps from line end to line end.
-        signature = re.compile(rf"\n[ \t]*+(?:{branches})", re.MULTILINE | re.ASCII)
-        object.__setattr__(self, "_signature", signature)
-        sources = (name for names in self.implied.values() for name in names)
-        parts = (
-            name for cost in self.costs.values() for name in (*cost.shares, cost.rate)
-        )
-        for name in (*self.primary, *self.implied, *sources, *self.costs, *parts):
-            if folded(name) not in by_name:
+        made_of = [(*cost.shares, cost.rate) for cost in self.costs.values()]
+        for name in chain(*self.implied.values(), *made_of):
+            if folded(name) not in self._by_name:
                 raise ValueError(f'{self.slug} has no metric "{name}"')
         if both := self.primary.keys() & self.implied.keys():
             raise ValueError(f"{self.slug}: {min(both)} is primary and implied")
+
+    @cached_property
+    def _by_name(self) -> dict[str, Metric]:
+        return {folded(metric.name): metric for metric in self.metrics}
+
+    @cached_property
+    def _signature(self) -> re.Pattern[str]:
+        branches = "|".join(f"(?:{pattern})" for pattern in self.signatures)
+        # A newline in front instead of ^: a search leaps from line end to line end.
+        return re.compile(rf"\n[ \t]*+(?:{branches})", re.MULTILINE | re.ASCII)
+
+    @cached_property
+    def primary(self) -> dict[str, Work]:
+        """The metrics that stand for its tests, with the classes of their cases."""
+        return {metric.name: metric.work for metric in self.metrics if metric.work}
+
+    @cached_property
+    def implied(self) -> dict[str, tuple[str, ...]]:
+        """The metrics that follow from others, with these."""
+        return {each.name: each.implied_by for each in self.metrics if each.implied_by}
+
+    @cached_property
+    def costs(self) -> dict[str, Cost]:
+        """The metrics that are made of others of the same run."""
+        return {metric.name: metric.cost for metric in self.metrics if metric.cost}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -449,9 +477,19 @@ class Tool:
         return frozenset((*implying, *implied))
 
 
-def cost_metric(name: str, component: Component) -> Metric:
+def cost_metric(
+    name: str, component: Component, shares: tuple[str, ...], rate: str
+) -> Metric:
     """Return the metric of CPU time for data; 0 where a share was too small."""
-    return Metric(name, "us/KB", "lower", component, zero_allowed=True, kind="cost")
+    return Metric(
+        name,
+        "us/KB",
+        "lower",
+        component,
+        zero_allowed=True,
+        kind="cost",
+        cost=Cost(shares, rate),
+    )
 
 
 def folded(name: str) -> str:

@@ -10,7 +10,14 @@ from operator import add, mul, sub
 from statistics import median
 from typing import Final
 
-from benchmarks.parsing.contract import Better, Component, Metric, Parameter, metrics
+from benchmarks.parsing.contract import (
+    ENERGY,
+    Better,
+    Component,
+    Metric,
+    Parameter,
+    metrics,
+)
 from benchmarks.parsing.scanning import Draft, Found, LineError
 from benchmarks.sentences import Sentence
 
@@ -64,7 +71,7 @@ def summary_metrics(
 
 
 ENERGY_METRICS: Final = (
-    Metric("energy", "J", "lower", "power"),
+    Metric("energy", "J", "lower", "power", work=ENERGY),
     # The window in which the meter ran, not the duration of the work.
     Metric("meter time", "s", "neither", "power", kind="setting"),
     *summary_metrics("power", "W", "power"),

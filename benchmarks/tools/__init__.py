@@ -10,12 +10,13 @@ it: nothing else is edited. The module holds
 - ``@parser("It printed no result.") def parse(output) -> list[Draft]``: a loop over
   these lines that fills a ``Draft`` for each execution (``parsing/scanning.py``), or
   a subclass of it whose ``close`` makes readings of lines that were kept;
-- ``TOOL = Tool(slug, title, homepage, metrics, primary, labels, version=1, parse=parse,
-  signatures, programs)``; ``parsing/contract.py`` explains each field. Units are those
-  of ``benchmarks/units.py``. ``signatures`` are lines that no other saved output has.
-  ``primary`` names the metrics that stand for its tests with their class of work
-  (``work_classes.py``; ``NO_CLASS`` for work of none). A tool that only watches others
-  has none: ``tests/benchmarks/parsing/test_primaries.py`` lists it as an observer.
+- ``TOOL = Tool(slug, title, homepage, metrics, labels, version=1, parse=parse,
+  signatures, programs)``; ``parsing/contract.py`` explains each field. ``signatures``
+  are lines that no other saved output has. Units are those of ``benchmarks/units.py``.
+  A metric that stands for a test states its class of ``work`` (``work_classes.py``;
+  ``NO_CLASS`` for work of none), one that follows from it ``implied_by``. A tool that
+  only watches others has neither: ``tests/benchmarks/comparing/test_primaries.py`` lists
+  it as an observer.
 
 The rules of a parser:
 

@@ -10,6 +10,7 @@ Its Kbytes are 2^10 B, in ab 1.3 (as its kb) 10^3 B. With ``-e`` it writes perce
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from benchmarks.parsing.contract import (
     SET_AMOUNTS,
@@ -209,8 +210,9 @@ def parse(output: str) -> list[Report]:
     return reports
 
 
-def _metric(name: str, unit: str, better: Better) -> Metric:
-    return Metric(name, unit, better, "application", zero_allowed=not unit)
+def _metric(name: str, unit: str, better: Better, **options: Any) -> Metric:
+    is_count = not unit
+    return Metric(name, unit, better, "application", zero_allowed=is_count, **options)
 
 
 TOOL = Tool(
@@ -219,10 +221,12 @@ TOOL = Tool(
     homepage="https://httpd.apache.org/docs/current/programs/ab.html",
     options=Options({"-c": "concurrency"}),
     metrics=(
-        _metric("request rate", "1/s", "higher"),
-        _metric("transfer rate", "KiB/s", "higher"),
-        _metric("time per request", "ms", "lower"),
-        _metric("time per request overall", "ms", "lower"),
+        _metric("request rate", "1/s", "higher", work=WEB),
+        _metric("transfer rate", "KiB/s", "higher", implied_by=("request rate",)),
+        _metric("time per request", "ms", "lower", implied_by=("request rate",)),
+        _metric(
+            "time per request overall", "ms", "lower", implied_by=("request rate",)
+        ),
         _metric("response time percentile", "ms", "lower"),
         *(
             _metric(f"{phase.casefold()} time {which}", "ms", "lower")
@@ -236,6 +240,7 @@ TOOL = Tool(
             "application",
             fixed_by=("t", *SET_LENGTHS),
             unless=SET_AMOUNTS,
+            implied_by=("request rate", "time per request"),
         ),
         *(
             _metric(name, unit, "neither")
@@ -245,18 +250,6 @@ TOOL = Tool(
     ),
     aliases=("ApacheBench", "Apache Bench"),
     labels=("concurrency {concurrency}", "p{percentile}"),
-    primary={
-        "request rate": WEB,
-    },
-    implied={
-        "transfer rate": ("request rate",),
-        "time per request": ("request rate",),
-        "time per request overall": ("request rate",),
-        "test duration": (
-            "request rate",
-            "time per request",
-        ),
-    },
     version=2,
     parse=parse,
     signatures=(

@@ -124,17 +124,18 @@ TOOL = Tool(
     title="b_eff_io",
     homepage="https://fs.hlrs.de/projects/par/mpi/b_eff_io/",
     metrics=(
-        Metric("weighted bandwidth", "MB/s", "higher", "disk"),
-        Metric("b_eff_io", "MB/s", "higher", "disk", title="b_eff_io"),
+        Metric("weighted bandwidth", "MB/s", "higher", "disk", work=DISK),
+        Metric(
+            "b_eff_io",
+            "MB/s",
+            "higher",
+            "disk",
+            title="b_eff_io",
+            implied_by=("weighted bandwidth",),
+        ),
     ),
     aliases=("beffio", "b-eff-io"),
     labels=("{processes} processes",),
-    primary={
-        "weighted bandwidth": DISK,
-    },
-    implied={
-        "b_eff_io": ("weighted bandwidth",),
-    },
     version=1,
     parse=parse,
     signatures=(

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from benchmarks.parsing.contract import (
     DISK,
     NO_CLASS,
-    Cost,
     Metric,
     Parameter,
     Tool,
@@ -263,23 +262,15 @@ TOOL = Tool(
     title="Bonnie++",
     homepage="https://www.coker.com.au/bonnie++/",
     metrics=(
-        Metric("throughput", "KiB/s", "higher", "disk"),
-        Metric("seek rate", "1/s", "higher", "disk"),
-        Metric("file rate", "1/s", "higher", "disk"),
+        Metric("throughput", "KiB/s", "higher", "disk", work=DISK),
+        Metric("seek rate", "1/s", "higher", "disk", work=always("disk: random read")),
+        Metric("file rate", "1/s", "higher", "disk", work=NO_CLASS),
         Metric("CPU utilization", "%", "lower", "disk", zero_allowed=True),
         Metric("latency max", "us", "lower", "disk"),
-        cost_metric("CPU time per data", "disk"),
+        cost_metric("CPU time per data", "disk", ("CPU utilization",), "throughput"),
     ),
     aliases=("bonnie",),
     labels=("by {by}", "{size}", "{files} files"),
-    primary={
-        "throughput": DISK,
-        "seek rate": always("disk: random read"),
-        "file rate": NO_CLASS,
-    },
-    costs={
-        "CPU time per data": Cost(("CPU utilization",), "throughput"),
-    },
     version=2,
     parse=parse,
     signatures=(

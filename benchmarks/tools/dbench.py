@@ -87,13 +87,11 @@ TOOL = Tool(
             "higher",
             "disk",
             capped_by=(Cap("target_rate", "MB/s"), Cap("R", "MB/s")),
+            work=NO_CLASS,
         ),
         Metric("latency max", "ms", "lower", "disk"),
     ),
     labels=("{clients} clients", "sync {sync}"),
-    primary={
-        "throughput": NO_CLASS,
-    },
     version=1,
     parse=parse,
     signatures=(

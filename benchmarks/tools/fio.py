@@ -26,7 +26,6 @@ from benchmarks.errors import ParseError
 from benchmarks.parsing.contract import (
     DISK,
     Cap,
-    Cost,
     Metric,
     Options,
     Parameter,
@@ -482,6 +481,7 @@ TOOL = Tool(
             "higher",
             "disk",
             capped_by=(Cap("rate", "B/s", times=("jobs",), ways=WAYS),),
+            work=DISK,
         ),
         Metric(
             "IOPS",
@@ -492,6 +492,7 @@ TOOL = Tool(
                 Cap("rate_iops", times=("jobs",), ways=WAYS),
                 Cap("rate", ""),
             ),
+            implied_by=("throughput",),
         ),
         *metrics(
             (
@@ -501,6 +502,10 @@ TOOL = Tool(
             "us",
             "lower",
             "disk",
+            implied_by={
+                "latency mean": ("throughput", "IOPS"),
+                "completion latency mean": ("throughput", "IOPS", "latency mean"),
+            },
         ),
         *metrics(
             (f"CPU {mode}" for mode in ("user", "system")),
@@ -509,33 +514,14 @@ TOOL = Tool(
             "disk",
             zero_allowed=True,
         ),
-        cost_metric("CPU time per data", "disk"),
+        cost_metric(
+            "CPU time per data",
+            "disk",
+            ("CPU user", "CPU system"),
+            "throughput",
+        ),
     ),
     labels=("{job}", "{block}"),
-    primary={
-        "throughput": DISK,
-    },
-    implied={
-        "IOPS": ("throughput",),
-        "latency mean": (
-            "throughput",
-            "IOPS",
-        ),
-        "completion latency mean": (
-            "throughput",
-            "IOPS",
-            "latency mean",
-        ),
-    },
-    costs={
-        "CPU time per data": Cost(
-            (
-                "CPU user",
-                "CPU system",
-            ),
-            "throughput",
-        ),
-    },
     version=2,
     parse=parse,
     signatures=(

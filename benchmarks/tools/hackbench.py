@@ -54,11 +54,10 @@ TOOL = Tool(
     title="hackbench",
     homepage="https://wiki.linuxfoundation.org/realtime/documentation/howto/tools/hackbench",
     options=Options(dict.fromkeys(("-g", "--groups"), "groups")),
-    metrics=(Metric("time", "s", "lower", "CPU"),),
+    metrics=(
+        Metric("time", "s", "lower", "CPU", work=always("system: context switch")),
+    ),
     labels=("{mode}", "{groups} groups"),
-    primary={
-        "time": always("system: context switch"),
-    },
     version=1,
     parse=parse,
     signatures=(

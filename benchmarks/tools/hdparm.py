@@ -57,18 +57,12 @@ TOOL = Tool(
     title="hdparm",
     homepage="https://sourceforge.net/projects/hdparm/",
     metrics=(
-        Metric("buffered read", "MB/s", "higher", "disk"),
+        Metric("buffered read", "MB/s", "higher", "disk", work=SEQUENTIAL_READ),
         # Served from RAM: no disk is read.
-        Metric("cached read", "MB/s", "higher", "memory"),
-        Metric("direct read", "MB/s", "higher", "disk"),
-        Metric("direct cached read", "MB/s", "higher", "disk"),
+        Metric("cached read", "MB/s", "higher", "memory", work=always("memory: read")),
+        Metric("direct read", "MB/s", "higher", "disk", work=SEQUENTIAL_READ),
+        Metric("direct cached read", "MB/s", "higher", "disk", work=NO_CLASS),
     ),
-    primary={
-        "buffered read": SEQUENTIAL_READ,
-        "cached read": always("memory: read"),
-        "direct read": SEQUENTIAL_READ,
-        "direct cached read": NO_CLASS,
-    },
     version=2,
     parse=parse,
     signatures=(

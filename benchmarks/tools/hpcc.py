@@ -105,21 +105,22 @@ HPCC = Tool(
     title="HPC Challenge",
     homepage="https://hpcchallenge.org/hpcc/",
     metrics=(
-        Metric("performance", "Gflop/s", "higher", "CPU"),
-        Metric("update rate", "1/s", "higher", "memory"),
-        Metric("bandwidth", "GB/s", "higher", "network"),
-        Metric("memory bandwidth", "GB/s", "higher", "memory"),
-        Metric("network latency", "us", "lower", "network"),
+        Metric("performance", "Gflop/s", "higher", "CPU", work=FLOATING_POINT),
+        Metric(
+            "update rate", "1/s", "higher", "memory", work=always("memory: latency")
+        ),
+        Metric("bandwidth", "GB/s", "higher", "network", work=NO_CLASS),
+        Metric("memory bandwidth", "GB/s", "higher", "memory", work=COPY),
+        Metric(
+            "network latency",
+            "us",
+            "lower",
+            "network",
+            work=always("network: round trip"),
+        ),
     ),
     aliases=("hpcc",),
     labels=("{test}",),
-    primary={
-        "performance": FLOATING_POINT,
-        "update rate": always("memory: latency"),
-        "bandwidth": NO_CLASS,
-        "memory bandwidth": COPY,
-        "network latency": always("network: round trip"),
-    },
     version=2,
     parse=parse_hpcc,
     signatures=(
@@ -184,17 +185,11 @@ HPL = Tool(
     title="HPL",
     homepage="https://www.netlib.org/benchmark/hpl/",
     metrics=(
-        Metric("time", "s", "lower", "CPU"),
-        Metric("performance", "Gflop/s", "higher", "CPU"),
+        Metric("time", "s", "lower", "CPU", implied_by=("performance",)),
+        Metric("performance", "Gflop/s", "higher", "CPU", work=FLOATING_POINT),
     ),
     aliases=("HPLinpack", "High-Performance Linpack"),
     labels=("n={n}", "{p}x{q}"),
-    primary={
-        "performance": FLOATING_POINT,
-    },
-    implied={
-        "time": ("performance",),
-    },
     version=2,
     parse=parse_hpl,
     signatures=(r"HPLinpack +\d", r"HPL-\w+ +v?\d", r"T/V +N +NB +P +Q +Time"),

@@ -9,8 +9,9 @@ KB of its net I/O are 2^10 B. The rate of replies is sampled every 5 s.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
-from benchmarks.parsing.contract import WEB, Better, Cap, Kind, Metric, Tool
+from benchmarks.parsing.contract import WEB, Better, Cap, Metric, Tool
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 LINES = Scanner(
@@ -176,34 +177,21 @@ def parse(output: str) -> list[Run]:
     return runs
 
 
-def _metric(
-    name: str,
-    unit: str,
-    better: Better,
-    *,
-    kind: Kind | None = None,
-    fixed_by: tuple[str, ...] = (),
-    capped_by: tuple[Cap, ...] = (),
-) -> Metric:
-    return Metric(
-        name,
-        unit,
-        better,
-        "application",
-        zero_allowed=better == "neither",
-        kind=kind,
-        fixed_by=fixed_by,
-        capped_by=capped_by,
-    )
+def _metric(name: str, unit: str, better: Better, **options: Any) -> Metric:
+    is_count = better == "neither"
+    return Metric(name, unit, better, "application", zero_allowed=is_count, **options)
 
 
+# What else stands for a test where no rate of replies was measured.
+BY_RATE = ("reply rate",)
+BY_BOTH = ("reply rate", "reply time")
 TOOL = Tool(
     slug="httperf",
     title="httperf",
     homepage="https://github.com/httperf/httperf",
     metrics=(
-        _metric("test duration", "s", "lower", fixed_by=PACES),
-        _metric("reply time", "ms", "lower"),
+        _metric("test duration", "s", "lower", fixed_by=PACES, implied_by=BY_BOTH),
+        _metric("reply time", "ms", "lower", implied_by=BY_RATE),
         # httperf polls in a busy loop: its CPU time follows the duration of the test
         # and says nothing about the server or the client.
         *(
@@ -212,44 +200,34 @@ TOOL = Tool(
         ),
         *(_metric(count, "", "neither") for count in COUNTS),
         *(
-            _metric(f"{what} rate", "1/s", "higher", capped_by=(Cap("rate"),))
+            _metric(
+                f"{what} rate",
+                "1/s",
+                "higher",
+                capped_by=(Cap("rate"),),
+                implied_by=BY_RATE,
+            )
             for what in ("connection", "session")
         ),
-        *(
-            _metric(f"{what} rate", "1/s", "higher", capped_by=CALLS)
-            for what in ("request", "reply")
-        ),
+        _metric("request rate", "1/s", "higher", capped_by=CALLS, implied_by=BY_RATE),
+        _metric("reply rate", "1/s", "higher", capped_by=CALLS, work=WEB),
+        _metric("connection time mean", "ms", "lower", implied_by=BY_BOTH),
         *(
             _metric(f"connection time {which}", "ms", "lower")
-            for which in ("mean", "min", "median", "max")
+            for which in ("min", "median", "max")
         ),
         _metric("connect time", "ms", "lower"),
         _metric("transfer time", "ms", "lower"),
         _metric("session lifetime", "s", "lower", fixed_by=PACES),
-        _metric("network throughput", "KiB/s", "higher", capped_by=(Cap("rate", ""),)),
+        _metric(
+            "network throughput",
+            "KiB/s",
+            "higher",
+            capped_by=(Cap("rate", ""),),
+            implied_by=BY_BOTH,
+        ),
     ),
     labels=("wsess={wsess}",),
-    primary={
-        "reply rate": WEB,
-    },
-    implied={
-        "reply time": ("reply rate",),
-        "connection time mean": (
-            "reply rate",
-            "reply time",
-        ),
-        "test duration": (
-            "reply rate",
-            "reply time",
-        ),
-        "network throughput": (
-            "reply rate",
-            "reply time",
-        ),
-        "request rate": ("reply rate",),
-        "connection rate": ("reply rate",),
-        "session rate": ("reply rate",),
-    },
     version=2,
     parse=parse,
     signatures=(

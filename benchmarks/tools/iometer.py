@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from benchmarks.parsing import contract
-from benchmarks.parsing.contract import Cost, Metric, Parameter, Tool, cost_metric
+from benchmarks.parsing.contract import Metric, Parameter, Tool, cost_metric
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.sentences import Sentence
 from benchmarks.units import whole_size
@@ -247,34 +247,35 @@ TOOL = Tool(
     title="Iometer",
     homepage="http://www.iometer.org/",
     metrics=(
-        Metric("network throughput", "MB/s", "higher", "network"),
+        Metric(
+            "network throughput", "MB/s", "higher", "network", work=contract.NETWORK
+        ),
         Metric("CPU utilization (network)", "%", "lower", "network", zero_allowed=True),
-        Metric("disk throughput", "MB/s", "higher", "disk"),
+        Metric("disk throughput", "MB/s", "higher", "disk", work=contract.DISK),
         Metric("CPU utilization (disk)", "%", "lower", "disk", zero_allowed=True),
-        Metric("IOps", "1/s", "higher", "disk"),
-        Metric("response time mean", "ms", "lower", "disk"),
+        Metric("IOps", "1/s", "higher", "disk", implied_by=("disk throughput",)),
+        Metric(
+            "response time mean",
+            "ms",
+            "lower",
+            "disk",
+            implied_by=("disk throughput", "IOps"),
+        ),
         Metric("response time max", "ms", "lower", "disk"),
-        cost_metric("CPU time per data (network)", "network"),
-        cost_metric("CPU time per data (disk)", "disk"),
+        cost_metric(
+            "CPU time per data (network)",
+            "network",
+            ("CPU utilization (network)",),
+            "network throughput",
+        ),
+        cost_metric(
+            "CPU time per data (disk)",
+            "disk",
+            ("CPU utilization (disk)",),
+            "disk throughput",
+        ),
     ),
     labels=("{block_size}",),
-    primary={
-        "disk throughput": contract.DISK,
-        "network throughput": contract.NETWORK,
-    },
-    implied={
-        "IOps": ("disk throughput",),
-        "response time mean": (
-            "disk throughput",
-            "IOps",
-        ),
-    },
-    costs={
-        f"CPU time per data ({loaded})": Cost(
-            (f"CPU utilization ({loaded})",), f"{loaded} throughput"
-        )
-        for loaded in ("network", "disk")
-    },
     version=1,
     parse=parse,
     signatures=(

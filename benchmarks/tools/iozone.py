@@ -265,34 +265,28 @@ TOOL = Tool(
     ),
     metrics=(
         # In throughput mode (-t): the sum over all processes.
-        Metric("throughput", "MB/s", "higher", "disk"),
+        Metric("throughput", "MB/s", "higher", "disk", work=DISK),
         # The same over the time from the first start to the last end.
-        Metric("parent throughput", "MB/s", "higher", "disk"),
+        Metric(
+            "parent throughput", "MB/s", "higher", "disk", implied_by=("throughput",)
+        ),
         *metrics(
             (f"process throughput {which}" for which in ("min", "mean", "max")),
             "MB/s",
             "higher",
             "disk",
+            implied_by={"process throughput mean": ("throughput", "parent throughput")},
         ),
-        Metric("operation rate", "1/s", "higher", "disk"),
-        Metric("operation time", "us", "lower", "disk"),
+        Metric("operation rate", "1/s", "higher", "disk", implied_by=("throughput",)),
+        Metric(
+            "operation time",
+            "us",
+            "lower",
+            "disk",
+            implied_by=("throughput", "operation rate"),
+        ),
     ),
     labels=("{file_size}", "{record}"),
-    primary={
-        "throughput": DISK,
-    },
-    implied={
-        "parent throughput": ("throughput",),
-        "process throughput mean": (
-            "throughput",
-            "parent throughput",
-        ),
-        "operation rate": ("throughput",),
-        "operation time": (
-            "throughput",
-            "operation rate",
-        ),
-    },
     version=2,
     parse=parse,
     signatures=(

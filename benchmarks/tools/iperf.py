@@ -13,7 +13,15 @@ ways are loaded at once, SUM is the sum of both.
 import re
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import NETWORK, Cap, Metric, Options, Parameter, Tool
+from benchmarks.parsing.contract import (
+    NETWORK,
+    Cap,
+    Metric,
+    Options,
+    Parameter,
+    Tool,
+    metrics,
+)
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.units import convert
 
@@ -39,6 +47,20 @@ OPTIONS = Options(
         **dict.fromkeys(("-b", "--bandwidth", "--bitrate"), "bitrate"),
     },
     bit_rates=frozenset({"bitrate"}),
+)
+THROUGHPUTS = metrics(
+    # What left the sender of datagrams, whether it arrived or not.
+    ("throughput", "sent throughput"),
+    "Mbit/s",
+    "higher",
+    "network",
+    capped_by=BITRATE,
+    work={"throughput": NETWORK},
+    implied_by={"sent throughput": ("throughput",)},
+)
+LOSSES = (
+    Metric("jitter", "ms", "lower", "network", zero_allowed=True),
+    Metric("packet loss", "%", "lower", "network", zero_allowed=True),
 )
 LINES = Scanner(
     role=r"(?P<role>Client connecting to|Server listening on) (?:(?P<host>[^,\n]*), )?"
@@ -255,21 +277,9 @@ TOOL = Tool(
     title="iperf",
     homepage="https://sourceforge.net/projects/iperf2/",
     options=OPTIONS,
-    metrics=(
-        Metric("throughput", "Mbit/s", "higher", "network", capped_by=BITRATE),
-        # What left the sender of datagrams, whether it arrived or not.
-        Metric("sent throughput", "Mbit/s", "higher", "network", capped_by=BITRATE),
-        Metric("jitter", "ms", "lower", "network", zero_allowed=True),
-        Metric("packet loss", "%", "lower", "network", zero_allowed=True),
-    ),
+    metrics=(*THROUGHPUTS, *LOSSES),
     aliases=("iperf2", "iperf 2"),
     labels=("{protocol}", "{link}"),
-    primary={
-        "throughput": NETWORK,
-    },
-    implied={
-        "sent throughput": ("throughput",),
-    },
     version=3,
     parse=parse,
     signatures=(

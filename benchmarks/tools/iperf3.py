@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from benchmarks.parsing.contract import (
-    NETWORK,
-    Cost,
     Metric,
     ParsedRun,
     Tool,
@@ -32,7 +30,7 @@ from benchmarks.parsing.scanning import (
     number,
     section,
 )
-from benchmarks.tools.iperf import BITRATE, OPTIONS, UNITS
+from benchmarks.tools.iperf import LOSSES, OPTIONS, THROUGHPUTS, UNITS
 
 LINES: Final = Scanner(
     begin=r"(?:Connecting to host (?P<host>[^\n]{1,200}), port|"
@@ -254,11 +252,9 @@ TOOL = Tool(
     homepage="https://software.es.net/iperf/",
     options=OPTIONS,
     metrics=(
-        Metric("throughput", "Mbit/s", "higher", "network", capped_by=BITRATE),
-        Metric("sent throughput", "Mbit/s", "higher", "network", capped_by=BITRATE),
+        *THROUGHPUTS,
         Metric("retransmits", "", "neither", "network", zero_allowed=True),
-        Metric("jitter", "ms", "lower", "network", zero_allowed=True),
-        Metric("packet loss", "%", "lower", "network", zero_allowed=True),
+        *LOSSES,
         *metrics(
             (f"CPU utilization {end}" for end in ("local", "remote")),
             "%",
@@ -266,21 +262,21 @@ TOOL = Tool(
             "network",
             zero_allowed=True,
         ),
-        cost_metric("CPU time per data local", "network"),
-        cost_metric("CPU time per data remote", "network"),
+        cost_metric(
+            "CPU time per data local",
+            "network",
+            ("CPU utilization local",),
+            "throughput",
+        ),
+        cost_metric(
+            "CPU time per data remote",
+            "network",
+            ("CPU utilization remote",),
+            "throughput",
+        ),
     ),
     aliases=("iperf 3",),
     labels=("{protocol}",),
-    primary={
-        "throughput": NETWORK,
-    },
-    implied={
-        "sent throughput": ("throughput",),
-    },
-    costs={
-        "CPU time per data local": Cost(("CPU utilization local",), "throughput"),
-        "CPU time per data remote": Cost(("CPU utilization remote",), "throughput"),
-    },
     version=3,
     parse=parse,
     signatures=(

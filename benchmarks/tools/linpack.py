@@ -20,10 +20,6 @@ from dataclasses import dataclass
 from benchmarks.parsing.contract import FLOATING_POINT, Metric, Parameter, Tool
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
-# A time follows from the rate of the same solution.
-PRIMARY = {"performance": FLOATING_POINT}
-IMPLIED = {"time": ("performance",)}
-
 NETLIB_LINES = Scanner(
     banner=r"LINPACK benchmark, (?P<precision>Double|Single) precision",
     size=r"Array size +(?P<size>\S+) +X",
@@ -132,13 +128,11 @@ NETLIB = Tool(
     title="LINPACK",
     homepage="https://www.netlib.org/benchmark/",
     metrics=(
-        Metric("time", "s", "lower", "CPU"),
-        Metric("performance", "Mflop/s", "higher", "CPU"),
+        Metric("time", "s", "lower", "CPU", implied_by=("performance",)),
+        Metric("performance", "Mflop/s", "higher", "CPU", work=FLOATING_POINT),
     ),
     aliases=("netlib LINPACK",),
     labels=("n={n}",),
-    primary=PRIMARY,
-    implied=IMPLIED,
     version=2,
     parse=parse_netlib,
     signatures=(
@@ -211,13 +205,11 @@ INTEL = Tool(
     homepage="https://www.intel.com/content/www/us/en/developer/articles/technical/"
     "onemkl-benchmarks-suite.html",
     metrics=(
-        Metric("time", "s", "lower", "CPU"),
-        Metric("performance", "Gflop/s", "higher", "CPU"),
+        Metric("time", "s", "lower", "CPU", implied_by=("performance",)),
+        Metric("performance", "Gflop/s", "higher", "CPU", work=FLOATING_POINT),
     ),
     aliases=("Intel LINPACK", "xlinpack"),
     labels=("n={n}",),
-    primary=PRIMARY,
-    implied=IMPLIED,
     version=2,
     parse=parse_intel,
     signatures=(

@@ -74,17 +74,13 @@ TOOL = Tool(
     slug="mbw",
     title="mbw",
     homepage="https://github.com/raas/mbw",
-    metrics=tuple(
-        Metric(name, "MiB/s", "higher", "memory")
-        for name in ("copy rate", "total copy rate")
+    metrics=(
+        Metric("copy rate", "MiB/s", "higher", "memory", work=COPY),
+        Metric(
+            "total copy rate", "MiB/s", "higher", "memory", implied_by=("copy rate",)
+        ),
     ),
     labels=("{method}", "{size}"),
-    primary={
-        "copy rate": COPY,
-    },
-    implied={
-        "total copy rate": ("copy rate",),
-    },
     version=1,
     parse=parse,
     signatures=(

@@ -103,12 +103,9 @@ TOOL = Tool(
     slug="mpi-io-test",
     title="mpi-io-test (PVFS2)",
     homepage="https://github.com/waltligon/orangefs",
-    metrics=(Metric("bandwidth", "MB/s", "higher", "disk"),),
+    metrics=(Metric("bandwidth", "MB/s", "higher", "disk", work=DISK),),
     aliases=("mpi_io_test", "PVFS2 mpi-io-test", "OrangeFS mpi-io-test"),
     labels=("{client} → {server}",),
-    primary={
-        "bandwidth": DISK,
-    },
     version=2,
     parse=parse,
     signatures=(

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.parsing.contract import NETWORK, Metric, Tool, Work, metrics, when
+from benchmarks.parsing.contract import NETWORK, Metric, Tool, metrics, when, works
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.sentences import Sentence
 
@@ -358,14 +358,19 @@ def _key(name: str) -> str:
     return _KEYS.get(key, key)
 
 
+TRANSACTIONS: Final = works(
+    when("network: requests", test=".*_CRR"), when("network: round trip")
+)
 TOOL = Tool(
     slug="netperf",
     title="netperf",
     homepage="https://github.com/HewlettPackard/netperf",
     metrics=(
-        Metric("throughput", "MB/s", "higher", "network"),
+        Metric("throughput", "MB/s", "higher", "network", work=NETWORK),
         # What left the sender of datagrams, whether it arrived or not.
-        Metric("sent throughput", "MB/s", "higher", "network"),
+        Metric(
+            "sent throughput", "MB/s", "higher", "network", implied_by=("throughput",)
+        ),
         *metrics(
             (f"CPU utilization {end}" for end in ENDS),
             "%",
@@ -387,29 +392,19 @@ TOOL = Tool(
             "network",
             kind="cost",
         ),
-        Metric("transaction rate", "1/s", "higher", "network"),
+        Metric("transaction rate", "1/s", "higher", "network", work=TRANSACTIONS),
         *metrics(
-            (f"latency {which}" for which in _LATENCIES), "us", "lower", "network"
+            (f"latency {which}" for which in _LATENCIES),
+            "us",
+            "lower",
+            "network",
+            implied_by={
+                "latency mean": ("transaction rate",),
+                "latency p50": ("transaction rate", "latency mean"),
+            },
         ),
     ),
     labels=("{test}", "{from} → {to}"),
-    primary={
-        "throughput": NETWORK,
-        "transaction rate": Work(
-            (
-                when("network: requests", test=".*_CRR"),
-                when("network: round trip"),
-            )
-        ),
-    },
-    implied={
-        "sent throughput": ("throughput",),
-        "latency mean": ("transaction rate",),
-        "latency p50": (
-            "transaction rate",
-            "latency mean",
-        ),
-    },
     version=2,
     parse=parse,
     signatures=(

@@ -99,12 +99,9 @@ TOOL = Tool(
     slug="partdiff",
     title="partdiff",
     homepage="https://github.com/parcio/partdiff",
-    metrics=(Metric("time", "s", "lower", "CPU"),),
+    metrics=(Metric("time", "s", "lower", "CPU", work=FLOATING_POINT),),
     aliases=("partdiff-seq", "partdiff-par"),
     labels=("{method}", "{interlines} interlines"),
-    primary={
-        "time": FLOATING_POINT,
-    },
     version=2,
     parse=parse,
     signatures=(

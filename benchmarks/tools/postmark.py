@@ -107,17 +107,12 @@ TOOL = Tool(
     title="PostMark",
     homepage="https://packages.debian.org/stable/postmark",
     metrics=(
-        Metric("total time", "s", "lower", "disk"),
-        *metrics(("transaction rate", *RATES.values()), "1/s", "higher", "disk"),
+        Metric("total time", "s", "lower", "disk", implied_by=("transaction rate",)),
+        Metric("transaction rate", "1/s", "higher", "disk", work=NO_CLASS),
+        *metrics(RATES.values(), "1/s", "higher", "disk"),
         *metrics(DATA.values(), "MiB/s", "higher", "disk"),
     ),
     labels=("{phase}", "{files} files"),
-    primary={
-        "transaction rate": NO_CLASS,
-    },
-    implied={
-        "total time": ("transaction rate",),
-    },
     version=1,
     parse=parse,
     signatures=(

@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 
-from benchmarks.parsing.contract import ENERGY, Tool
+from benchmarks.parsing.contract import Tool
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.parsing.telemetry import (
     CUT,
@@ -247,9 +247,6 @@ TOOL = Tool(
     homepage="https://www.rfc-editor.org/rfc/rfc4180",
     metrics=ENERGY_METRICS,
     aliases=("power csv log", "watts csv"),
-    primary={
-        "energy": ENERGY,
-    },
     version=2,
     parse=parse,
     signatures=(HEADER,),

@@ -95,12 +95,9 @@ TOOL = Tool(
     slug="ramspeed",
     title="RAMspeed",
     homepage="https://github.com/cruvolo/ramspeed-smp",
-    metrics=(Metric("bandwidth", "MB/s", "higher", "memory"),),
+    metrics=(Metric("bandwidth", "MB/s", "higher", "memory", work=MEMORY),),
     aliases=("ramsmp", "RAMspeed/SMP"),
     labels=("{type}", "{level}", "{block}"),
-    primary={
-        "bandwidth": MEMORY,
-    },
     version=2,
     parse=parse,
     signatures=(

@@ -12,7 +12,7 @@ no supply, no disk, no fan. The counter wraps at ``max_energy_range_uj``.
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.parsing.contract import ENERGY, Parameter, Tool
+from benchmarks.parsing.contract import Parameter, Tool
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.parsing.telemetry import (
     CUT,
@@ -245,9 +245,6 @@ TOOL = Tool(
     metrics=ENERGY_METRICS,
     aliases=("turbostat", "powercap", "energy_uj"),
     labels=("{part}", "socket {socket}"),
-    primary={
-        "energy": ENERGY,
-    },
     version=1,
     parse=parse,
     signatures=(

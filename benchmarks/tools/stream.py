@@ -81,9 +81,8 @@ TOOL = Tool(
     slug="stream",
     title="STREAM",
     homepage="https://www.cs.virginia.edu/stream/",
-    metrics=(Metric("bandwidth", "MB/s", "higher", "memory"),),
+    metrics=(Metric("bandwidth", "MB/s", "higher", "memory", work=MEMORY),),
     labels=("{threads} threads", "{sockets} sockets"),
-    primary={"bandwidth": MEMORY},
     version=1,
     parse=parse,
     signatures=(

@@ -11,7 +11,7 @@ The two lines above tell what its columns are. ``--yaml`` writes the same as
 import re
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Metric, Parameter, Tool, Work, when
+from benchmarks.parsing.contract import Metric, Parameter, Tool, when, works
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 _SAYS = r"stress-ng: (?:[\d:.]++ )?(?:{0}): ++(?:\[\d++\] ++)?"
@@ -177,31 +177,27 @@ def _columns(head: str, order: tuple[str, ...]) -> list[str]:
     return names
 
 
+STRESSED = works(
+    when("CPU: floating point", stressor="matrix|matrix-3d|fp|trig"),
+    when("CPU: integer", stressor="prime|hash|crc16|bitops|factor"),
+    when("memory: copy", stressor="memcpy|stream|memmove"),
+    when("memory: read", stressor="memrate-read"),
+    when("memory: latency", stressor="mcontend|randlist"),
+    when("system: process creation", stressor="fork|vfork|clone|exec"),
+    when("system: system call", stressor="get|getrandom|syscall|sysinfo"),
+    when("system: context switch", stressor="switch|context|yield|pipe"),
+)
 TOOL = Tool(
     slug="stress-ng",
     title="stress-ng",
     homepage="https://github.com/ColinIanKing/stress-ng",
     metrics=(
         Metric(OPS, "", "neither", "CPU", zero_allowed=True),
-        Metric(WALL, "1/s", "higher", "CPU"),
+        Metric(WALL, "1/s", "higher", "CPU", work=STRESSED),
         # For a second of CPU time that the guest counts.
         Metric(CPU, "1/s", "higher", "CPU", kind="cost"),
     ),
     labels=("{stressor}", "{instances} instances"),
-    primary={
-        WALL: Work(
-            (
-                when("CPU: floating point", stressor="matrix|matrix-3d|fp|trig"),
-                when("CPU: integer", stressor="prime|hash|crc16|bitops|factor"),
-                when("memory: copy", stressor="memcpy|stream|memmove"),
-                when("memory: read", stressor="memrate-read"),
-                when("memory: latency", stressor="mcontend|randlist"),
-                when("system: process creation", stressor="fork|vfork|clone|exec"),
-                when("system: system call", stressor="get|getrandom|syscall|sysinfo"),
-                when("system: context switch", stressor="switch|context|yield|pipe"),
-            )
-        ),
-    },
     version=2,
     parse=parse,
     signatures=(

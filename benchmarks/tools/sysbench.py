@@ -21,9 +21,9 @@ from benchmarks.parsing.contract import (
     Options,
     Parameter,
     Tool,
-    Work,
     metrics,
     when,
+    works,
 )
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
@@ -57,27 +57,21 @@ SPEEDS = (
     "file request rate",
 )
 # Files that are read and written in one test are both.
-FILES_READ = Work(
-    (
-        when("disk: random read", test="fileio", access="random"),
-        when("disk: sequential read", test="fileio", access="sequential"),
-    )
+FILES_READ = works(
+    when("disk: random read", test="fileio", access="random"),
+    when("disk: sequential read", test="fileio", access="sequential"),
 )
-FILES_WRITTEN = Work(
-    (
-        when("disk: random write", test="fileio", access="random"),
-        when("disk: sequential write", test="fileio", access="sequential"),
-    )
+FILES_WRITTEN = works(
+    when("disk: random write", test="fileio", access="random"),
+    when("disk: sequential write", test="fileio", access="sequential"),
 )
 # Its metrics are many tests' at once: which it was says the test alone, but of
 # transactions and of the events of the CPU.
-QUERIED = Work((when("application: database", test="|oltp"),))
-COUNTED = Work((when("CPU: integer", test="|cpu"),))
-MOVED = Work(
-    (
-        when("memory: read", test="memory", operation="read"),
-        when("memory: write", test="memory", operation="write"),
-    )
+QUERIED = works(when("application: database", test="|oltp"))
+COUNTED = works(when("CPU: integer", test="|cpu"))
+MOVED = works(
+    when("memory: read", test="memory", operation="read"),
+    when("memory: write", test="memory", operation="write"),
 )
 
 # The lines of versions 0.3 to 1.1.
@@ -322,43 +316,80 @@ TOOL = Tool(
             "application",
             fixed_by=SET_LENGTHS,
             unless=SET_AMOUNTS,
+            implied_by=SPEEDS,
         ),
         *metrics(COUNTS, "", "neither", "application", zero_allowed=True),
-        *metrics(RATES, "1/s", "higher", "application", capped_by=ASKED),
-        *metrics(QUERY_RATES, "1/s", "higher", "application", capped_by=FOLLOWING),
+        *metrics(
+            RATES,
+            "1/s",
+            "higher",
+            "application",
+            capped_by=ASKED,
+            work={"transaction rate": QUERIED, "event rate": NO_CLASS},
+        ),
+        *metrics(
+            QUERY_RATES,
+            "1/s",
+            "higher",
+            "application",
+            capped_by=FOLLOWING,
+            implied_by={
+                "query rate": ("transaction rate",),
+                "read/write request rate": ("transaction rate", "query rate"),
+            },
+        ),
         *metrics(
             (f"request latency {which}" for which in LATENCIES),
             "ms",
             "lower",
             "application",
+            implied_by={"request latency mean": (*SPEEDS, "total time")},
         ),
-        Metric("CPU event rate", "1/s", "higher", "CPU", capped_by=ASKED),
-        Metric("memory throughput", "MiB/s", "higher", "memory", capped_by=FOLLOWING),
-        Metric("memory operation rate", "1/s", "higher", "memory", capped_by=FOLLOWING),
-        *metrics(FILE_RATES, "1/s", "higher", "disk", capped_by=FOLLOWING),
-        *metrics(FILE_THROUGHPUTS, "MiB/s", "higher", "disk", capped_by=FOLLOWING),
+        Metric("CPU event rate", "1/s", "higher", "CPU", capped_by=ASKED, work=COUNTED),
+        Metric(
+            "memory throughput",
+            "MiB/s",
+            "higher",
+            "memory",
+            capped_by=FOLLOWING,
+            work=MOVED,
+        ),
+        Metric(
+            "memory operation rate",
+            "1/s",
+            "higher",
+            "memory",
+            capped_by=FOLLOWING,
+            implied_by=("memory throughput",),
+        ),
+        *metrics(
+            FILE_RATES,
+            "1/s",
+            "higher",
+            "disk",
+            capped_by=FOLLOWING,
+            implied_by={
+                "read rate": ("read throughput",),
+                "write rate": ("write throughput",),
+                "file request rate": (*FILE_THROUGHPUTS, *FILE_RATES[:2]),
+                "fsync rate": (
+                    *FILE_THROUGHPUTS[1:],
+                    "write rate",
+                    "file request rate",
+                ),
+            },
+        ),
+        *metrics(
+            FILE_THROUGHPUTS,
+            "MiB/s",
+            "higher",
+            "disk",
+            capped_by=FOLLOWING,
+            work={"read throughput": FILES_READ, "write throughput": FILES_WRITTEN},
+            implied_by={"file throughput": FILE_THROUGHPUTS[:2]},
+        ),
     ),
     labels=("{test}", "{threads} threads"),
-    primary={
-        "transaction rate": QUERIED,
-        "CPU event rate": COUNTED,
-        "memory throughput": MOVED,
-        "read throughput": FILES_READ,
-        "write throughput": FILES_WRITTEN,
-        "event rate": NO_CLASS,
-    },
-    implied={
-        "query rate": ("transaction rate",),
-        "read/write request rate": ("transaction rate", "query rate"),
-        "memory operation rate": ("memory throughput",),
-        "read rate": ("read throughput",),
-        "write rate": ("write throughput",),
-        "file throughput": FILE_THROUGHPUTS[:2],
-        "file request rate": (*FILE_THROUGHPUTS, *FILE_RATES[:2]),
-        "fsync rate": (*FILE_THROUGHPUTS[1:], "write rate", "file request rate"),
-        "total time": SPEEDS,
-        "request latency mean": (*SPEEDS, "total time"),
-    },
     version=3,
     parse=parse,
     signatures=(

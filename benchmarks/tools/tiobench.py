@@ -25,7 +25,6 @@ from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import (
     DISK,
-    Cost,
     Metric,
     Parameter,
     Tool,
@@ -35,9 +34,6 @@ from benchmarks.parsing.contract import (
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.sentences import Sentence
 
-LATENCIES = metrics(
-    (f"latency {which}" for which in ("mean", "max")), "ms", "lower", "disk"
-)
 SHARES = {"over2": "requests over 2 s", "over10": "requests over 10 s"}
 
 TIOBENCH_LINES = Scanner(
@@ -173,9 +169,10 @@ TIOBENCH = Tool(
     title="tiobench",
     homepage="https://github.com/mkuoppal/tiobench",
     metrics=(
-        Metric("rate", "MiB/s", "higher", "disk"),
+        Metric("rate", "MiB/s", "higher", "disk", work=DISK),
         Metric("CPU", "%", "lower", "disk", zero_allowed=True),
-        *LATENCIES,
+        Metric("latency mean", "ms", "lower", "disk", implied_by=("rate",)),
+        Metric("latency max", "ms", "lower", "disk"),
         *metrics(
             SHARES.values(),
             "%",
@@ -183,19 +180,10 @@ TIOBENCH = Tool(
             "disk",
             zero_allowed=True,
         ),
-        cost_metric("CPU time per data", "disk"),
+        cost_metric("CPU time per data", "disk", ("CPU",), "rate"),
     ),
     aliases=("tiobench.pl",),
     labels=("{size}", "{block}", "{threads} threads"),
-    primary={
-        "rate": DISK,
-    },
-    implied={
-        "latency mean": ("rate",),
-    },
-    costs={
-        "CPU time per data": Cost(("CPU",), "rate"),
-    },
     version=1,
     parse=parse_tiobench,
     signatures=(
@@ -315,8 +303,8 @@ TIOTEST = Tool(
     title="tiotest",
     homepage="https://sourceforge.net/projects/tiobench/",
     metrics=(
-        Metric("rate", "MB/s", "higher", "disk"),
-        Metric("time", "s", "lower", "disk"),
+        Metric("rate", "MB/s", "higher", "disk", work=DISK),
+        Metric("time", "s", "lower", "disk", implied_by=("rate",)),
         *metrics(
             ("CPU user", "CPU system", *SHARES.values()),
             "%",
@@ -324,29 +312,16 @@ TIOTEST = Tool(
             "disk",
             zero_allowed=True,
         ),
-        *LATENCIES,
-        cost_metric("CPU time per data", "disk"),
+        Metric("latency mean", "ms", "lower", "disk", implied_by=("rate", "time")),
+        Metric("latency max", "ms", "lower", "disk"),
+        cost_metric(
+            "CPU time per data",
+            "disk",
+            ("CPU user", "CPU system"),
+            "rate",
+        ),
     ),
     labels=("{size}", "{threads} threads"),
-    primary={
-        "rate": DISK,
-    },
-    implied={
-        "time": ("rate",),
-        "latency mean": (
-            "rate",
-            "time",
-        ),
-    },
-    costs={
-        "CPU time per data": Cost(
-            (
-                "CPU user",
-                "CPU system",
-            ),
-            "rate",
-        ),
-    },
     version=2,
     parse=parse_tiotest,
     signatures=(

@@ -42,8 +42,8 @@ from benchmarks.parsing.contract import (
     Metric,
     Parameter,
     Tool,
-    Work,
     when,
+    works,
 )
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.sentences import Sentence
@@ -405,27 +405,41 @@ def _kernel(name: str, lines: Scanner, kind: type[Output[Any]], **more: Any) -> 
     )
 
 
+CALLS: Final = works(
+    when("system: system call", operation="system call"),
+    when("system: context switch", operation="context switch"),
+    when("system: process creation", operation="fork|spawn"),
+)
+# What the page cache answers says nothing about the disk.
+BLOCKS_ON_DISK: Final = works(
+    when("disk: random read", operation="random read", page_cache="no"),
+    when("disk: random write", operation="random write", page_cache="no"),
+)
+# No network is behind loopback.
+REMOTE: Final = {"network": "another machine"}
+ROUND_TRIPS: Final = works(when("network: round trip", **REMOTE))
+SENT: Final = works(
+    when("network: throughput out", operation="send", **REMOTE),
+    when("network: throughput in", operation="receive", **REMOTE),
+)
 LINPACK: Final = _kernel(
     "LINPACK",
     LINPACK_LINES,
     Solutions,
     homepage="https://www.netlib.org/linpack/",
     metrics=(
-        Metric("time", "s", "lower", "CPU"),
-        Metric("performance", "Mflop/s", "higher", "CPU"),
+        Metric("time", "s", "lower", "CPU", implied_by=("performance",)),
+        Metric("performance", "Mflop/s", "higher", "CPU", work=FLOATING_POINT),
     ),
     labels=("n={n}", "{precision}"),
-    primary={"performance": FLOATING_POINT},
-    implied={"time": ("performance",)},
 )
 MEMORY_KERNEL: Final = _kernel(
     "memory",
     MEMORY_LINES,
     Sweeps,
     homepage="https://github.com/cruvolo/ramspeed-smp",
-    metrics=(Metric("bandwidth", "MB/s", "higher", "memory"),),
+    metrics=(Metric("bandwidth", "MB/s", "higher", "memory", work=MEMORY),),
     labels=("{type}", "{block}", "{array}"),
-    primary={"bandwidth": MEMORY},
 )
 SYSTEM: Final = _kernel(
     "system",
@@ -433,41 +447,12 @@ SYSTEM: Final = _kernel(
     Operations,
     homepage="https://lmbench.sourceforge.net/",
     metrics=(
-        Metric("rate", "1/s", "higher", "CPU"),
-        Metric("pipe bandwidth", "MB/s", "higher", "CPU"),
-        Metric("files", "1/s", "higher", "disk"),
-        Metric("blocks", "1/s", "higher", "disk"),
-        Metric("round trips", "1/s", "higher", "network"),
-        Metric("throughput", "MB/s", "higher", "network"),
+        Metric("rate", "1/s", "higher", "CPU", work=CALLS),
+        Metric("pipe bandwidth", "MB/s", "higher", "CPU", work=NO_CLASS),
+        Metric("files", "1/s", "higher", "disk", work=NO_CLASS),
+        Metric("blocks", "1/s", "higher", "disk", work=BLOCKS_ON_DISK),
+        Metric("round trips", "1/s", "higher", "network", work=ROUND_TRIPS),
+        Metric("throughput", "MB/s", "higher", "network", work=SENT),
     ),
     labels=("{block}", "{network}"),
-    primary={
-        "rate": Work(
-            (
-                when("system: system call", operation="system call"),
-                when("system: context switch", operation="context switch"),
-                when("system: process creation", operation="fork|spawn"),
-            )
-        ),
-        # What the page cache answers says nothing about the disk.
-        "blocks": Work(
-            (
-                when("disk: random read", operation="random read", page_cache="no"),
-                when("disk: random write", operation="random write", page_cache="no"),
-            )
-        ),
-        # No network is behind loopback.
-        "round trips": Work((when("network: round trip", network="another machine"),)),
-        "throughput": Work(
-            tuple(
-                when(f"network: {work}", operation=way, network="another machine")
-                for work, way in (
-                    ("throughput out", "send"),
-                    ("throughput in", "receive"),
-                )
-            )
-        ),
-        "pipe bandwidth": NO_CLASS,
-        "files": NO_CLASS,
-    },
 )

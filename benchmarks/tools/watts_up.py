@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import fsum
 
-from benchmarks.parsing.contract import ENERGY, Tool
+from benchmarks.parsing.contract import Tool
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.parsing.telemetry import (
     CUT,
@@ -142,9 +142,6 @@ TOOL = Tool(
     metrics=ENERGY_METRICS,
     aliases=("Watts up?", "Watts up", "wattsup"),
     labels=("{workload}",),
-    primary={
-        "energy": ENERGY,
-    },
     version=2,
     parse=parse,
     # Seconds since 1970 may stand before the packet.

@@ -8,6 +8,7 @@ Its k and M of requests are 10^3 and 10^6, the KB and MB of data 2^10 and 2^20 B
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from benchmarks.parsing.contract import WEB, Cap, Metric, Options, Parameter, Tool
 from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
@@ -134,7 +135,7 @@ def parse(output: str) -> list[Run]:
     return runs
 
 
-def _metric(name: str, unit: str) -> Metric:
+def _metric(name: str, unit: str, **options: Any) -> Metric:
     is_rate = unit.endswith("/s")
     return Metric(
         name=name,
@@ -143,6 +144,7 @@ def _metric(name: str, unit: str) -> Metric:
         component="application",
         # What moves follows the rate of requests, which wrk2 is told.
         capped_by=(Cap("rate", ""), Cap("R", "")) if is_rate else (),
+        **options,
     )
 
 
@@ -163,10 +165,11 @@ TOOL = Tool(
             "higher",
             "application",
             capped_by=(Cap("rate"), Cap("R")),
+            work=WEB,
         ),
-        _metric("transfer rate", "MiB/s"),
+        _metric("transfer rate", "MiB/s", implied_by=("request rate",)),
         _metric("thread request rate", "1/s"),
-        _metric("latency mean", "ms"),
+        _metric("latency mean", "ms", implied_by=("request rate",)),
         _metric("latency max", "ms"),
         _metric("latency percentile", "ms"),
         # Always as long as its option says, or as the 10 s that stand for it.
@@ -175,13 +178,6 @@ TOOL = Tool(
     ),
     aliases=("wrk2",),
     labels=("{connections} connections", "p{percentile}"),
-    primary={
-        "request rate": WEB,
-    },
-    implied={
-        "transfer rate": ("request rate",),
-        "latency mean": ("request rate",),
-    },
     version=2,
     parse=parse,
     signatures=(

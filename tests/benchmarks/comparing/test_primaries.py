@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks.comparing.verdicts import primary_ids
-from benchmarks.parsing.contract import Metric, Tool, always
+from benchmarks.parsing.contract import Cost, Metric, Tool, always
 from benchmarks.tools import TOOLS
 from tests.every import for_each
 
@@ -64,10 +64,12 @@ def test_every_tool_that_measures_work_names_what_stands_for_it(tool):
 
 def test_a_tool_may_only_name_metrics_that_it_has():
     def tool(**named):
-        metric = Metric("time", "s", "lower", "CPU")
-        return Tool(slug="x", title="X", homepage="", metrics=(metric,), **named)
+        metric = Metric("time", "s", "lower", "CPU", **named)
+        return Tool(slug="x", title="X", homepage="", metrics=(metric,))
 
     with pytest.raises(ValueError, match='no metric "rate"'):
-        tool(primary={"rate": always("CPU: integer")})
+        tool(implied_by=("rate",))
+    with pytest.raises(ValueError, match='no metric "rate"'):
+        tool(cost=Cost(("time",), "rate"))
     with pytest.raises(ValueError, match="primary and implied"):
-        tool(primary={"time": always("CPU: integer")}, implied={"time": ("time",)})
+        tool(work=always("CPU: integer"), implied_by=("time",))
