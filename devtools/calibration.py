@@ -272,14 +272,6 @@ TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
 )
 
 
-def current_commit() -> str:
-    """Return the checked-out commit, marked if files differ from it."""
-    # Without any tag a commit is told by its number.
-    command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
 def report(repetitions: int, commit: str) -> str:
     """Return the whole page, as Markdown; ``commit`` is the code that was measured."""
     tables = (
@@ -304,7 +296,10 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--repetitions", type=int, default=10_000)
     parser.add_argument("--write", type=Path, help="update this page")
     options = parser.parse_args(arguments)
-    page = report(options.repetitions, current_commit())
+    # The commit by its number, marked if files differ from it.
+    command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=True)
+    page = report(options.repetitions, commit.stdout.strip())
     if options.write:
         old = options.write.read_text(encoding="utf-8")
         _, mark, measured_once = old.partition(MEASURED_ONCE)

@@ -199,8 +199,14 @@ class Drill:
     def _looked_at(self, name: str, var: Path, wanted: Holdings) -> Outcome:
         """Start what was brought back, and compare."""
         if self.sabotage:
-            with services(var) as running:
-                _take_a_run(running)
+            # What a backup that is not whole lacks.
+            with (
+                services(var) as running,
+                running.postgres.connect("postgres", "virtlab") as connection,
+            ):
+                connection.execute("SET session_replication_role = replica")
+                runs = "(SELECT min(id) FROM benchmarks_run)"
+                connection.execute(f"DELETE FROM benchmarks_run WHERE id = {runs}")
         with running_product(var) as started:
             answers = [ask(started.port, page).status for page in PAGES]
             return Outcome.of(name, wanted, holdings(var), answers)
@@ -221,15 +227,6 @@ def _archive_all(var: Path, archive: Path) -> None:
     archived = archive / "wal" / str(last)
     if not wait_until(archived.exists, ARCHIVED_S):
         raise RuntimeError(f"{last} is not archived")
-
-
-def _take_a_run(running: Services) -> None:
-    """Do by hand what a backup that is not whole does."""
-    with running.postgres.connect(user="postgres", database="virtlab") as connection:
-        connection.execute("SET session_replication_role = replica")
-        connection.execute(
-            "DELETE FROM benchmarks_run WHERE id = (SELECT min(id) FROM benchmarks_run)"
-        )
 
 
 def old_version(folder: Path) -> Path:

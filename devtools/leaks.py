@@ -100,47 +100,22 @@ class Crawler:
                 if mark in said:
                     self.met.setdefault(name, set()).add(path)
             if "html" in kind or "json" in kind:
-                for link in _links(body.decode(errors="replace")):
+                text = body.decode(errors="replace")
+                for found in (*LINK.findall(text), *NEXT.findall(text)):
+                    link = html.unescape(found).rstrip("\\")
                     if link not in known and not link.startswith(PASSED_OVER):
                         known.add(link)
                         waiting.append(link)
 
 
-def _links(text: str) -> list[str]:
-    found = [html.unescape(it) for it in (*LINK.findall(text), *NEXT.findall(text))]
-    return [it.rstrip("\\") for it in found]
-
-
 def addresses() -> list[str]:
-    """Return where to begin: every address there is, with ids that may be private.
+    """Return every address of API and pages, with ids that may be private.
 
-    Each with its first id before any with another one, so that a short crawl has been
-    everywhere and has met each marker.
+    Each comes with its first id before any with another one, so that a short crawl has
+    been everywhere and has met each marker.
     """
-    each = [*_of_pages(), *_of_the_api()]
-    turns = range(max(map(len, each)))
-    found = [ways[turn] for turn in turns for ways in each if turn < len(ways)]
-    return list(dict.fromkeys(found))
-
-
-def _of_the_api() -> list[list[str]]:
     schema = yaml.safe_load((ROOT / "tests/api/openapi.yaml").read_text())
-    found = []
-    for path, methods in schema["paths"].items():
-        if "get" not in methods:
-            continue
-        if "{" not in path:
-            found.append([path + query for query in QUERIES])
-            continue
-        filled = re.sub(r"\{format\}", "csv", path)
-        ids = (*IDS, PRIVATE)
-        found.append([re.sub(r"\{\w+\}", str(pk), filled) for pk in ids])
-    return found
-
-
-def _of_pages() -> list[list[str]]:
-    """Fill the addresses of `devtools.routes` with the private study and first ids."""
-    found = [["/", "/labs/", "/evidence/"]]
+    each = [["/", "/labs/", "/evidence/"]]
     for route in ROUTES.values():
         for address in (*route.walked, *route.counted):
             path = re.sub(r"^/studies/[^/]+/[^/]+/", "", address)
@@ -149,11 +124,18 @@ def _of_pages() -> list[list[str]]:
             if not path.startswith("/"):
                 path = f"/studies/first-lab/{PRIVATE}/{path}"
             ids = IDS if "{" in path else IDS[:1]
-            found.append([re.sub(r"\{\w+\}", str(pk), path) for pk in ids])
-    return [
-        *found,
-        *([f"/studies/first-lab/{PRIVATE}/compare.{kind}"] for kind in FILES),
-    ]
+            each.append([re.sub(r"\{\w+\}", str(pk), path) for pk in ids])
+    each += [[f"/studies/first-lab/{PRIVATE}/compare.{kind}"] for kind in FILES]
+    for path, methods in schema["paths"].items():
+        if "get" in methods and "{" not in path:
+            each.append([path + query for query in QUERIES])
+        elif "get" in methods:
+            filled = re.sub(r"\{format\}", "csv", path)
+            ids = (*IDS, PRIVATE)
+            each.append([re.sub(r"\{\w+\}", str(pk), filled) for pk in ids])
+    turns = range(max(map(len, each)))
+    found = [ways[turn] for turn in turns for ways in each if turn < len(ways)]
+    return list(dict.fromkeys(found))
 
 
 def _fill(running: Product, chance: random.Random) -> dict[str, bytes]:

@@ -131,7 +131,8 @@ def itinerary(
     visits: list[Visit] = []
     for session in range(1, sessions + 1):
         boots = [
-            _in_any_order(boot, chance) for boot in (SHORT if is_short else MEASURED)
+            replace(boot, systems=tuple(chance.sample(boot.systems, len(boot.systems))))
+            for boot in (SHORT if is_short else MEASURED)
         ]
         pieces = []
         for boot in boots:
@@ -144,11 +145,6 @@ def itinerary(
             visits += [] if is_short else [Visit(TRIO, repetitions, session)]
             visits.append(Visit(LIAR, 1 if is_short else LIARS_REPETITIONS, session))
     return visits
-
-
-def _in_any_order(boot: Boot, chance: Random) -> Boot:
-    systems = tuple(chance.sample(boot.systems, len(boot.systems)))
-    return replace(boot, systems=systems)
 
 
 def chosen(visits: Iterable[Visit], kinds: Sequence[str]) -> list[Visit]:
