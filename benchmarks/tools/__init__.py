@@ -15,8 +15,8 @@ it: nothing else is edited. The module holds
   are lines that no other saved output has. Units are those of ``benchmarks/units.py``.
   A metric that stands for a test states its class of ``work`` (``work_classes.py``;
   ``NO_CLASS`` for work of none), one that follows from it ``implied_by``. A tool that
-  only watches others has neither: ``tests/benchmarks/comparing/test_primaries.py`` lists
-  it as an observer.
+  only watches others has neither: it is among the observers of
+  ``tests/benchmarks/comparing/test_primaries.py``.
 
 The rules of a parser:
 
