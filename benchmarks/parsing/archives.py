@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from gzip import GzipFile
 from tarfile import TarError, TarFile, TarInfo
 from typing import IO, Final
@@ -65,6 +66,10 @@ class Member:
     modified: datetime | None = None
 
 
+Entry = tuple[str, datetime | None, Callable[[int], bytes]]
+"""A file of an archive: its name, when it was changed, and what unpacks it."""
+
+
 def members(
     name: str,
     file: IO[bytes],
@@ -77,28 +82,22 @@ def members(
     is_tar = head[_TAR_MARK_AT:].startswith(_TAR_MARK)
     try:
         if is_tar or head.startswith(_BEGINS_GZIP):
-            yield from _of_tar(name, file, limit_bytes, wanted, is_packed=not is_tar)
-            return
-        if not head.startswith(_BEGINS_ZIP):
+            entries = _tar_entries(file, is_packed=not is_tar)
+        elif head.startswith(_BEGINS_ZIP):
+            entries = _zip_entries(file)
+        else:
             yield Member(0, shorten(name, SHOWN_NAME), _read(file, limit_bytes))
             return
-        archive, infos = _opened(file)
     except (InvalidError, TooLargeError) as error:
         yield Member(0, shorten(name, SHOWN_NAME), refusal=error)
         return
-    for index, info in enumerate(infos):
-        if not wanted(index):
-            continue
-        shown = shorten(f"{name}/{info.filename}", SHOWN_NAME)
-        modified = None
-        # A month of 0 is written where no time is known.
-        with suppress(ValueError):
-            modified = datetime(*info.date_time)  # noqa: DTZ001 (it has no zone)
-        try:
-            data = _unpacked(archive, info, limit_bytes)
-            yield Member(index, shown, data, modified=modified)
-        except (InvalidError, TooLargeError) as error:
-            yield Member(index, shown, refusal=error)
+    for index, (inner, modified, unpacked) in enumerate(entries):
+        if wanted(index):
+            shown = shorten(f"{name}/{inner}", SHOWN_NAME)
+            try:
+                yield Member(index, shown, unpacked(limit_bytes), modified=modified)
+            except (InvalidError, TooLargeError) as error:
+                yield Member(index, shown, refusal=error)
 
 
 class _Bounded:
@@ -124,14 +123,7 @@ class _Bounded:
         return self.stream.tell()
 
 
-def _of_tar(
-    name: str,
-    file: IO[bytes],
-    limit_bytes: int,
-    wanted: Callable[[int], bool],
-    *,
-    is_packed: bool,
-) -> Iterator[Member]:
+def _tar_entries(file: IO[bytes], *, is_packed: bool) -> list[Entry]:
     packed = file.seek(0, 2)
     file.seek(0)
     most = MAX_TOTAL_BYTES
@@ -157,18 +149,14 @@ def _of_tar(
         raise InvalidError("file_refused", "The archive holds no file.")
     if len(infos) > MAX_MEMBERS:
         raise _too_many(len(infos))
-    for index, info in enumerate(infos):
-        if not wanted(index):
-            continue
-        shown = shorten(f"{name}/{info.name.removeprefix('./')}", SHOWN_NAME)
-        try:
-            data = _of_tar_file(archive, info, limit_bytes)
-            modified = None
-            with suppress(OverflowError, OSError, ValueError):
-                modified = datetime.fromtimestamp(info.mtime, UTC)
-            yield Member(index, shown, data, modified=modified)
-        except (InvalidError, TooLargeError) as error:
-            yield Member(index, shown, refusal=error)
+    entries: list[Entry] = []
+    for info in infos:
+        modified = None
+        with suppress(OverflowError, OSError, ValueError):
+            modified = datetime.fromtimestamp(info.mtime, UTC)
+        unpacked = partial(_of_tar_file, archive, info)
+        entries.append((info.name.removeprefix("./"), modified, unpacked))
+    return entries
 
 
 def _of_tar_file(archive: TarFile, info: TarInfo, limit_bytes: int) -> bytes:
@@ -206,8 +194,8 @@ def _read(file: IO[bytes], limit_bytes: int) -> bytes:
     return data
 
 
-def _opened(file: IO[bytes]) -> tuple[ZipFile, list[ZipInfo]]:
-    """Open a zip and list its files; refuse one that holds or claims too much."""
+def _zip_entries(file: IO[bytes]) -> list[Entry]:
+    """Return a zip's files; refuse a zip that holds or claims too much."""
     # The entries are counted before anything is made of them: each begins with a mark.
     count, tail = 0, b""
     while chunk := file.read(_CHUNK):
@@ -255,7 +243,15 @@ def _opened(file: IO[bytes]) -> tuple[ZipFile, list[ZipInfo]]:
             "its files as they are.",
             most=MAX_RATIO,
         )
-    return archive, infos
+    entries: list[Entry] = []
+    for info in infos:
+        modified = None
+        # A month of 0 is written where no time is known.
+        with suppress(ValueError):
+            modified = datetime(*info.date_time)  # noqa: DTZ001 (it has no zone)
+        unpacked = partial(_of_zip_file, archive, info)
+        entries.append((info.filename, modified, unpacked))
+    return entries
 
 
 def _too_many(count: int) -> TooLargeError:
@@ -274,7 +270,7 @@ def _hides(name: str) -> bool:
     return hidden or parts[0] == "__MACOSX"
 
 
-def _unpacked(archive: ZipFile, info: ZipInfo, limit_bytes: int) -> bytes:
+def _of_zip_file(archive: ZipFile, info: ZipInfo, limit_bytes: int) -> bytes:
     if info.flag_bits & _ENCRYPTED:
         raise InvalidError(
             "file_refused", "This file is encrypted. Zip it without a password."
