@@ -131,8 +131,7 @@ def addresses() -> list[str]:
             each.append([path + query for query in QUERIES])
         elif "get" in methods:
             filled = re.sub(r"\{format\}", "csv", path)
-            ids = (*IDS, PRIVATE)
-            each.append([re.sub(r"\{\w+\}", str(pk), filled) for pk in ids])
+            each.append([re.sub(r"\{\w+\}", str(pk), filled) for pk in (*IDS, PRIVATE)])
     turns = range(max(map(len, each)))
     found = [ways[turn] for turn in turns for ways in each if turn < len(ways)]
     return list(dict.fromkeys(found))
