@@ -66,7 +66,6 @@ def addresses_of(product: Product) -> Iterator[tuple[str, list[str]]]:
 
 
 def first(product: Product, address: str, pattern: str) -> str:
-    """Return the first match of a pattern on a page."""
     match = re.search(pattern, read(product, address), re.DOTALL)
     if not match:
         raise LookupError(f"{address} has nothing like {pattern}")

@@ -45,7 +45,7 @@ FORMS: Final = ("csv", "json", "tex")
 
 @dataclass
 class Server:
-    """A running installation, as a reader with a token sees it."""
+    """A running installation, read with a token."""
 
     url: str
     token: str = ""
@@ -65,7 +65,7 @@ class Server:
         self.connection.close()
 
     def answer(self, address: str) -> Any:
-        """Return an answer: JSON as it is, other texts, or a refusal's status."""
+        """Return parsed JSON, other texts, or the status of a refusal."""
         self.connection.request("GET", address, headers=self.headers)
         response = self.connection.getresponse()
         body = response.read()
@@ -81,7 +81,7 @@ class Server:
             return {"sha256": hashlib.sha256(body).hexdigest()}
 
     def whole(self, address: str) -> Any:
-        """Return an answer, of a list all pages in one."""
+        """Return an answer, with all pages of a list."""
         answer = page = self.answer(address)
         while isinstance(page, dict) and page.get("next"):
             further = urlsplit(page["next"])
@@ -94,7 +94,7 @@ class Server:
 
 @dataclass
 class Survey:
-    """Everything that is asked of one server, kept by file and question."""
+    """The answers of one server, by file and question."""
 
     server: Server
     answers: dict[str, dict[str, Any]] = field(
@@ -102,7 +102,7 @@ class Survey:
     )
 
     def make(self) -> None:
-        """Ask for lists, then for what they name, then for files of pages."""
+        """Ask for lists, then for their objects, then for files of pages."""
         schema = self.server.answer(f"{API}schema/")["paths"]
         paths = {
             path.removeprefix(API).strip("/"): {
@@ -131,7 +131,7 @@ class Survey:
         return answer
 
     def _list(self, path: str, parameters: Document) -> None:
-        """Ask an address as it is, then for each study with what narrows it."""
+        """Ask an address as it is, then for each study with each filter."""
         sized = {"page_size": str(PAGE_SIZE)} if "cursor" in parameters else {}
         if not parameters.get("study", {}).get("required"):
             self._ask(path, "", f"{API}{path}/?{urlencode(sized)}")
@@ -148,10 +148,10 @@ class Survey:
     def _queries(
         self, parameters: Document, study: str, first: Any
     ) -> Iterator[dict[str, str]]:
-        """Yield each value of each filter; of answers that are one, each two of them.
+        """Yield each value of each filter; of computed answers each pair of values.
 
-        A list's filters leave out rows, one as well as two; what is computed as a whole
-        may depend on both.
+        A list's filters leave out rows, one as well as two; a computed answer may
+        depend on both.
         """
         values = [
             [(name, str(value)) for value in parameter["schema"]["enum"]]
@@ -177,7 +177,7 @@ class Survey:
         return [str(row["id"]) for row in rows]
 
     def _details(self, path: str, parameters: Document) -> None:
-        """Ask for each thing of a list by its id or name, in each form there is."""
+        """Ask for each object of a list by its id or name, in each form."""
         place = path.split("/{")[0]
         names = re.findall(r"{(\w+)}", path)
         for row in self._rows(place):
@@ -193,7 +193,7 @@ class Survey:
                     self._ask(path, address.removeprefix(API), address + sized)
 
     def _files(self, study: Document) -> None:
-        """Ask for what the compare page of a study, its cells and its citation give."""
+        """Ask for the files of a study's compare page, cells and citation."""
         name = f"{study['lab']}/{study['slug']}"
         page = f"/studies/{name}/"
         for form in FORMS:
@@ -231,7 +231,7 @@ class Survey:
 
 
 def _named(parameters: Document, answer: Any) -> Iterator[dict[str, str]]:
-    """Yield what an answer's rows name and its address can be asked for."""
+    """Yield the filters that an answer's rows give values for."""
     free = [
         name
         for name, parameter in parameters.items()
@@ -283,7 +283,7 @@ class Folder:
         return str(file.relative_to(self.path)).removesuffix(".json")
 
     def _name_everything(self) -> None:
-        """Find out what ids stand for, whatever the order in which names need them."""
+        """Name all objects that have ids, in rounds: names refer to other names."""
         rows: dict[tuple[str, str], Document] = {}
         for name in self.files:
             if "/" not in name:
@@ -298,7 +298,7 @@ class Folder:
     def _distinct(
         self, rows: Mapping[tuple[str, str], Document]
     ) -> dict[tuple[str, str], str]:
-        """Name each row by what identifies it; twins are counted, in their order."""
+        """Name each row by its identity; number rows of the same name."""
         names: dict[tuple[str, str], str] = {}
         seen: Counter[str] = Counter()
         # By kind, then by number: shorter ones are smaller.
@@ -311,7 +311,7 @@ class Folder:
         return names
 
     def key(self, row: Document) -> str:
-        """Return by what a row is itself, whatever was measured of it."""
+        """Return the identity of a row, without what was measured."""
         stated = sorted(self._identifying(row).items())
         return ", ".join(f"{name} {_brief(value)}" for name, value in stated if value)
 
@@ -375,7 +375,7 @@ def _brief(value: Any) -> str:
 
 
 def _parsed(name: str, answer: Any) -> Any:
-    """Take an exported text apart: a CSV's lines, the figures of LaTeX and BibTeX."""
+    """Return the lines of a CSV, or the figures of LaTeX and BibTeX."""
     if not isinstance(answer, str):
         return answer
     if name.endswith(".csv"):
@@ -385,7 +385,7 @@ def _parsed(name: str, answer: Any) -> Any:
 
 
 def _field(text: str) -> Any:
-    """Return what a field of a CSV holds: a number, a text, or several of them."""
+    """Return a field of a CSV: a number, a text, or several of them."""
     if "; " in text:
         return [_field(part) for part in text.split("; ")]
     if not NUMBER.fullmatch(text) or "," in text:
@@ -395,7 +395,7 @@ def _field(text: str) -> Any:
 
 @dataclass(frozen=True)
 class Difference:
-    """One place where two folders do not say the same."""
+    """A difference between two folders."""
 
     place: str
     what: str
@@ -403,8 +403,6 @@ class Difference:
 
 
 class Comparison:
-    """Two folders, question by question."""
-
     def __init__(
         self, old: Folder, new: Folder, passed_over: Iterable[str], tolerance: float
     ) -> None:
@@ -413,7 +411,6 @@ class Comparison:
         self.compared: Counter[str] = Counter()
 
     def differences(self) -> Iterator[Difference]:
-        """Yield every difference, file by file."""
         for name in sorted(self.old.files.keys() | self.new.files.keys()):
             if name not in self.old.files or name not in self.new.files:
                 side = "new" if name in self.new.files else "old"
@@ -490,7 +487,7 @@ class Comparison:
             )
 
     def _rows(self, rows: list[Any]) -> Document | None:
-        """Return rows by what they are, or None where that does not tell them apart."""
+        """Return rows by their identity, or None where that is not unique."""
         if not rows or not all(isinstance(row, dict) for row in rows):
             return None
         by_key = {self.new.key(row): row for row in rows}
@@ -504,7 +501,7 @@ def _endpoint(name: str) -> str:
 
 
 def _change(old: Any, new: Any) -> str:
-    """Return what changed into what, if that can be a code."""
+    """Return the change of a code, or of the type of a value."""
     sides = (old, new)
     are_codes = all(side is None or isinstance(side, str | bool) for side in sides)
     if are_codes and all(len(str(side)) < 40 for side in sides):
@@ -533,7 +530,7 @@ TODAY: Final = frozenset(("made_on", "accessed", "urldate"))
 
 
 def compare(options: argparse.Namespace) -> int:
-    """Print how two folders differ, by kind of difference; return the exit code."""
+    """Print the differences of two folders by kind; return the exit code."""
     passed_over = {*TODAY}
     if not options.sentences:
         passed_over |= SENTENCES
@@ -560,7 +557,6 @@ def compare(options: argparse.Namespace) -> int:
 
 
 def write(options: argparse.Namespace) -> int:
-    """Write all answers of a running installation into a folder."""
     with closing(Server(options.url, options.token)) as server:
         survey = Survey(server)
         survey.make()
@@ -569,7 +565,6 @@ def write(options: argparse.Namespace) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or compare, as the command line says."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(required=True)
     writer = commands.add_parser("write", help="ask a running installation")

@@ -94,7 +94,6 @@ def bound(request: HttpRequest) -> HttpResponse:
 
 
 def prepare(secret: str) -> None:
-    """Make the tables and the one token."""
     digest = hashlib.sha256(secret.encode()).hexdigest()
     with connection.cursor() as cursor:
         cursor.execute(CREATE)

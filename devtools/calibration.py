@@ -47,7 +47,6 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
     def markdown(self) -> str:
-        """Return the table as a section of a page."""
         ruler = ("---", *("---:" for _ in self.columns[1:]))
         lines = (f"| {' | '.join(row)} |" for row in (self.columns, ruler, *self.rows))
         return "\n".join([f"## {self.title}", "", self.text, "", *lines])
@@ -234,7 +233,6 @@ def many_cells(generator: Generator, repetitions: int) -> Table:
 
 
 def flags(generator: Generator, repetitions: int) -> Table:
-    """Return mistakes found and false doubts as a table of the calibration report."""
     studies = max(repetitions // STUDY_WEIGHT, 2)
     seed = int(generator.integers(2**31))
     counts = [

@@ -72,7 +72,7 @@ class Log:
 
 
 class World:
-    """A running product, and hands on everything it is made of."""
+    """A running product and its parts."""
 
     def __init__(self, running: Product) -> None:
         self.product = running
@@ -205,7 +205,7 @@ ON_A_DISK_OF_OUR_OWN: dict[str, Fault] = {"disk full": _fill_disk}
 
 
 class Uploader(threading.Thread):
-    """One client: uploads, sends again until acknowledged, keeps what it was told."""
+    """A client that repeats each upload until it is acknowledged."""
 
     def __init__(self, number: int, world: World, seed: int, stop: threading.Event):
         super().__init__(daemon=True)
@@ -239,8 +239,6 @@ class Uploader(threading.Thread):
 
 
 class Reader(threading.Thread):
-    """Reads pages all the time."""
-
     def __init__(self, world: World, stop: threading.Event) -> None:
         super().__init__(daemon=True)
         self.port, self.stop, self.log = world.product.port, stop, Log()
@@ -364,7 +362,7 @@ def _do_faults(
 def _outages(
     done: list[tuple[str, float]], logs: list[Log]
 ) -> list[tuple[float, float]]:
-    """Return from when to when nobody was acknowledged after each fault."""
+    """Return for each fault the time until the next acknowledgement."""
     acks = sorted(at for log in logs for at in log.acked.values())
     outages = []
     for _, begun in done:
@@ -396,7 +394,7 @@ def _settle(world: World) -> str:
 
 
 def _compare(world: World, logs: list[Log]) -> dict[str, int]:
-    """Count what the database has otherwise than the clients were told."""
+    """Count the differences between the database and the acknowledgements."""
     sent = {key: value for log in logs for key, value in log.sent.items()}
     acked = {key for log in logs for key in log.acked}
     with database(world.product.var) as connection:
@@ -438,7 +436,7 @@ def _compare(world: World, logs: list[Log]) -> dict[str, int]:
 
 
 def _sabotage(world: World) -> None:
-    """Do by hand what a worse product does: lose, forget, double, and count wrong."""
+    """Lose, forget, double and miscount runs, as a broken product does."""
     _settle(world)
     with database(world.product.var) as connection:
         connection.execute("SET session_replication_role = replica")
@@ -457,7 +455,6 @@ def _sabotage(world: World) -> None:
 
 
 def main() -> int:
-    """Run chaos and print its line; 1 where anything is not as it must be."""
     given = arguments(__doc__, "must find a saboteur", seed=1, seconds=300.0)
     with own_folder("chaos") as folder:
         figures = chaos(folder, given.seed, given.seconds, sabotage=given.control)

@@ -80,7 +80,7 @@ class Holdings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one drill went: what is there, against what has to be there."""
+    """The result of one drill."""
 
     name: str
     runs: int
@@ -94,7 +94,6 @@ class Outcome:
     def of(
         cls, name: str, wanted: Holdings, found: Holdings, answers: list[int]
     ) -> "Outcome":
-        """Compare what a database holds with what it has to hold."""
         both = wanted.runs.keys() & found.runs.keys()
         cells = wanted.cells.keys() | found.cells.keys()
         return cls(
@@ -136,7 +135,7 @@ class Outcome:
 
 
 def _is_same(wanted: Cells | None, found: Cells | None) -> bool:
-    """Whether cells are the same; another order of adding up is the last digits."""
+    """Whether cells are the same, but for the last digits of a sum."""
     if wanted is None or found is None or len(wanted) != len(found):
         return False
     return all(
@@ -146,8 +145,6 @@ def _is_same(wanted: Cells | None, found: Cells | None) -> bool:
 
 
 class Drill:
-    """A folder in which products are made, lost and brought back."""
-
     def __init__(self, folder: Path, *, sabotage: bool) -> None:
         self.folder, self.sabotage = folder, sabotage
         self.runs = iter(reference_study(STUDY).runs)
@@ -197,7 +194,7 @@ class Drill:
         yield self._looked_at(f"upgrade from {OLDEST}", var, before)
 
     def _looked_at(self, name: str, var: Path, wanted: Holdings) -> Outcome:
-        """Start what was brought back, and compare."""
+        """Start a restored product, and compare."""
         if self.sabotage:
             # What a backup that is not whole lacks.
             with (
@@ -213,7 +210,6 @@ class Drill:
 
 
 def holdings(var: Path) -> Holdings:
-    """Read what a running product holds."""
     with database(var) as connection:
         return Holdings.of(connection)
 
@@ -230,7 +226,7 @@ def _archive_all(var: Path, archive: Path) -> None:
 
 
 def old_version(folder: Path) -> Path:
-    """Lay out the oldest supported version, which loads no studies by itself."""
+    """Unpack the oldest supported version, without its loading of studies."""
     folder.mkdir()
     packed = folder.with_suffix(".tar")
     git = ["git", "-C", str(ROOT), "archive", f"--output={packed}", OLDEST]
@@ -245,7 +241,6 @@ def old_version(folder: Path) -> Path:
 
 
 def main() -> int:
-    """Do all drills and print a line; 1 where anything is not as it was."""
     given = arguments(__doc__, "must find a saboteur")
     os.umask(0o022)
     with own_folder("drill") as folder:

@@ -90,7 +90,7 @@ PARAMETERS: Final = (
 
 @dataclass(frozen=True)
 class Request:
-    """One request, whole: what is sent twice is the same."""
+    """One request, to be sent again exactly."""
 
     method: str
     path: str
@@ -110,7 +110,7 @@ class Request:
 
 
 class Fuzzer:
-    """Draws requests; knows tokens, a session, and every address."""
+    """Draws requests; has tokens, a session, and every address."""
 
     def __init__(self, chance: random.Random, token: str, cookies: str, mark: str):
         self.chance = chance
@@ -141,7 +141,6 @@ class Fuzzer:
         )
 
     def draw(self) -> Request:
-        """Draw one request."""
         kind = self.chance.random()
         if kind < 0.35:
             request = self._document()
@@ -308,7 +307,7 @@ LINE: Final = (
 def fuzz(
     running: Product, seed: int, requests: int, *, sabotage: bool
 ) -> dict[str, Any]:
-    """Send so many odd requests, look at everything once more, and count."""
+    """Send odd requests, read everything once more, and count."""
     client = running.client()
     client.create_study({"slug": STUDY, "title": "Fuzz", "visibility": "public"})
     client.register_host({"slug": HOST, "facts": {"cores": 2}})
@@ -351,7 +350,6 @@ def fuzz(
 
 
 def _is_settled(running: Product) -> bool:
-    """Return whether all uploads are processed and checked."""
     answer = ask(running.port, "/api/v1/health/")
     if answer.status != 200:
         return False
@@ -373,13 +371,12 @@ def _rights(running: Product) -> tuple[str, str, str]:
 
 
 def _sabotage(running: Product) -> None:
-    """Take a table away: a product that is broken."""
+    """Take a table away, as a broken product does."""
     with database(running.var) as connection:
         connection.execute("ALTER TABLE benchmarks_flag RENAME TO taken_away")
 
 
 def main() -> int:
-    """Fuzz a product of our own and print the line; 1 where any answer is 500."""
     given = arguments(__doc__, "must see a 500", seed=1, requests=20_000)
     quotas = {"PREVIEWS_PER_MINUTE": "0", "LAB_PREVIEWS_PER_MINUTE": "0"}
     with (

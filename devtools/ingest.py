@@ -77,7 +77,7 @@ PARTS = ("web", "worker", "sweeper", "postgres")
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of one pass, with the limit that was measured beside it."""
+    """A figure of one pass, with the limit that was measured beside it."""
 
     what: str
     value: float
@@ -103,18 +103,17 @@ class Bench:
         self.made = 0
 
     def study(self, **more: str) -> str:
-        """Make a study of its own for a measurement, and return its slug."""
         self.made += 1
         slug = f"ingest-{self.made}"
         self.client.create_study({"slug": slug, "title": slug, **more})
         return slug
 
     def finish(self) -> float:
-        """Wait until nothing waits in the outbox; return how long that took, in s."""
+        """Wait until no upload waits; return the seconds."""
         return self._wait("SELECT count(*) FROM benchmarks_job WHERE kind = 'upload'")
 
     def checked(self) -> float:
-        """Wait until no study waits for its check; return how long that took, in s."""
+        """Wait until no check waits; return the seconds."""
         return self._wait("SELECT count(*) FROM benchmarks_job WHERE kind = 'check'")
 
     def _wait(self, query: str) -> float:
@@ -128,13 +127,12 @@ class Bench:
         raise RuntimeError(f"not done after {PATIENCE_S:.0f} s: {query}")
 
     def count(self, query: str, *parameters: Any) -> float:
-        """Return the one number that a query answers."""
         with psycopg.connect(self.database) as connection:
             row = connection.execute(query, parameters).fetchone()
         return float(row[0]) if row else 0.0
 
     def bulk(self, runs: list[dict[str, Any]]) -> float:
-        """Send runs as one bulk upload; return how long its answer took, in s."""
+        """Send one bulk upload; return the seconds until its answer."""
         lines = b"\n".join(orjson.dumps(run) for run in runs)
         request = urllib.request.Request(
             f"{self.api}runs/bulk/",

@@ -47,7 +47,7 @@ FILES: Final = ("csv", "json", "tex", "bib")
 
 
 class Crawler:
-    """One person, program or passer-by: follows links and reads everything."""
+    """A reader that follows all links."""
 
     def __init__(self, running: Product, name: str, token: str = "") -> None:
         self.base, self.name = running.url, name
@@ -60,7 +60,6 @@ class Crawler:
         self.met: dict[str, set[str]] = {}
 
     def sign_in(self, username: str, password: str) -> None:
-        """Sign in as a person does."""
         self.get("/login/")
         mark = next(it.value for it in self.cookies if it.name == "csrftoken")
         form = {"username": username, "password": password}
@@ -167,7 +166,7 @@ def _fill(running: Product, chance: random.Random) -> dict[str, bytes]:
 
 
 def _opened(running: Product) -> None:
-    """Do by hand what a filter that is missing does."""
+    """Make the study public, as a missing filter would."""
     with database(running.var) as connection:
         connection.execute(
             "UPDATE benchmarks_study SET visibility = 'public' WHERE slug = %s",
@@ -176,7 +175,6 @@ def _opened(running: Product) -> None:
 
 
 def _outsiders(running: Product) -> list[Crawler]:
-    """Return everybody who may not see the private study."""
     admin = "other-admin"
     made = command(
         running.var,
@@ -248,7 +246,6 @@ def first_sign_in(var: Path) -> tuple[str, str]:
 
 
 def main() -> int:
-    """Crawl a product of our own and print the line; 1 where anything leaks."""
     given = arguments(__doc__, "must find a saboteur", seed=1, most=3000)
     with own_folder("leaks") as folder, running_product(folder / "var") as running:
         figures = leaks(running, given.seed, given.most, sabotage=given.control)

@@ -44,7 +44,7 @@ GUNICORNS_OWN = "--worker-class gthread --workers 2 --threads 4"
 
 @dataclass
 class Log:
-    """What one reader or uploader saw."""
+    """The answers that one reader or uploader got."""
 
     times_s: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
@@ -155,7 +155,6 @@ def overload(running: Product, seed: int, seconds: float) -> dict[str, float]:
 
 
 def main() -> int:
-    """Overload a product of our own and print the line; 1 where anything is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=60)

@@ -126,7 +126,6 @@ def command(var: Path, *words: str) -> str:
 
 
 def wait_until(is_done: Callable[[], object], timeout_s: float) -> bool:
-    """Wait until a condition holds; return whether it does."""
     end = time.monotonic() + timeout_s
     while not is_done():
         if time.monotonic() > end:
@@ -136,7 +135,7 @@ def wait_until(is_done: Callable[[], object], timeout_s: float) -> bool:
 
 
 def upload_reference(running: Product, most: int) -> str:
-    """Upload the first published study, so many runs of it; return its slug."""
+    """Upload ``most`` runs of the first published study; return its slug."""
     study, client = next(iter(reference_studies())), running.client()
     declare(client, study)
     for _ in client.upload(list(islice(study.runs, most))):
@@ -195,7 +194,7 @@ def verdict(*, is_good: bool, control: bool, is_found: bool) -> int:
 
 @dataclass(frozen=True)
 class Load:
-    """What came of a load: answers a second, and the slowest of a hundred, in ms."""
+    """The result of a load: answers a second, and the 99th percentile in ms."""
 
     per_s: float
     p99_ms: float
@@ -240,7 +239,7 @@ def send(url: str, token: str, bodies: Sequence[bytes], clients: int = 4) -> Loa
 
 
 class CpuTime:
-    """What processes take of the processors from now on, in seconds by their part."""
+    """The CPU time of processes from now on, in seconds by part of the product."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -267,7 +266,6 @@ class CpuTime:
 
 
 def part_of(process: psutil.Process) -> str:
-    """Return which part of the product a process is."""
     words = " ".join(process.cmdline())
     if "postgres" in words:
         return "postgres"

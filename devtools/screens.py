@@ -52,7 +52,7 @@ DRAWN: Final = "at => 'drawn' in document.querySelectorAll('[data-chart]')[at].d
 
 
 def main(url: str, var: Path) -> int:
-    """Take every picture; return 1 if a page had something to complain about."""
+    """Take all pictures; return 1 if a page has a problem."""
     folder = var / "screens"
     folder.mkdir(parents=True, exist_ok=True)
     account = var / "first-sign-in"

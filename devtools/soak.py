@@ -50,7 +50,7 @@ while True:
 
 @dataclass(frozen=True)
 class Growth:
-    """What a group of processes held once it had settled, and at the end, in MiB."""
+    """What a group of processes held early and at the end, in MiB."""
 
     group: str
     settled: float
@@ -161,7 +161,6 @@ def soak(
 
 
 def main() -> int:
-    """Soak a product of our own; 1 where anything grows or is answered wrongly."""
     given = own.arguments(__doc__, "a process that grows", seed=1, minutes=30.0)
     with own_folder("soak") as folder, running_product(folder / "var") as running:
         beside = []
