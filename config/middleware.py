@@ -6,6 +6,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -147,17 +148,12 @@ def _address(request: HttpRequest) -> str:
     """Return the client's address: that before the proxies that we trust."""
     address = str(request.META.get("REMOTE_ADDR", ""))
     said = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
-    while said and _is_trusted(address):
-        address = said.pop().strip() or address
+    proxies = settings.TRUSTED_PROXIES
+    # What is not an IP address is not a proxy's.
+    with suppress(ValueError):
+        while said and any(ip_address(address) in network for network in proxies):
+            address = said.pop().strip() or address
     return address
-
-
-def _is_trusted(address: str) -> bool:
-    try:
-        ip = ip_address(address)
-    except ValueError:
-        return False
-    return any(ip in network for network in settings.TRUSTED_PROXIES)
 
 
 def _knows_port(request: HttpRequest) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from agents.client import Client, RefusedError, UnreachableError
 from lab import LabError
@@ -70,7 +70,7 @@ def main() -> int:
         print(*missing_packages())
         return 0
     # As Ctrl-C does it: all that was started is stopped on the way out.
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         check_machine()
         if options.check:
@@ -82,10 +82,6 @@ def main() -> int:
         sys.stderr.write("stopped; nothing of the lab runs any more\n")
         return 130
     return 1
-
-
-def _interrupt(*_: Any) -> None:
-    raise KeyboardInterrupt
 
 
 def say(text: str) -> None:
