@@ -99,30 +99,24 @@ def _shown(text: str) -> str:
 
 def whole(least: int, most: int = 10**15) -> Callable[[str], int]:
     """Return a parser of whole numbers for argparse."""
-
-    def read(text: str) -> int:
-        return int(_within(text, int(text), least, most))
-
-    return _named(read, "whole number")
+    return _within(int, "whole number", least, most)
 
 
 def seconds(least: float, most: float = 1e6) -> Callable[[str], float]:
     """Return a parser of seconds for argparse."""
-
-    def read(text: str) -> float:
-        return _within(text, float(text), least, most)
-
-    return _named(read, "number of seconds")
+    return _within(float, "number of seconds", least, most)
 
 
-def _within(text: str, number: float, least: float, most: float) -> float:
-    if not least <= number <= most:  # true for NaN
-        sentence = "%s is not from %.10g to %.10g" % (text, least, most)
-        raise argparse.ArgumentTypeError(sentence)
-    return number
+def _within(
+    kind: Callable[[str], Number], name: str, least: float, most: float
+) -> Callable[[str], Number]:
+    def read(text: str) -> Number:
+        number = kind(text)
+        if not least <= number <= most:  # true for NaN
+            sentence = "%s is not from %.10g to %.10g" % (text, least, most)
+            raise argparse.ArgumentTypeError(sentence)
+        return number
 
-
-def _named(read: Callable[[str], Number], name: str) -> Callable[[str], Number]:
     # argparse prints this name for a text that is not a number.
     read.__name__ = name
     return read

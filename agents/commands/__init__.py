@@ -1,1 +1,1 @@
-"""One module for each command; `agents.__main__` loads the one that was asked for."""
+"""The commands, one module each; `agents.__main__` loads the requested one."""

@@ -9,17 +9,7 @@ twice is there once. The token signs it: the lab whose token it is imports it.
 
 On a machine without a network: enroll --offline ...
 """
-# Format of a bundle, packed with gzip:
-#
-#     virtlab-bundle 1 PREFIX SIGNATURE
-#     {"made_at": "2026-11-24T04:00:00Z", "documents": 3}
-#     host {"slug": ...}
-#     run {"key": ...}
-#     power {"key": ...}
-#
-# PREFIX is that of the token (vl_PREFIX_...). SIGNATURE is the HMAC-SHA256 of all
-# following lines; its key is the SHA-256 of the token's secret, which the server
-# stores. Each document is the body of an upload.
+# The format of a bundle is described in benchmarks/uploads/bundles.py.
 
 import argparse
 import contextlib
@@ -105,8 +95,7 @@ def write(
         number = len(lines)
         if host and not written:
             lines.insert(0, b"host " + json.dumps(host).encode())
-        made_at = utc_text()
-        head = {"made_at": made_at, "documents": len(lines)}
+        head = {"made_at": utc_text(), "documents": len(lines)}
         signed = b"\n".join([json.dumps(head).encode(), *lines]) + b"\n"
         first = "virtlab-bundle %d %s %s\n" % (FORMAT, prefix, signature(key, signed))
         name = "%s-%s-%d%s" % (prefix, stamp, len(written) + 1, ENDING)

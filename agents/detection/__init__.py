@@ -1,1 +1,1 @@
-"""What this machine stands on: raw evidence, and what follows from it."""
+"""Detection of this machine: evidence, layers of virtualization, and facts."""

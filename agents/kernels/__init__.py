@@ -1,1 +1,1 @@
-"""Our own kernels in C, LINPACK and memory: their sources travel inside the agent."""
+"""Our benchmark kernels in C, which the agent carries and compiles."""

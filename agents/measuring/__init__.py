@@ -1,1 +1,1 @@
-"""Run a tool and keep all that a judge of its numbers could ask for."""
+"""Run benchmark tools and describe the conditions of each run."""

@@ -60,7 +60,12 @@ class Program(NamedTuple):
 
     @property
     def path(self) -> Optional[str]:
-        return shutil.which(self.program)
+        """Where it is; for a kernel of ours its compiler, or that it is prebuilt."""
+        _, is_kernel, kernel = self.tool.partition("virtlab-")
+        if not is_kernel:
+            return shutil.which(self.program)
+        inside = "inside the agent" if prebuilt_program(kernel) else None
+        return find_compiler() or inside
 
     @property
     def advice(self) -> str:
@@ -70,19 +75,6 @@ class Program(NamedTuple):
         if not self.package:
             return "build it from source"
         return "apt install " + self.package
-
-
-class Kernel(Program):
-    """A kernel of ours, compiled on the machine where it runs."""
-
-    __slots__ = ()
-
-    @property
-    def path(self) -> Optional[str]:
-        """The compiler, or where the prebuilt program is."""
-        kernel = self.tool.partition("-")[2]
-        inside = "inside the agent" if prebuilt_program(kernel) else None
-        return find_compiler() or inside
 
 
 PROGRAMS = (
@@ -104,9 +96,9 @@ PROGRAMS = (
     Program("stress-ng", "stress-ng", "stress-ng"),
     Program("sysbench", "sysbench", "sysbench"),
     Program("tiotest", "tiotest", ""),
-    Kernel("virtlab-linpack", "cc", "gcc"),
-    Kernel("virtlab-memory", "cc", "gcc"),
-    Kernel("virtlab-system", "cc", "gcc"),
+    Program("virtlab-linpack", "cc", "gcc"),
+    Program("virtlab-memory", "cc", "gcc"),
+    Program("virtlab-system", "cc", "gcc"),
     Program("wrk", "wrk", "wrk"),
 )
 

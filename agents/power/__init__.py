@@ -1,1 +1,1 @@
-"""Power meters: sources of readings, and the log that becomes pieces in the spool."""
+"""Power meters, and the recording of their readings."""

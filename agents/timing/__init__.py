@@ -1,1 +1,1 @@
-"""Time from outside the guest: a server that tells it, and what follows from asking."""
+"""Clocks, the time server, and stamps of its time."""

@@ -1,6 +1,6 @@
 """Bundles: what a machine without a network measured, carried here and signed.
 
-A bundle is a gzip of lines (`agents/bundles.py` writes it):
+A bundle is a gzip of lines (`agents/commands/bundle.py` writes it):
 
     virtlab-bundle 1 PREFIX SIGNATURE
     {"made_at": "2026-11-24T04:00:00Z", "documents": 3}
