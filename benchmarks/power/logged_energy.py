@@ -28,20 +28,21 @@ from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.errors import ParseError
 from benchmarks.models import Meter, Run, RunEnergy, RunMean, Study, System
 from benchmarks.own_tools.lookup import known_tool
+from benchmarks.parsing.decoding import decode
 from benchmarks.power.energy_tables import known_mean, reference_first
 from benchmarks.power.logs import power_of, window_of
 from benchmarks.power.meters import (
     OPERATIONS,
     MeterReading,
-    PowerLog,
     operations_of,
-    power_log,
     samples_by_run,
     took_s,
 )
 from benchmarks.sentences import Sentence, joined, template
 from benchmarks.studies.cell_sessions import study_sessions
 from benchmarks.text import natural
+from benchmarks.tools.power_csv import tables_of
+from benchmarks.tools.watts_up import logs_of
 
 LONGEST_TEXT = 4_000_000
 FEWEST_IDLE = 3
@@ -49,6 +50,9 @@ FEWEST_IDLE = 3
 # for a log tells of all that a machine did.
 LEAST_AROUND_S, MOST_AROUND_S = 10.0, 120.0
 PART_AROUND = 0.2
+_MICROSECONDS = 1e6
+# The year 2001: no log counts so many seconds from its own start.
+_FIRST_DATE_S = 1e9
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,25 @@ class LoggedTable:
     workload: str
     is_cpu_only: bool
     systems: tuple[LoggedSystem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PowerLog:
+    """Power samples in order; times since 1970 if ``is_absolute``, else since any
+    moment."""
+
+    times_s: tuple[float, ...]
+    watts: tuple[float, ...]
+
+    @property
+    def is_absolute(self) -> bool:
+        return self.times_s[0] >= _FIRST_DATE_S
+
+    def started_at(self, start_s: float) -> "PowerLog":
+        """The log with its first sample at a moment that is known from elsewhere."""
+        first = self.times_s[0]
+        times = tuple(start_s + time - first for time in self.times_s)
+        return PowerLog(times, self.watts)
 
 
 @dataclass(frozen=True)
@@ -329,6 +352,38 @@ def metered_run(reading: MeterReading) -> MeteredRun:
         idle_w,
         problem,
     )
+
+
+def power_log(tool: str, output: str) -> PowerLog:
+    """Return the samples of the only log in a text; raise ParseError without times."""
+    if tool == "power-csv":
+        logs = [
+            PowerLog(
+                tuple(time / _MICROSECONDS for time in rows.times),
+                tuple(watts * rows.factor for watts in rows.watts),
+            )
+            for rows in tables_of(decode(output))
+        ]
+    elif tool == "watts-up":
+        logs = []
+        for log in logs_of(decode(output)):
+            times = tuple(time / _MICROSECONDS for time in log.times)
+            if not times and log.interval and not log.has_holes:
+                # No packet says when it was sent, but each stands for the interval that
+                # was asked for.
+                steps = range(len(log.watts))
+                times = tuple(float(step * log.interval) for step in steps)
+            logs.append(PowerLog(times, tuple(log.watts)))
+    else:
+        raise ParseError("This meter's samples are not kept with their times.")
+    logs = [log for log in logs if log.watts]
+    if len(logs) != 1:
+        raise ParseError(
+            "This part of the upload holds {logs} logs, not one.", logs=len(logs)
+        )
+    if len(logs[0].times_s) != len(logs[0].watts) or len(logs[0].watts) < 2:
+        raise ParseError("The log does not say when its samples were taken.")
+    return logs[0]
 
 
 def _text(run: Run) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.errors import ParseError
-from benchmarks.power.meters import power_log
+from benchmarks.power.logged_energy import power_log
 
 DATA = Path(__file__).parents[2] / "data"
 
