@@ -293,8 +293,7 @@ def run_trust(
 def figures_trust(
     clock: str, facts: Mapping[str, Any], *, is_virtual: bool, margin: float = 0.02
 ) -> str:
-    """Return the trust in a tool's own figures: suspect where the correction exceeds
-    half the margin."""
+    """Return the trust in a tool's own figures; a large correction makes it suspect."""
     trust = run_trust(clock, facts, is_virtual=is_virtual, margin=margin)
     report = report_of(facts)
     if trust is None:

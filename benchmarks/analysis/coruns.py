@@ -91,8 +91,7 @@ class SumCheck:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """The curve at k VMs; ``noise`` is the relative half-width of the sum's 95 %
-    interval."""
+    """One number of VMs; ``noise``: half the sum's 95 % interval, relative."""
 
     k: int
     sum: float
@@ -105,8 +104,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """Sum, mean and fairness per number of VMs; ``knee`` is the last number that raised
-    the sum."""
+    """A curve over the number of VMs; ``knee``: the last one that raised the sum."""
 
     points: tuple[CurvePoint, ...]
     knee: int
@@ -197,8 +195,7 @@ def half_width(values: Floats) -> float:
 
 
 def _rates_of(coruns: CoRunTable) -> Floats:
-    """Return co-runs as an array (co-run x slot); ValueError for other widths or all
-    zeros."""
+    """Return co-runs as an array (co-run x slot); ValueError for invalid rates."""
     if not len(coruns) or not len(coruns[0]):
         raise ValueError(Sentence("a co-run needs at least one slot"))
     if len({len(slots) for slots in coruns}) > 1:

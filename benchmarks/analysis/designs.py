@@ -524,8 +524,7 @@ def _by_session(
 def _with_sessions(
     intervals: Intervals, over: BySession, rows: Places, probability: float
 ) -> Intervals:
-    """Replace some rows' intervals by those made from sessions; g does not apply to
-    these."""
+    """Replace some rows' intervals by those over sessions, which have no g."""
     error = np.sqrt(over.variance[rows])
     half = t_quantiles(np.maximum(over.df[rows], 1), probability) * error
     exists = np.isfinite(half) & (half**2 > LEAST_G)

@@ -115,8 +115,7 @@ def _plain_ones(cells: Sequence[CellReadings], band: float) -> list[tuple[int, S
 
 
 def _cuts(parts: Floats, step: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return what each row's best cut explains, and whether values lie far off (as
-    `speeds`)."""
+    """Return what each row's best cut explains, and whether values lie far off."""
     n = parts.shape[1]
     centred = parts - parts.mean(axis=1)[:, None]
     # As `@` adds up a single row.

@@ -154,18 +154,18 @@ def _layout(sizes: tuple[int, ...]) -> _Layout:
     places = np.concatenate([np.arange(size) for size in sizes])
     sessions = np.repeat(np.arange(len(sizes)), sizes)
     line = places - session_means(places.astype(float), sizes)
-    # The seed is the size: no global state, the same answer in every process. Sessions
-    # of one size get permutations of their own.
     orders = np.empty((0, PERMUTATIONS), dtype=np.intp)
     if places.size <= NORMAL_RUNS:
+        parts = []
         begins = np.cumsum((0, *sizes[:-1]))
-        earlier = [sizes[:at].count(size) for at, size in enumerate(sizes)]
-        orders = np.concatenate(
-            [
-                begin + _permutations_of(size, seed)
-                for begin, size, seed in zip(begins, sizes, earlier, strict=True)
-            ]
-        )
+        for at, (begin, n) in enumerate(zip(begins, sizes, strict=True)):
+            identity = np.tile(np.arange(n)[:, None], (1, PERMUTATIONS))
+            # The seed is the size: no global state, the same answer in every process.
+            # Sessions of one size get permutations of their own.
+            earlier = sizes[:at].count(n)
+            random = np.random.default_rng((n, earlier) if earlier else n)
+            parts.append(begin + random.permuted(identity, axis=0))
+        orders = np.concatenate(parts)
     return _Layout(
         places=places,
         line=line / np.sqrt(line @ line),
@@ -174,16 +174,8 @@ def _layout(sizes: tuple[int, ...]) -> _Layout:
     )
 
 
-def _permutations_of(n: int, number: int) -> Places:
-    """One permutation in each column, the same ones whenever n and number are."""
-    identity = np.tile(np.arange(n)[:, None], (1, PERMUTATIONS))
-    seed = (n, number) if number else n
-    return np.random.default_rng(seed).permuted(identity, axis=0)
-
-
 def _looks(columns: Floats, sizes: tuple[int, ...]) -> Floats:
-    """Return ten rows, the variance explained by each period, lag and a line; columns
-    are orders."""
+    """Return the variance explained by each period, lag and a line; columns: orders."""
     n, layout = columns.shape[0], _layout(sizes)
     squares = _sums(columns[:, 0] ** 2, sizes)
     looks = np.empty((DEGREES.size, columns.shape[1]))
@@ -288,8 +280,7 @@ def unbiased(r: float, n: int, fitted: int = 1) -> float:
 
 
 def _trend(values: Floats, sizes: tuple[int, ...]) -> float | None:
-    """Return the slope of the line through all sessions, None within what dependence
-    explains."""
+    """Return the slope through all sessions; None if dependence explains it."""
     line = _layout(sizes).places.astype(float)
     line = line - session_means(line, sizes)
     squares = float(line @ line)

@@ -147,8 +147,7 @@ Numbered = tuple[int, Treatment]
 
 @dataclass(frozen=True)
 class Planned:
-    """A treatment in its place; ``repetition`` <= 0 is a warm-up. ``number`` is its
-    index."""
+    """A treatment at its place; ``repetition`` <= 0 is a warm-up."""
 
     repetition: int
     number: int
@@ -169,8 +168,7 @@ class Design:
 
 
 def expand(design: Design) -> tuple[Planned, ...]:
-    """Return all steps of a design in order, warm-up first; raise PlanError for none or
-    too many."""
+    """Return all steps in order, warm-up first; InvalidError for none or too many."""
     treatments = tuple(enumerate(_treatments_of(design)))
     rounds = design.warm_up + design.repetitions
     if len(treatments) * rounds > MOST_STEPS:

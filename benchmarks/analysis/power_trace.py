@@ -27,8 +27,7 @@ SHORTEST_S: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Power steps in order; ``is_counted``: each is a counter's mean power over the
-    step."""
+    """Power steps in order; ``is_counted``: mean powers by a counter."""
 
     starts_s: Floats
     ends_s: Floats
@@ -126,8 +125,7 @@ def joined_traces(traces: Iterable[Trace]) -> Trace | None:
 
 
 def quietest_w(trace: Trace, busy_s: Sequence[tuple[float, float]]) -> float | None:
-    """Return the mean power of the quietest ten consecutive steps outside known work,
-    or None."""
+    """Return the mean power of the quietest ten steps outside known work, or None."""
     free = ~trace.is_gap
     for start_s, end_s in busy_s:
         free &= (trace.ends_s <= start_s) | (trace.starts_s >= end_s)

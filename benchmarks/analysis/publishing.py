@@ -60,8 +60,7 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """Something that must be stated by any one of its names: ``detected`` by the agent,
-    or ``stated``."""
+    """Something to be stated by one of its names, ``detected`` or ``stated``."""
 
     name: Sentence
     detected: tuple[str, ...] = ()

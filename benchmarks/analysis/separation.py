@@ -71,8 +71,7 @@ def ends_of(
     sessions: tuple[SessionRollups, SessionRollups],
     higher_is_better: ArrayLike,
 ) -> Ends:
-    """Return the ranges and chances of separation; shared sessions compare runs within
-    a session."""
+    """Return ranges and chances of separation, within sessions that both share."""
     own, other = sessions
     pairs, size = designed.pairs, designed.design.size
     sign = np.where(np.broadcast_to(higher_is_better, (size,)), 1.0, -1.0)

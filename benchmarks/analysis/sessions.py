@@ -84,8 +84,7 @@ def host_states(facts: Mapping[str, Any]) -> dict[str, str]:
 
 
 def derive_sessions(runs: Iterable[RunStart]) -> list[DerivedSession]:
-    """Cut the runs of one host (aware UTC starts) into sessions; input order does not
-    matter."""
+    """Cut the runs of one host (aware UTC starts, any order) into sessions."""
     # Of runs that start at once, those alike stand together, whoever came first.
     ordered = sorted(
         runs, key=lambda run: (run.started_at, sorted(run.states.items()), run.id)
@@ -146,8 +145,7 @@ def _beginning(
 
 
 def followed(session: DerivedSession, placed: Mapping[int, int]) -> dict[int, int]:
-    """Return the session of unplaced runs: that of the nearest placed run, the earlier
-    of two."""
+    """Return the sessions of unplaced runs: those of the nearest placed runs."""
     pairs = zip(session.starts, session.runs, strict=True)
     marks = [(at, placed[run]) for at, run in pairs if run in placed]
     if not marks:
@@ -341,8 +339,7 @@ class SessionRollups:
     @property
     @NO_WARNINGS
     def _widening(self) -> Floats:
-        """Return the factor by which dependence widens the variance of each session's
-        mean."""
+        """Return the factors by which dependence widens the variances of means."""
         most = np.clip(1 - LONGEST / self.n, 0, MOST_RHO)
         rho = np.where(self.rho > 0, np.minimum(self.rho, most), 0.0)
         whole = (1 + rho) / (1 - rho)
@@ -364,8 +361,10 @@ class SessionRollups:
     @property
     @NO_WARNINGS
     def scatter(self) -> Floats:
-        """Return the variance of as many independent runs: dependent runs show (n - w)
-        / (n - 1) of it."""
+        """Return the variances of as many independent runs.
+
+        Dependent runs show (n - w) / (n - 1) of them.
+        """
         widening = self._widening
         of_mean = self.variance * (self.n - 1) / (self.n - widening) * widening / self.n
         return np.where(self.rho > 0, of_mean * self.independent, self.variance)

@@ -114,8 +114,7 @@ class Shape:
         return self.moves["drift"] if self.counts("drift") else 0.0
 
     def apart(self, run_means: Sequence[float]) -> tuple[float | None, float | None]:
-        """Return one session's outlying first run and the autocorrelation of the
-        others."""
+        """Return a session's outlying first run and the others' autocorrelation."""
         first = run_means[0] if self.counts("first_run") else None
         slope = self.order.slope if self.order and self.counts("drift") else None
         later = run_means if first is None else run_means[1:]
@@ -248,8 +247,7 @@ def _share(shift: float, parts: Floats) -> float:
 def _moves(
     parts: Floats, sizes: tuple[int, ...], order: RunOrder | None
 ) -> tuple[dict[str, float], float]:
-    """Return by how much each pattern in the order moves the mean, and the drift's
-    change."""
+    """Return how much each pattern moves the mean, and the drift's change."""
     moves: dict[str, float] = {}
     n, drift = parts.size, 0.0
     if order is None:
@@ -291,8 +289,7 @@ def _without_first(
 def _first_run(
     parts: Floats, sizes: tuple[int, ...], step: float
 ) -> tuple[float | None, float]:
-    """Return the two-sided p of the sessions' first runs, and how far they move the
-    mean."""
+    """Return the p of the sessions' first runs, and how far they move the mean."""
     begins = np.cumsum((0, *sizes[:-1]))
     sessions = [
         (parts[begin], parts[begin + 1 : begin + size])

@@ -28,8 +28,7 @@ MOST_RUNS: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """A new level from run ``at`` (from 0); ``before`` and ``after`` are None without
-    one figure."""
+    """A new level from run ``at`` (from 0); None for levels without one figure."""
 
     at: int
     before: float | None
@@ -44,8 +43,7 @@ class ChangePoint:
 
 
 def change_points(means: Sequence[float]) -> tuple[ChangePoint, ...] | None:
-    """Return change points of run means in order; None below ten runs a side or with
-    readings of 0."""
+    """Return change points in order; None below 20 runs or with readings of 0."""
     values = np.asarray(means, dtype=float)[-MOST_RUNS:]
     if len(values) < 2 * LEAST_RUNS or not np.all(
         (values > LEAST) & (values < 1 / LEAST)

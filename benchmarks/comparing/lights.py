@@ -388,8 +388,7 @@ def compare_hosts(
 
 
 def beside_hosts(compared: Comparability, hosts: HostsCompared) -> Comparability:
-    """Compare two systems on these hosts: red, with the hosts' differences, unless
-    alike."""
+    """Compare two systems on these hosts: red unless the hosts are alike."""
     if hosts.is_alike:
         return replace(compared, sentence=joined([compared.sentence, hosts.sentence]))
     unwanted = (*hosts.differing, *compared.unwanted)

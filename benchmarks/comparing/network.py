@@ -36,8 +36,7 @@ CLEAR: Final = 1.25
 
 @dataclass(frozen=True)
 class Asymmetry:
-    """Two directions that differ by ``factor``; ``low`` and ``high`` are None for
-    single runs."""
+    """Two directions that differ by ``factor``; single runs have no interval."""
 
     larger: Ends
     factor: float

@@ -233,8 +233,7 @@ def reproduced_by(study: Study) -> tuple[str, ...]:
 
 
 def _findings(viewer: Viewer, study: Study, kept: tuple[int, ...]) -> list[Finding]:
-    """Return a study's findings, and others' of the same; ``kept``: by none of these
-    labs."""
+    """Return a study's findings and others', except those of the ``kept`` labs."""
     named: dict[str, Any] = {
         "labs": sorted(viewer.lab_ids),
         "study": study.pk,

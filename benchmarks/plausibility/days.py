@@ -8,11 +8,11 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from itertools import combinations
 from statistics import median
 from typing import Final
 
+from benchmarks.analysis.sessions import LONGEST_PAUSE
 from benchmarks.plausibility.facts import (
     LEAST_ERROR,
     NORMAL,
@@ -47,8 +47,6 @@ OUTSIDE: Final = frozenset({"external", "client", "meter", "host"})
 """Clocks that no guest can slow down."""
 BOUND_TO_CPU: Final = frozenset({"CPU", "memory"})
 """Components in which a guest comes near to native speed and never beats it."""
-APART: Final = timedelta(hours=6)
-"""From how long a pause on what follows is another session (method, section 1b)."""
 LEAST: Final = math.log(1.03)
 MOST: Final = math.log(1.25)
 """No day effect is larger: beyond it is another mistake, and another rule's."""
@@ -145,7 +143,8 @@ def of_another_day(cell: CellFact, native: CellFact) -> bool | None:
     first, last = cell.first_at, cell.last_at
     if not (first and last and native.first_at and native.last_at):
         return all(sessions) or None
-    return first - native.last_at > APART or native.first_at - last > APART
+    apart = max(first - native.last_at, native.first_at - last)
+    return apart > LONGEST_PAUSE
 
 
 def _pairs(study: StudyFacts) -> Iterator[Pair]:

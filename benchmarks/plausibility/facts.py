@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from benchmarks import units
 from benchmarks.analysis.energy import WORK_TIMES
+from benchmarks.analysis.publishing import DISPERSION
 from benchmarks.errors import InvalidError
 from benchmarks.platforms import EMULATED_LAYER, is_emulation
 from benchmarks.sentences import Sentence
@@ -30,14 +31,7 @@ ColumnKey = tuple[Id, Id, str, int | None, str, str]
 ORDER: Final = ("min", "p50", "p90", "p95", "p99", "p99.9", "max")
 EXTREMES: Final = frozenset({*ORDER, "percentile"} - {"p50"})
 
-TYPICAL: Final[Mapping[str, float]] = {
-    "CPU": 0.02,
-    "memory": 0.03,
-    "network": 0.05,
-    "disk": 0.10,
-    "power": 0.05,
-    "application": 0.05,
-}
+TYPICAL: Final[Mapping[str, float]] = {**DISPERSION, "application": 0.05}
 """The relative standard deviation of one run that a lab may publish with (method,
 section 9): what a single printed value is believed to scatter by."""
 
@@ -429,8 +423,7 @@ class Noise:
         return self.of_run(cell) / math.sqrt(max(cell.n, 1))
 
     def at_least(self, cell: CellFact) -> float:
-        """Return the relative standard error of a mean, scaled by a t quantile for
-        quiet cells."""
+        """Return a mean's relative standard error; quiet cells by a t quantile."""
         own, freedom = cell.relative_variance, len(cell.means) - 1
         if own is None or freedom < OWN_FREEDOM:
             return self.of_mean(cell)

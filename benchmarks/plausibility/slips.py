@@ -133,9 +133,7 @@ class Starts:
     def was_another_speed(
         self, cell: CellFact, run: int, off: float, near: float
     ) -> bool:
-        """Return whether other cells of that start moved at least half as far, not by a
-        unit.
-        """
+        """Return whether other cells of that start moved too, not by a unit."""
         beside = list(self._beside(cell, cell.means[run]))
         far = [other for other, moved in beside if abs(moved) >= comparable(off)]
         alike = [
@@ -147,8 +145,7 @@ class Starts:
         return bool(far) and not is_whole
 
     def _beside(self, cell: CellFact, value: float) -> Iterator[tuple[CellFact, float]]:
-        """Return the start's other cells with their log distance from their other
-        starts."""
+        """Return a start's other cells with log distances from their other starts."""
         for start, mean in self._read.get(cell.id, {}).items():
             # No cell names its starts: the one that read this mean is looked up.
             if abs(mean - value) > SAME * abs(value):
@@ -429,8 +426,7 @@ def crossed_cases(
 def _crossing(
     table: Table, column: int, pair: tuple[int, int], near: float
 ) -> tuple[float, float] | None:
-    """Return how far two exchanged cells should lie apart, and the other cases'
-    deviation."""
+    """Return how far two exchanged cells are apart, and the others' deviation."""
     own = table.logs[:, column]
     distances = own[:, None] - np.delete(table.logs, column, axis=1)
     rest = np.ones(len(own), dtype=bool)

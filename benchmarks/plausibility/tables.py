@@ -128,8 +128,7 @@ def _shift_elsewhere(distances: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How well predictions work, as log ratios: robust deviation, and each row's
-    distance."""
+    """How well predictions work: robust deviation, and each row's distance (logs)."""
 
     deviation: float
     in_row: float
@@ -165,9 +164,7 @@ class Speeds:
     study: StudyFacts
 
     def usual(self, cell: CellFact) -> float:
-        """Return a cell's expected log distance from its row's middle, by its
-        component.
-        """
+        """Return a cell's expected log distance from its row's middle."""
         logs = self._elsewhere(cell)
         usual = float(np.median(logs)) if logs else 0.0
         return usual if cell.better == "higher" else -usual

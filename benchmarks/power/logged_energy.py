@@ -147,8 +147,7 @@ class LoggedTable:
 
 @dataclass(frozen=True, slots=True)
 class PowerLog:
-    """Power samples in order; times since 1970 if ``is_absolute``, else since any
-    moment."""
+    """Power samples in order; times are since 1970 if ``is_absolute``."""
 
     times_s: tuple[float, ...]
     watts: tuple[float, ...]

@@ -223,14 +223,12 @@ def covariance(observations: Sequence[Observation]) -> Floats:
 
 
 def relative_variances(weights: Floats, observations: Sequence[Observation]) -> Floats:
-    """Return the variance of k weighted sums, in variances of one run; ``weights`` is k
-    x n."""
+    """Return the variances of weighted sums, in variances of one run."""
     return _quadratic(weights, covariance(observations))
 
 
 def baseline_shares(weights: Floats, observations: Sequence[Observation]) -> Floats:
-    """Return the part (0 to 1) of each sum's variance that native runs cause;
-    ``weights`` is k x n."""
+    """Return the part (0 to 1) of weighted sums' variances that native runs cause."""
     own = np.diag([1 / observation.runs.n for observation in observations])
     total = relative_variances(weights, observations)
     return np.maximum(0.0, 1 - _quadratic(weights, own) / total)

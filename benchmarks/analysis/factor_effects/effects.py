@@ -150,8 +150,7 @@ class FactorEffects:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Geometric means over the levels of two factors; ``rows`` follow the levels of
-    ``one``."""
+    """Geometric means over levels of two factors; one row per level of ``one``."""
 
     one: Factor
     other: Factor
@@ -170,8 +169,7 @@ class Means:
 def factor_effects(
     observations: Sequence[Observation], *, are_days_apart: bool = False
 ) -> FactorEffects:
-    """Analyse one response of a set of systems, in natural logarithms; order does not
-    matter."""
+    """Analyse one response (natural logarithms) of a set of systems, in any order."""
     systems = [observation.levels for observation in observations]
     factors = factors_of(systems)
     design = FactorEffects(
@@ -189,16 +187,15 @@ def factor_effects(
     found = _by_least_squares(design, observations)
     if not are_days_apart or found.kind != "replicated":
         return found
-    effects = ranked([_beside_days(effect) for effect in found.effects])
-    return replace(found, effects=effects, are_days_apart=True)
-
-
-def _beside_days(effect: Effect) -> Effect:
-    """Call nothing clear that another day might have done as well."""
-    is_beyond = abs(effect.log_effect) - (effect.margin or 0.0) > math.log(BEYOND_DAYS)
-    if effect.strength != "clear" or is_beyond:
-        return effect
-    return replace(effect, strength="possible")
+    effects = [
+        # Nothing is clear that another day might have done as well.
+        replace(effect, strength="possible")
+        if effect.strength == "clear"
+        and abs(effect.log_effect) - (effect.margin or 0.0) <= math.log(BEYOND_DAYS)
+        else effect
+        for effect in found.effects
+    ]
+    return replace(found, effects=ranked(effects), are_days_apart=True)
 
 
 def _by_contrasts(

@@ -269,8 +269,7 @@ CONFIDENCE: Final = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """The first term's column of -1 and 1, and all terms with the same (or negated)
-    column."""
+    """A column of -1 and 1, and all terms with this or the negated column."""
 
     terms: tuple[Term, ...]
     column: tuple[float, ...]
@@ -358,8 +357,7 @@ def half_normal(contrasts: Floats) -> Floats:
 
 
 def ascending(sizes: Floats) -> NDArray[np.intp]:
-    """Return the order of sizes, smallest first; sizes equal up to rounding keep their
-    order."""
+    """Return the order of sizes; sizes equal up to rounding keep their order."""
     order = np.argsort(sizes, kind="stable")
     is_larger = np.diff(sizes[order], prepend=-np.inf) > ROUNDING
     tiers = np.empty(len(sizes))

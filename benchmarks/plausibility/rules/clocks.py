@@ -136,8 +136,7 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Doubt]:
 def _found(
     cells: Sequence[CellFact], study: StudyFacts
 ) -> tuple[list[CellFact], CommonFactor] | None:
-    """Return the common factor of CPU and memory, or of everything where these are
-    under three."""
+    """Return the common factor of CPU and memory, or of all if these are under 3."""
     guest = [cell for cell in cells if cell.clock not in OUTSIDE]
     bound = [cell for cell in guest if cell.component in BOUND_TO_CPU]
     for chosen in (bound, guest) if len(bound) < 3 else (bound,):

@@ -47,8 +47,7 @@ WATCHING: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """A case's speed against native per CPU; ``at_most`` if the guest's CPUs are not
-    known."""
+    """Speed against native per CPU; ``at_most``: the guest's CPUs are unknown."""
 
     cell: CellFact
     ratio: float

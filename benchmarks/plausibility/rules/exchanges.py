@@ -286,8 +286,7 @@ def _is_inverted(cell: CellFact, expected: float) -> bool:
 
 
 def _misses(cell: CellFact, expected: float) -> tuple[float, float]:
-    """Return the log distances from the expected reciprocal, and from that times a unit
-    factor."""
+    """Return log distances from the reciprocal, and from that by a unit factor."""
     miss = factor_and_miss(cell, math.log(cell.mean) - expected)[1]
     return reciprocal_miss(cell, expected), miss
 
@@ -470,8 +469,7 @@ def _by_their_natives(study: StudyFacts) -> Iterator[Doubt]:
 def _far_from_native(
     study: StudyFacts, twins: Mapping[Id, CellFact]
 ) -> Iterable[list[Pair]]:
-    """Return by row the guests far from their native machine, and natives far from
-    elsewhere."""
+    """Return by row guests far from native, and natives far from other studies'."""
     rows: dict[object, list[Pair]] = defaultdict(list)
     for cell in study.cells:
         native = cell if cell.is_native else study.baseline(cell)
@@ -583,8 +581,7 @@ def _fit(
     one: int,
     other: int,
 ) -> float:
-    """Return how far third systems are off once put back, relative to now; 0 without
-    one."""
+    """Return how far third systems are off once put back, relative to now."""
     third = [place for place in range(speeds.shape[1]) if place not in {one, other}]
     before, after = [], []
     for here, there in ((one, other), (other, one)):

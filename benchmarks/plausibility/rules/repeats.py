@@ -117,8 +117,7 @@ def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
 
 
 def _ticks(cell: CellFact, values: Sequence[float]) -> bool:
-    """Return whether times (or rates) are whole ticks of a system clock or a visible
-    one."""
+    """Return whether times (or rates) are whole ticks of a clock."""
     # What no clock reads is not counted in ticks, nor could floats hold the squares.
     if not SHORTEST <= min(values) <= max(values) <= 1 / SHORTEST:
         return False

@@ -48,8 +48,7 @@ class Repeats:
 
 
 class CellSpread(NamedTuple):
-    """The precision of a cell's values, and their standard deviation if three or more
-    differ."""
+    """A cell's precision, and the standard deviation of three or more values."""
 
     precision: Precision
     deviation: float | None
@@ -178,8 +177,7 @@ def _once(members: Sequence[RunFact], times: int) -> Sequence[RunFact]:
 
 
 def _pairs(members: Sequence[RunFact], several: int) -> list[Pair]:
-    """Pair repeated runs with earlier ones; runs of one output or different starts are
-    distinct."""
+    """Pair repeated runs with earlier ones that no start or output tells apart."""
     pairs: list[Pair] = []
     firsts: list[RunFact] = []
     for run in members:
