@@ -199,7 +199,7 @@ def test_the_guard_sees_a_name_of_the_dashboard(tmp_path, name):
         ("benchmarks.units", "import django"),
         ("benchmarks.tools.stream", "from benchmarks.models import Run"),
         ("benchmarks.uploads.intake", "from api import errors"),
-        ("benchmarks.analysis.paths", "from benchmarks.plausibility import facts"),
+        ("benchmarks.analysis.order", "from benchmarks.plausibility import facts"),
         ("benchmarks.plausibility.facts", "from benchmarks.tools import TOOLS"),
         ("agents.client", "import benchmarks.units"),
         ("lab.results", "from benchmarks.models import Run"),

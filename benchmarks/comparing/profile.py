@@ -1,6 +1,6 @@
 """The overhead profile of a study: what each system costs, component by component.
 
-A mean is over the cases that all compared systems have (`analysis.aggregation`). The
+A mean is over the cases that all compared systems have (`pooling.overall`). The
 spectrum shows the pairs of all visible studies, without any mean.
 """
 

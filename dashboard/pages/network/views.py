@@ -289,7 +289,7 @@ def _asymmetry(matrix: Matrix) -> str:
     }
     end = "."
     if others:
-        # A quarter is CLEAR of benchmarks.analysis.paths.
+        # A quarter is CLEAR of benchmarks.comparing.network.
         end = ngettext(
             "; %(n)s other pair differs by more than a quarter.",
             "; %(n)s other pairs differ by more than a quarter.",
