@@ -166,22 +166,26 @@ class Verdicts:
 
 
 @dataclass(frozen=True)
-class CellColumns:
-    """All cells of a study beside their baselines, a column each."""
+class SideColumns:
+    """All cells of a study, or their baselines, a column each."""
 
     ids: NDArray[np.int64]
-    case_ids: NDArray[np.int64]
-    baseline_ids: NDArray[np.int64]
-    is_higher_better: NDArray[np.bool_]
     cells: Rollups
-    baselines: Rollups
-    cell_ends: tuple[Floats, Floats]
-    baseline_ends: tuple[Floats, Floats]
-    moves: tuple[Floats, Floats]
+    ends: tuple[Floats, Floats]
+    moves: Floats
+    doubts: Sequence[str]
+
+
+@dataclass(frozen=True)
+class CellColumns:
+    """All cells of a study beside their baselines."""
+
+    own: SideColumns
+    baseline: SideColumns
+    case_ids: NDArray[np.int64]
+    is_higher_better: NDArray[np.bool_]
     has_two_meters: NDArray[np.bool_]
     states: Sequence[str]
-    doubts: Sequence[str]
-    baseline_doubts: Sequence[str]
 
 
 def _rollups(n: Floats, mean: Floats, m2: Floats, decimals: Floats) -> Rollups:
@@ -308,36 +312,30 @@ def study_verdicts(
     columns = _columns(study, reference, there)
     if columns is None:
         return Verdicts({}, correct(judge(NOTHING, NOTHING, [])))
+    own, base = columns.own, columns.baseline
     stored, withheld = study_sessions(study), study.flags.withheld_cells()
     if there != study:
-        both = {*columns.ids.tolist(), *columns.baseline_ids.tolist()}
-        stored = cell_sessions(both)
+        stored = cell_sessions({*own.ids.tolist(), *base.ids.tolist()})
         withheld |= there.flags.withheld_cells()
     doubted = np.fromiter(withheld, dtype=np.int64, count=len(withheld))
-    sides = (columns.ids, columns.baseline_ids)
-    flagged = np.logical_or(*(np.isin(side, doubted) for side in sides))
+    flagged = np.isin(own.ids, doubted) | np.isin(base.ids, doubted)
     gates = gates_of_states(columns.states) | flagged * int(Gate.FLAGGED)
-    gates |= gates_of_doubts(columns.doubts) | gates_of_doubts(columns.baseline_doubts)
+    gates |= gates_of_doubts(own.doubts) | gates_of_doubts(base.doubts)
     with np.errstate(divide="ignore", invalid="ignore"):
-        off = np.abs(np.log(columns.cells.mean / columns.baselines.mean))
+        off = np.abs(np.log(own.cells.mean / base.cells.mean))
     is_lost = columns.has_two_meters & (off < np.log1p(gain_margin()))
     gates |= is_lost * int(Gate.WITHIN_METER_ERROR)
     judgements = judge(
-        columns.cells,
-        columns.baselines,
+        own.cells,
+        base.cells,
         columns.is_higher_better,
         gates=gates,
         extra_log_variance=columns.has_two_meters * TWO_METERS,
         margin=study.equivalence_margin_percent / 100,
-        sessions=(
-            _sessions(stored, columns.ids, columns.cells, columns.cell_ends),
-            _sessions(
-                stored, columns.baseline_ids, columns.baselines, columns.baseline_ends
-            ),
-        ),
-        moves=columns.moves,
+        sessions=(_sessions(stored, own), _sessions(stored, base)),
+        moves=(own.moves, base.moves),
     )
-    places = {pk: row for row, pk in enumerate(columns.ids.tolist())}
+    places = {pk: row for row, pk in enumerate(own.ids.tolist())}
     return Verdicts(places, correct(judgements, _is_primary(columns)), stored)
 
 
@@ -347,17 +345,13 @@ def _is_primary(columns: CellColumns) -> NDArray[np.bool_]:
     return np.isin(columns.case_ids, list(primary_ids(cases)))
 
 
-def _sessions(
-    stored: SessionColumns,
-    ids: NDArray[np.int64],
-    cells: Rollups,
-    ends: tuple[Floats, Floats],
-) -> SessionRollups:
+def _sessions(stored: SessionColumns, side: SideColumns) -> SessionRollups:
     """Return one side's sessions; cells with newer runs count as of unknown time."""
-    row, found = stored.of_cells(ids)
+    cells = side.cells
+    row, found = stored.of_cells(side.ids)
     is_told = np.bincount(row, found.n, cells.n.size) == cells.n
     kept = np.flatnonzero(is_told[row])
-    whole = SessionRollups.of_one_sitting(cells, *ends)
+    whole = SessionRollups.of_one_sitting(cells, *side.ends)
     lacking = np.flatnonzero(~is_told[whole.row])
     m2 = np.nan_to_num(whole.variance * (whole.n - 1))
 
@@ -400,24 +394,24 @@ def _columns(
         return None
     ids, case_ids, baseline_ids, higher, meters, *sides = read_columns(row[:-3])
     half = len(sides) // 2
-    own, other = sides[:half], sides[half:]
-    states, doubts, baseline_doubts = (text.split(BETWEEN) for text in row[-3:])
+    states, *doubts = (text.split(BETWEEN) for text in row[-3:])
     if chosen is not None:
         states = chosen.with_near_ones(ids.astype(int).tolist(), states)
+    own, baseline = (
+        SideColumns(
+            np.nan_to_num(pks).astype(np.int64),
+            _rollups(*numbers[: len(STATISTICS)]),
+            ends=(numbers[-3], numbers[-2]),
+            moves=numbers[-1],
+            doubts=codes,
+        )
+        for pks, numbers, codes in (
+            (ids, sides[:half], doubts[0]),
+            (baseline_ids, sides[half:], doubts[1]),
+        )
+    )
     return CellColumns(
-        ids=ids.astype(np.int64),
-        case_ids=case_ids.astype(np.int64),
-        baseline_ids=np.nan_to_num(baseline_ids).astype(np.int64),
-        is_higher_better=higher == 1,
-        cells=_rollups(*own[: len(STATISTICS)]),
-        baselines=_rollups(*other[: len(STATISTICS)]),
-        cell_ends=(own[-3], own[-2]),
-        baseline_ends=(other[-3], other[-2]),
-        moves=(own[-1], other[-1]),
-        has_two_meters=meters == 1,
-        states=states,
-        doubts=doubts,
-        baseline_doubts=baseline_doubts,
+        own, baseline, case_ids.astype(np.int64), higher == 1, meters == 1, states
     )
 
 
