@@ -56,12 +56,8 @@ class SideKey(NamedTuple):
     @classmethod
     def read(cls, text: str) -> SideKey | None:
         """Read it from an address; None of what is no key."""
-        study, _, system = text.partition("-")
-        if not all(
-            it.isascii() and it.isdigit() and len(it) < 19 for it in (study, system)
-        ):
-            return None
-        return cls(int(study), int(system))
+        found = KEY.fullmatch(text)
+        return cls(*map(int, found.groups())) if found else None
 
 
 @dataclass(frozen=True)

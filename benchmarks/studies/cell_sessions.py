@@ -10,7 +10,7 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from benchmarks.analysis.intervals import Floats
-from benchmarks.analysis.sessions import UNKNOWN_TIME, SessionRollups
+from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.models import Cell, CellSession, Efficiency, Study
 
 STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "rho", "first")
@@ -60,24 +60,6 @@ class SessionColumns:
         before = np.cumsum(counts) - counts
         entries = np.arange(len(row)) + np.repeat(first - before, counts)
         return row, SessionColumns(*(column[entries] for column in vars(self).values()))
-
-    def rollups(
-        self, cell_ids: NDArray[np.int64], resolution: Floats
-    ) -> SessionRollups:
-        """Return the sessions of cells; ``resolution`` is per cell, NaN if unknown."""
-        row, entries = self.of_cells(cell_ids)
-        return SessionRollups.of(
-            row,
-            entries.session,
-            entries.n,
-            entries.mean,
-            entries.m2,
-            entries.minimum,
-            entries.maximum,
-            entries.rho,
-            resolution[row],
-            entries.first,
-        )
 
 
 # `array_send` writes five integers (dimensions, nulls, type, length, first index), then

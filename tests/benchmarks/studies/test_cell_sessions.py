@@ -155,23 +155,6 @@ def test_entries_are_given_to_the_cells_that_ask_for_them(measured, xen):
     assert entries.mean.tolist() == [40.0, 50.0, 60.0, 50.0, 60.0]
 
 
-def test_a_side_is_given_as_intervals_by_design_take_it(measured, xen):
-    measured([50.0, 52.0], MONDAY)
-    measured([60.0], TUESDAY)
-    measured([40.0], None, system=xen)
-    native, guest = (cell.pk for cell in Cell.objects.order_by("pk"))
-    columns = cell_sessions([native, guest])
-
-    side = columns.rollups(np.array([guest, native]), np.array([0.1, 0.01]))
-
-    assert side.row.tolist() == [0, 1, 1]
-    assert side.session.tolist()[0] == UNKNOWN_TIME < min(side.session[1:])
-    assert side.n.tolist() == [1, 2, 1]
-    assert side.variance.tolist()[1] == 2.0
-    assert (side.minimum[1], side.maximum[1]) == (50.0, 52.0)
-    assert side.resolution.tolist() == [0.1, 0.01, 0.01]
-
-
 def test_nothing_is_read_where_nothing_is(study):
     columns = study_sessions(study)
 
