@@ -254,10 +254,6 @@ class Changes:
     changed: tuple[str, ...]
     answers: tuple[AnswerThenAndNow, ...]
 
-    @property
-    def is_none(self) -> bool:
-        return not (self.new or self.gone or self.changed or self.answers)
-
 
 def changes(
     then: Sequence[Record],
