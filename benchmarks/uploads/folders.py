@@ -5,7 +5,7 @@ with what was missing.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -159,10 +159,12 @@ def look(lab: Lab, name: str, archive: IO[bytes], asked: Asked) -> Found:
                 name=folder,
                 known=", ".join(sorted(count)),
             ).at("systems")
-    folders = [
-        _folder(lab, asked, each, count[each], _guess(name, each, texts[each]))
-        for each in sorted(count)
-    ]
+    folders = []
+    for folder in sorted(count):
+        # An archive's own name counts for its top.
+        base = name if folder == TOP else folder.rpartition("/")[2]
+        guess = with_files(named(base), texts[folder])
+        folders.append(_folder(lab, asked, folder, count[folder], guess))
     return Found(tuple(folders), tuple(files))
 
 
@@ -187,7 +189,12 @@ def store(agent: Agent, name: str, archive: IO[bytes], asked: Asked) -> Found:
                 name=folder.name,
                 missing=" and its ".join(folder.missing),
             ).at("systems")
-    systems = {each.name: _registered(lab, each.system) for each in found.folders}
+    systems = {
+        each.name: each.system
+        if isinstance(each.system, int)
+        else register_system(lab=lab, description=dict(each.system))[0].pk
+        for each in found.folders
+    }
     files = {file.index: file for file in found.files}
     wanted = {index for index, file in files.items() if file.state == "read"}
     archive.seek(0)
@@ -281,13 +288,6 @@ def _inside(path: str, archive: str) -> str:
     return path.removeprefix(archive).strip("/") or ("" if path == archive else path)
 
 
-def _guess(archive: str, folder: str, texts: Sequence[str]) -> Guess:
-    """What is known of a folder's system; an archive's own name counts for its top."""
-    return with_files(
-        named(archive if folder == TOP else folder.rpartition("/")[2]), texts
-    )
-
-
 def _folder(lab: Lab, asked: Asked, name: str, files: int, guess: Guess) -> FoundFolder:
     own = asked.systems.get(name, {})
     if isinstance(own, int):
@@ -312,9 +312,3 @@ def _folder(lab: Lab, asked: Asked, name: str, files: int, guess: Guess) -> Foun
     said = {part: where for part, where in guess.said.items() if part not in own}
     missing = tuple(part for part in NEEDED if not system.get(part))
     return FoundFolder(name, files, system, tuple(fits), said, missing)
-
-
-def _registered(lab: Lab, system: int | Mapping[str, Any]) -> int:
-    if isinstance(system, int):
-        return system
-    return int(register_system(lab=lab, description=dict(system))[0].pk)
