@@ -8,11 +8,11 @@ from benchmarks.models import AuditEntry, Lab
 
 @sight.everything()
 def log_action(
-    *,
     lab: Lab,
-    person: User | None,
     kind: AuditEntry.Kind,
     about: str,
+    *,
+    person: User | None = None,
     agent: str = "",
 ) -> AuditEntry:
     """Store who did something; ``agent`` names who did it if no person did."""

@@ -43,9 +43,7 @@ def make_lab(*, person: User, name: str, slug: str = "") -> Lab:
     lab = new_lab(name=name, slug=slug)
     Membership.objects.create(lab=lab, user=person, role=Membership.Role.ADMIN)
     sight.look_again()
-    log_action(
-        lab=lab, person=person, kind=AuditEntry.Kind.MADE_LAB, about=str(lab.slug)
-    )
+    log_action(lab, AuditEntry.Kind.MADE_LAB, str(lab.slug), person=person)
     return lab
 
 
@@ -65,8 +63,7 @@ def make_lab_by_agent(
         )
     lab = new_lab(name=name, slug=slug)
     who = f"{agent.lab.slug}/{agent.name}"
-    kind = AuditEntry.Kind.MADE_LAB
-    log_action(lab=lab, person=None, agent=who, kind=kind, about=str(lab.slug))
+    log_action(lab, AuditEntry.Kind.MADE_LAB, str(lab.slug), agent=who)
     role = Membership.Role.ADMIN
     _, code = new_invitation(lab=lab, by=None, name=admin, role=role, agent=who)
     return lab, code

@@ -52,9 +52,9 @@ def place_person(*, lab: Lab, username: str, role: str) -> str:
 
 def _log_role(lab: Lab, by: User | None, who: User, before: str, role: str) -> None:
     """Note another role; without a person, it was given on the command line."""
-    kind = AuditEntry.Kind.CHANGED_ROLE
     about = f"{who.get_username()}: {before} → {role}"
-    log_action(lab=lab, person=by, agent="manage.py", kind=kind, about=about)
+    kind = AuditEntry.Kind.CHANGED_ROLE
+    log_action(lab, kind, about, person=by, agent="manage.py")
 
 
 def end_sessions(*, person: User, password: str = "") -> None:
@@ -89,7 +89,7 @@ def remove_member(*, lab: Lab, by: User, member: User) -> None:
     _check_that_others_keep(lab, place, becomes="")
     place.delete()
     kind = AuditEntry.Kind.LEFT if by == member else AuditEntry.Kind.REMOVED
-    log_action(lab=lab, person=by, kind=kind, about=member.get_username())
+    log_action(lab, kind, member.get_username(), person=by)
 
 
 @transaction.atomic
@@ -182,8 +182,8 @@ def new_invitation(
         invited_by=by,
         expires_at=timezone.now() + INVITATION_LASTS,
     )
-    kind, about = AuditEntry.Kind.INVITED, f"{name} ({role})"
-    log_action(lab=lab, person=by, agent=agent, kind=kind, about=about)
+    about = f"{name} ({role})"
+    log_action(lab, AuditEntry.Kind.INVITED, about, person=by, agent=agent)
     return invitation, f"{prefix}_{secret}"
 
 
@@ -219,7 +219,7 @@ def accept_invitation(*, invitation: Invitation, person: User) -> Membership:
     locked.accepted_at = timezone.now()
     locked.save(update_fields=["accepted_at"])
     about = f"{locked.name} ({locked.role})"
-    log_action(lab=locked.lab, person=person, kind=AuditEntry.Kind.JOINED, about=about)
+    log_action(locked.lab, AuditEntry.Kind.JOINED, about, person=person)
     return place
 
 
@@ -231,4 +231,4 @@ def withdraw_invitation(*, invitation: Invitation, by: User) -> None:
     pending = Invitation.objects.filter(pk=invitation.pk, withdrawn_at=None)
     if pending.filter(accepted_at=None).update(withdrawn_at=timezone.now()):
         about = f"{invitation.name} ({role})"
-        log_action(lab=lab, person=by, kind=AuditEntry.Kind.WITHDREW, about=about)
+        log_action(lab, AuditEntry.Kind.WITHDREW, about, person=by)

@@ -76,7 +76,7 @@ def place_new_person(person: User, lab_slug: str, provider: str) -> None:
         )
     Membership.objects.create(lab=lab, user=person, role=Membership.Role.VIEWER)
     kind = AuditEntry.Kind.JOINED
-    log_action(lab=lab, person=person, kind=kind, about=f"{provider} (viewer)")
+    log_action(lab, kind, f"{provider} (viewer)", person=person)
 
 
 def linked_account(person: User) -> SocialAccount | None:
@@ -108,11 +108,11 @@ def log_of_person(
     """Note it in each lab that trusts this person's sign-in."""
     for place in Membership.objects.filter(user=person).select_related("lab"):
         log_action(
-            lab=place.lab,
+            place.lab,
+            kind,
+            about,
             person=None if by_command else person,
             agent="manage.py" if by_command else "",
-            kind=kind,
-            about=about,
         )
 
 
@@ -271,7 +271,7 @@ def demand_factors(*, lab: Lab, by: User, demand: bool) -> None:
     ):
         about = "second factor: demanded" if demand else "second factor: not demanded"
         kind = AuditEntry.Kind.CHANGED_SIGN_IN
-        log_action(lab=lab, person=by, kind=kind, about=about)
+        log_action(lab, kind, about, person=by)
 
 
 def lab_that_waits_for(person: User) -> Lab | None:

@@ -197,7 +197,7 @@ def hand_out_token(
         expires_at=expires_at,
     )
     about = f"{token} ({known}, {', '.join(sorted(scopes & SCOPES))})"
-    log_action(lab=lab, person=person, kind=AuditEntry.Kind.ISSUED, about=about)
+    log_action(lab, AuditEntry.Kind.ISSUED, about, person=person)
     return token, secret
 
 
@@ -207,6 +207,4 @@ def revoke_token(*, token: Token, person: User | None = None) -> None:
     valid = Token.objects.filter(pk=token.pk, revoked_at=None)
     if valid.update(revoked_at=timezone.now()) and person is not None:
         about = f"{token} ({token.agent})"
-        log_action(
-            lab=token.lab, person=person, kind=AuditEntry.Kind.REVOKED, about=about
-        )
+        log_action(token.lab, AuditEntry.Kind.REVOKED, about, person=person)

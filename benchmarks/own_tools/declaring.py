@@ -186,11 +186,11 @@ def _refresh_cases(tool: OwnTool, declaration: Declaration) -> None:
 
 def _note(tool: OwnTool, kind: AuditEntry.Kind, by: Author, about: str = "") -> None:
     log_action(
-        lab=tool.lab,
+        tool.lab,
+        kind,
+        about or tool.name,
         person=by if isinstance(by, User) else None,
         agent=_name(by),
-        kind=kind,
-        about=about or tool.name,
     )
     # Pages are kept under what the rows of their study and its lab's tools are.
     OwnTool.objects.filter(pk=tool.pk).update(changed_at=timezone.now())

@@ -82,11 +82,10 @@ def withdraw(publication: P, *, who: str, reason: str) -> P:
     locked.withdrawn_reason = reason
     locked.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])
     log_action(
-        lab=locked.lab,
-        person=None,
+        locked.lab,
+        AuditEntry.Kind.WITHDREW_PUBLISHED,
+        f"{locked.audit_name}: {reason}",
         agent=who,
-        kind=AuditEntry.Kind.WITHDREW_PUBLISHED,
-        about=f"{locked.audit_name}: {reason}",
     )
     if isinstance(locked, Version):
         tell_withdrawn(locked.study, locked.number, locked.pk)

@@ -142,11 +142,7 @@ def publish_review(
     )
     order(Kind.REVIEW, review)
     log_action(
-        lab=lab,
-        person=person,
-        agent=who,
-        kind=AuditEntry.Kind.PUBLISHED,
-        about=stated["title"],
+        lab, AuditEntry.Kind.PUBLISHED, stated["title"], person=person, agent=who
     )
     return review, True
 

@@ -165,10 +165,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
         note(job, Stage.DONE, version=version)
         queue.finish(job.jobs)
         log_action(
-            lab=version.lab,
-            person=person,
-            kind=AuditEntry.Kind.PUBLISHED,
-            about=version.audit_name,
+            version.lab, AuditEntry.Kind.PUBLISHED, version.audit_name, person=person
         )
         tell_published(study, version.number, version.pk)
     return version
@@ -213,7 +210,7 @@ def set_doi(
         locked.doi = doi
         locked.save(update_fields=["doi"])
         kind, about = AuditEntry.Kind.SET_DOI, f"{locked.audit_name}: {doi or 'none'}"
-        log_action(lab=locked.lab, person=person, agent=agent, kind=kind, about=about)
+        log_action(locked.lab, kind, about, person=person, agent=agent)
     return locked
 
 
@@ -247,10 +244,10 @@ def sign_version(*, version: Version, lab: Lab, person: User, note: str) -> Sign
     # Both labs read their own log.
     for place in (lab, locked.lab):
         log_action(
-            lab=place,
+            place,
+            AuditEntry.Kind.SIGNED,
+            f"{locked.lab.slug}/{locked.audit_name} ({lab.slug})",
             person=person,
-            kind=AuditEntry.Kind.SIGNED,
-            about=f"{locked.lab.slug}/{locked.audit_name} ({lab.slug})",
         )
     who = person.get_username()
     return locked.signatures.create(lab=lab, person=person, who=who, note=note)

@@ -78,8 +78,7 @@ def update_study(*, study: Study, who: str = "", **changes: Any) -> Study:
     changed = [name for name, value in changes.items() if getattr(study, name) != value]
     if "visibility" in changed:
         about = f"{study.slug}: {study.visibility} → {changes['visibility']}"
-        kind = AuditEntry.Kind.CHANGED_VISIBILITY
-        log_action(lab=study.lab, person=None, agent=who, kind=kind, about=about)
+        log_action(study.lab, AuditEntry.Kind.CHANGED_VISIBILITY, about, agent=who)
     for name in changed:
         setattr(study, name, changes[name])
     study.save(update_fields=changed)

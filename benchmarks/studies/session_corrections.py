@@ -63,7 +63,7 @@ def correct_sessions(
     more = ", ..." if len(wanted) > IDS_TOLD else ""
     about = f"{study.slug}, {name or '-'}: {ids}{more}" + (f" ({note})" if note else "")
     kind = AuditEntry.Kind.CORRECTED_SESSION
-    log_action(lab=study.lab, person=person, agent=who, kind=kind, about=about)
+    log_action(study.lab, kind, about, person=person, agent=who)
     return target
 
 

@@ -75,11 +75,11 @@ def make_webhook(
         )
         # Not the whole address: some hold a secret of their own.
         log_action(
-            lab=lab,
+            lab,
+            AuditEntry.Kind.MADE_WEBHOOK,
+            str(parts.hostname),
             person=person,
             agent=agent,
-            kind=AuditEntry.Kind.MADE_WEBHOOK,
-            about=str(parts.hostname),
         )
     return webhook
 
@@ -104,11 +104,7 @@ def change_webhook(
     webhook.url, webhook.kinds, webhook.study = url, sorted(kinds), study
     webhook.save(update_fields=["url", "kinds", "study"])
     log_action(
-        lab=webhook.lab,
-        person=None,
-        agent=agent,
-        kind=AuditEntry.Kind.CHANGED_WEBHOOK,
-        about=str(parts.hostname),
+        webhook.lab, AuditEntry.Kind.CHANGED_WEBHOOK, str(parts.hostname), agent=agent
     )
     return webhook
 
@@ -145,11 +141,11 @@ def delete_webhook(
 ) -> None:
     """Tell an address nothing more; its log goes with it."""
     log_action(
-        lab=webhook.lab,
+        webhook.lab,
+        AuditEntry.Kind.DELETED_WEBHOOK,
+        str(checked_url(webhook.url).hostname),
         person=person,
         agent=agent,
-        kind=AuditEntry.Kind.DELETED_WEBHOOK,
-        about=str(checked_url(webhook.url).hostname),
     )
     webhook.delete()
 

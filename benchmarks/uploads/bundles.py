@@ -87,12 +87,12 @@ def import_bundle(
     )
     counts = store(token.agent, documents)
     log_action(
-        lab=token.lab,
+        token.lab,
+        AuditEntry.Kind.IMPORTED,
+        f"{token} ({token.agent}), {made_at:%Y-%m-%d %H:%M} UTC: "
+        f"{counts.accepted} + {counts.repeated}",
         person=person,
         agent=by,
-        kind=AuditEntry.Kind.IMPORTED,
-        about=f"{token} ({token.agent}), {made_at:%Y-%m-%d %H:%M} UTC: "
-        f"{counts.accepted} + {counts.repeated}",
     )
     return Imported(token, made_at, counts)
 
