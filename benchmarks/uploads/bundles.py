@@ -97,6 +97,10 @@ def import_bundle(
     return Imported(token, made_at, counts)
 
 
+def refused(text: str, **values: Any) -> InvalidError:
+    return InvalidError("bundle_refused", text, **values)
+
+
 def _opened(packed: bytes) -> tuple[str, str, bytes]:
     """Return whose it says it is, the signature, and what is signed."""
     reader, most = zlib.decompressobj(GZIP), settings.UPLOAD_LIMIT_BYTES
@@ -106,8 +110,7 @@ def _opened(packed: bytes) -> tuple[str, str, bytes]:
         # What begins as gzip does was one.
         raise _damaged() if packed.startswith(b"\x1f\x8b") else _no_bundle() from None
     if len(content) > most:
-        raise InvalidError(
-            "bundle_refused",
+        raise refused(
             "The bundle unpacks to more than {most} bytes. The agent writes smaller"
             " ones: write it again.",
             most=f"{most:,}",
@@ -117,8 +120,7 @@ def _opened(packed: bytes) -> tuple[str, str, bytes]:
     if found is None:
         raise _no_bundle()
     if int(found[1]) != FORMAT or found[2] is None:
-        raise InvalidError(
-            "bundle_refused",
+        raise refused(
             "The bundle is of the kind {kind}, and this portal reads {known}:"
             " update the older of the two, portal or agent.",
             kind=found[1].decode(),
@@ -130,18 +132,14 @@ def _opened(packed: bytes) -> tuple[str, str, bytes]:
 
 
 def _no_bundle() -> InvalidError:
-    return InvalidError(
-        "bundle_refused",
+    return refused(
         "This is not a bundle. Choose a file that the agent wrote (bundle write), "
-        "as"
-        " it is: packed, and ending in .virtlab.",
+        "as it is: packed, and ending in .virtlab."
     )
 
 
 def _damaged() -> InvalidError:
-    return InvalidError(
-        "bundle_refused", "The bundle is cut off or damaged. Copy it once more."
-    )
+    return refused("The bundle is cut off or damaged. Copy it once more.")
 
 
 def _signer(lab: Lab | None, prefix: str, signature: str, signed: bytes) -> Token:
@@ -153,30 +151,25 @@ def _signer(lab: Lab | None, prefix: str, signature: str, signed: bytes) -> Toke
     fits = hmac.compare_digest(hmac.new(key, signed, sha256).hexdigest(), signature)
     name = f"vl_{prefix}_..."
     if token is None:
-        raise InvalidError(
-            "bundle_refused",
+        raise refused(
             "The bundle is signed by {token}, which is not a token of this lab. "
-            "Import"
-            " it where that token was made.",
+            "Import it where that token was made.",
             token=name,
         )
     if not fits:
-        raise InvalidError(
-            "bundle_refused",
+        raise refused(
             "The signature of {token} does not fit: the bundle was changed after it"
             " was written, or somebody else wrote it.",
             token=name,
         )
     if not token.is_valid():
-        raise InvalidError(
-            "bundle_refused",
+        raise refused(
             "The token {token}, which signed the bundle, is revoked or has expired."
             " Enrol the agent with a new one, and write the bundle again.",
             token=name,
         )
     if not token.can_upload:
-        raise InvalidError(
-            "bundle_refused",
+        raise refused(
             "The token {token}, which signed the bundle, may read but not upload."
             " Enrol the agent with one that may, and write the bundle again.",
             token=name,
@@ -194,15 +187,12 @@ def _documents(signed: bytes) -> tuple[datetime, list[Document]]:
     except (ValueError, KeyError, TypeError):
         is_whole = False
     if not is_whole:
-        raise InvalidError(
-            "bundle_refused", "The head of the bundle does not say what is in it."
-        )
+        raise refused("The head of the bundle does not say what is in it.")
     documents = []
     for number, line in enumerate(lines, start=3):
         kind, _, raw = line.partition(b" ")
         if kind not in KINDS:
-            raise InvalidError(
-                "bundle_refused",
+            raise refused(
                 "Line {number} of the bundle is of a kind that this portal does not"
                 " know: update it.",
                 number=str(number),
