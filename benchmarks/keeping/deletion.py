@@ -15,7 +15,6 @@ from django.utils import timezone
 from benchmarks import sight
 from benchmarks.errors import InvalidError
 from benchmarks.evidence.reading import questions_of, renew_pools
-from benchmarks.labs.audit import log_action
 from benchmarks.labs.people import leave_all_labs
 from benchmarks.models import (
     AuditEntry,
@@ -83,7 +82,7 @@ def delete_uploads(*, lab: Lab, runs: Iterable[Run], who: str, reason: str) -> L
     reason = _stated(reason)
     loss = _remove(_with_all_parts(runs))
     about = Sentence("{n} runs: {reason}", n=loss.runs, reason=reason)
-    log_action(lab, Kind.DELETED_RUNS, about, agent=who)
+    AuditEntry.log(lab, Kind.DELETED_RUNS, about, agent=who)
     return loss
 
 
@@ -99,7 +98,7 @@ def delete_study(*, study: Study, who: str, reason: str) -> Loss:
     asked = questions_of(locked)
     _remove(locked.runs.all())
     about = Sentence("{study}: {reason}", study=study.slug, reason=reason)
-    log_action(study.lab, Kind.DELETED_STUDY, about, agent=who)
+    AuditEntry.log(study.lab, Kind.DELETED_STUDY, about, agent=who)
     reviews = Review.objects.filter(studies=locked)
     if not Version.objects.filter(study=locked).exists() and not reviews.exists():
         locked.delete()
@@ -132,7 +131,7 @@ def delete_account(*, person: User, who: str) -> list[Lab]:
     # Nobody else sees them; those shared with a lab stay.
     SavedView.objects.filter(person=person, lab=None).delete()
     for lab in labs:
-        log_action(lab, Kind.DELETED_ACCOUNT, name, agent=who)
+        AuditEntry.log(lab, Kind.DELETED_ACCOUNT, name, agent=who)
     person.delete()
     return labs
 

@@ -11,7 +11,6 @@ from django.utils.text import slugify
 
 from benchmarks import sight
 from benchmarks.errors import ConflictError, ForbiddenError, InvalidError, shorten
-from benchmarks.labs.audit import log_action
 from benchmarks.labs.people import PASSWORD_BYTES, new_invitation
 from benchmarks.labs.tokens import issue_token
 from benchmarks.models import Agent, AuditEntry, Lab, Membership
@@ -43,7 +42,7 @@ def make_lab(*, person: User, name: str, slug: str = "") -> Lab:
     lab = new_lab(name=name, slug=slug)
     Membership.objects.create(lab=lab, user=person, role=Membership.Role.ADMIN)
     sight.look_again()
-    log_action(lab, AuditEntry.Kind.MADE_LAB, str(lab.slug), person=person)
+    AuditEntry.log(lab, AuditEntry.Kind.MADE_LAB, str(lab.slug), person=person)
     return lab
 
 
@@ -63,7 +62,7 @@ def make_lab_by_agent(
         )
     lab = new_lab(name=name, slug=slug)
     who = f"{agent.lab.slug}/{agent.name}"
-    log_action(lab, AuditEntry.Kind.MADE_LAB, str(lab.slug), agent=who)
+    AuditEntry.log(lab, AuditEntry.Kind.MADE_LAB, str(lab.slug), agent=who)
     role = Membership.Role.ADMIN
     _, code = new_invitation(lab=lab, by=None, name=admin, role=role, agent=who)
     return lab, code

@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from benchmarks import sight
 from benchmarks.errors import InvalidError, NotFoundError
-from benchmarks.labs.audit import log_action
 from benchmarks.labs.tokens import digest, new_prefix, new_secret, row_of_secret
 from benchmarks.models import Agent, AuditEntry, Invitation, Lab, Membership
 from benchmarks.sentences import Sentence
@@ -54,7 +53,7 @@ def _log_role(lab: Lab, by: User | None, who: User, before: str, role: str) -> N
     """Note another role; without a person, it was given on the command line."""
     about = f"{who.get_username()}: {before} → {role}"
     kind = AuditEntry.Kind.CHANGED_ROLE
-    log_action(lab, kind, about, person=by, agent="manage.py")
+    AuditEntry.log(lab, kind, about, person=by, agent="manage.py")
 
 
 def end_sessions(*, person: User, password: str = "") -> None:
@@ -89,7 +88,7 @@ def remove_member(*, lab: Lab, by: User, member: User) -> None:
     _check_that_others_keep(lab, place, becomes="")
     place.delete()
     kind = AuditEntry.Kind.LEFT if by == member else AuditEntry.Kind.REMOVED
-    log_action(lab, kind, member.get_username(), person=by)
+    AuditEntry.log(lab, kind, member.get_username(), person=by)
 
 
 @transaction.atomic
@@ -183,7 +182,7 @@ def new_invitation(
         expires_at=timezone.now() + INVITATION_LASTS,
     )
     about = f"{name} ({role})"
-    log_action(lab, AuditEntry.Kind.INVITED, about, person=by, agent=agent)
+    AuditEntry.log(lab, AuditEntry.Kind.INVITED, about, person=by, agent=agent)
     return invitation, f"{prefix}_{secret}"
 
 
@@ -219,7 +218,7 @@ def accept_invitation(*, invitation: Invitation, person: User) -> Membership:
     locked.accepted_at = timezone.now()
     locked.save(update_fields=["accepted_at"])
     about = f"{locked.name} ({locked.role})"
-    log_action(locked.lab, AuditEntry.Kind.JOINED, about, person=person)
+    AuditEntry.log(locked.lab, AuditEntry.Kind.JOINED, about, person=person)
     return place
 
 
@@ -231,4 +230,4 @@ def withdraw_invitation(*, invitation: Invitation, by: User) -> None:
     pending = Invitation.objects.filter(pk=invitation.pk, withdrawn_at=None)
     if pending.filter(accepted_at=None).update(withdrawn_at=timezone.now()):
         about = f"{invitation.name} ({role})"
-        log_action(lab, AuditEntry.Kind.WITHDREW, about, person=by)
+        AuditEntry.log(lab, AuditEntry.Kind.WITHDREW, about, person=by)

@@ -24,7 +24,6 @@ from django.db.models import Exists, OuterRef
 from django.utils.crypto import constant_time_compare
 
 from benchmarks.errors import InvalidError
-from benchmarks.labs.audit import log_action
 from benchmarks.models import AuditEntry, Lab, Membership
 from benchmarks.sealing import seal, unseal
 
@@ -76,7 +75,7 @@ def place_new_person(person: User, lab_slug: str, provider: str) -> None:
         )
     Membership.objects.create(lab=lab, user=person, role=Membership.Role.VIEWER)
     kind = AuditEntry.Kind.JOINED
-    log_action(lab, kind, f"{provider} (viewer)", person=person)
+    AuditEntry.log(lab, kind, f"{provider} (viewer)", person=person)
 
 
 def linked_account(person: User) -> SocialAccount | None:
@@ -107,7 +106,7 @@ def log_of_person(
 ) -> None:
     """Note it in each lab that trusts this person's sign-in."""
     for place in Membership.objects.filter(user=person).select_related("lab"):
-        log_action(
+        AuditEntry.log(
             place.lab,
             kind,
             about,
@@ -271,7 +270,7 @@ def demand_factors(*, lab: Lab, by: User, demand: bool) -> None:
     ):
         about = "second factor: demanded" if demand else "second factor: not demanded"
         kind = AuditEntry.Kind.CHANGED_SIGN_IN
-        log_action(lab, kind, about, person=by)
+        AuditEntry.log(lab, kind, about, person=by)
 
 
 def lab_that_waits_for(person: User) -> Lab | None:

@@ -16,7 +16,6 @@ from django.utils import timezone
 from benchmarks import sight
 from benchmarks.database import rows_of
 from benchmarks.errors import InvalidError, UnauthenticatedError
-from benchmarks.labs.audit import log_action
 from benchmarks.models import Agent, AuditEntry, FeedToken, Invitation, Lab, Token
 
 PREFIX_BYTES = 5
@@ -197,7 +196,7 @@ def hand_out_token(
         expires_at=expires_at,
     )
     about = f"{token} ({known}, {', '.join(sorted(scopes & SCOPES))})"
-    log_action(lab, AuditEntry.Kind.ISSUED, about, person=person)
+    AuditEntry.log(lab, AuditEntry.Kind.ISSUED, about, person=person)
     return token, secret
 
 
@@ -207,4 +206,4 @@ def revoke_token(*, token: Token, person: User | None = None) -> None:
     valid = Token.objects.filter(pk=token.pk, revoked_at=None)
     if valid.update(revoked_at=timezone.now()) and person is not None:
         about = f"{token} ({token.agent})"
-        log_action(token.lab, AuditEntry.Kind.REVOKED, about, person=person)
+        AuditEntry.log(token.lab, AuditEntry.Kind.REVOKED, about, person=person)

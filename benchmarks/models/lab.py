@@ -1,8 +1,13 @@
 """Labs, their people, their agents and the tokens agents carry."""
 
+from __future__ import annotations
+
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models
 from django.utils import timezone
+
+from benchmarks import sight
 
 
 class Lab(models.Model):
@@ -180,3 +185,20 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.who} {self.kind} {self.about}"
+
+    @classmethod
+    @sight.everything()
+    def log(
+        cls,
+        lab: Lab,
+        kind: Kind,
+        about: str,
+        *,
+        person: User | None = None,
+        agent: str = "",
+    ) -> AuditEntry:
+        """Store who did something; ``agent`` names who did it if no person did."""
+        who = person.get_username() if person else agent
+        return cls.objects.create(
+            lab=lab, kind=kind, person=person, who=who, about=about[:300]
+        )

@@ -16,7 +16,6 @@ from django.utils import timezone
 from benchmarks import tools, units
 from benchmarks.errors import BenchmarksError, InvalidError, exists_otherwise
 from benchmarks.fingerprints import display_parameters
-from benchmarks.labs.audit import log_action
 from benchmarks.models import (
     Agent,
     AuditEntry,
@@ -185,7 +184,7 @@ def _refresh_cases(tool: OwnTool, declaration: Declaration) -> None:
 
 
 def _note(tool: OwnTool, kind: AuditEntry.Kind, by: Author, about: str = "") -> None:
-    log_action(
+    AuditEntry.log(
         tool.lab,
         kind,
         about or tool.name,

@@ -9,7 +9,6 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from benchmarks.errors import InvalidError, NotFoundError
-from benchmarks.labs.audit import log_action
 from benchmarks.models import AuditEntry, Publication, Version
 from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text
@@ -81,7 +80,7 @@ def withdraw(publication: P, *, who: str, reason: str) -> P:
     locked.withdrawn_at, locked.withdrawn_by = timezone.now(), who
     locked.withdrawn_reason = reason
     locked.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])
-    log_action(
+    AuditEntry.log(
         locked.lab,
         AuditEntry.Kind.WITHDREW_PUBLISHED,
         f"{locked.audit_name}: {reason}",

@@ -20,7 +20,6 @@ from benchmarks.evidence.records import (
     question_record,
     study_records,
 )
-from benchmarks.labs.audit import log_action
 from benchmarks.models import (
     AuditEntry,
     Lab,
@@ -141,7 +140,7 @@ def publish_review(
         for pk in sorted(ids)
     )
     order(Kind.REVIEW, review)
-    log_action(
+    AuditEntry.log(
         lab, AuditEntry.Kind.PUBLISHED, stated["title"], person=person, agent=who
     )
     return review, True

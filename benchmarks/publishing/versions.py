@@ -12,7 +12,6 @@ from django.db.models import Count, Max, Q
 from benchmarks.analysis.publishing import Assessment, MeasuredCell, assess
 from benchmarks.errors import InvalidError
 from benchmarks.evidence.replication import reproduced_by
-from benchmarks.labs.audit import log_action
 from benchmarks.models import (
     AuditEntry,
     Cell,
@@ -164,7 +163,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
         version.quotes.set(studies_quoted(study))
         note(job, Stage.DONE, version=version)
         queue.finish(job.jobs)
-        log_action(
+        AuditEntry.log(
             version.lab, AuditEntry.Kind.PUBLISHED, version.audit_name, person=person
         )
         tell_published(study, version.number, version.pk)
@@ -210,7 +209,7 @@ def set_doi(
         locked.doi = doi
         locked.save(update_fields=["doi"])
         kind, about = AuditEntry.Kind.SET_DOI, f"{locked.audit_name}: {doi or 'none'}"
-        log_action(locked.lab, kind, about, person=person, agent=agent)
+        AuditEntry.log(locked.lab, kind, about, person=person, agent=agent)
     return locked
 
 
@@ -243,7 +242,7 @@ def sign_version(*, version: Version, lab: Lab, person: User, note: str) -> Sign
         )
     # Both labs read their own log.
     for place in (lab, locked.lab):
-        log_action(
+        AuditEntry.log(
             place,
             AuditEntry.Kind.SIGNED,
             f"{locked.lab.slug}/{locked.audit_name} ({lab.slug})",

@@ -15,7 +15,6 @@ from benchmarks.errors import (
     exists_otherwise,
 )
 from benchmarks.evidence.reading import questions_of, renew_pools
-from benchmarks.labs.audit import log_action
 from benchmarks.models import (
     AuditEntry,
     Lab,
@@ -78,7 +77,7 @@ def update_study(*, study: Study, who: str = "", **changes: Any) -> Study:
     changed = [name for name, value in changes.items() if getattr(study, name) != value]
     if "visibility" in changed:
         about = f"{study.slug}: {study.visibility} → {changes['visibility']}"
-        log_action(study.lab, AuditEntry.Kind.CHANGED_VISIBILITY, about, agent=who)
+        AuditEntry.log(study.lab, AuditEntry.Kind.CHANGED_VISIBILITY, about, agent=who)
     for name in changed:
         setattr(study, name, changes[name])
     study.save(update_fields=changed)

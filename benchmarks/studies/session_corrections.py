@@ -8,7 +8,6 @@ from django.db.models import Exists, OuterRef
 
 from benchmarks.analysis.sessions import is_named
 from benchmarks.errors import InvalidError, shorten
-from benchmarks.labs.audit import log_action
 from benchmarks.models import AuditEntry, Run, Session, Study
 from benchmarks.sentences import Sentence
 from benchmarks.studies.sessions import Origin, derive_study_sessions, look_again
@@ -63,7 +62,7 @@ def correct_sessions(
     more = ", ..." if len(wanted) > IDS_TOLD else ""
     about = f"{study.slug}, {name or '-'}: {ids}{more}" + (f" ({note})" if note else "")
     kind = AuditEntry.Kind.CORRECTED_SESSION
-    log_action(study.lab, kind, about, person=person, agent=who)
+    AuditEntry.log(study.lab, kind, about, person=person, agent=who)
     return target
 
 

@@ -32,7 +32,6 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from benchmarks.errors import InvalidError, NotFoundError
-from benchmarks.labs.audit import log_action
 from benchmarks.models import AuditEntry, Delivery, Event, Job, Lab, Study, Webhook
 from benchmarks.sentences import Sentence
 from benchmarks.unattended import queue
@@ -74,7 +73,7 @@ def make_webhook(
             made_by=person.get_username() if person else agent,
         )
         # Not the whole address: some hold a secret of their own.
-        log_action(
+        AuditEntry.log(
             lab,
             AuditEntry.Kind.MADE_WEBHOOK,
             str(parts.hostname),
@@ -103,7 +102,7 @@ def change_webhook(
     parts = _checked(url, kinds)
     webhook.url, webhook.kinds, webhook.study = url, sorted(kinds), study
     webhook.save(update_fields=["url", "kinds", "study"])
-    log_action(
+    AuditEntry.log(
         webhook.lab, AuditEntry.Kind.CHANGED_WEBHOOK, str(parts.hostname), agent=agent
     )
     return webhook
@@ -140,7 +139,7 @@ def delete_webhook(
     *, webhook: Webhook, person: User | None = None, agent: str = ""
 ) -> None:
     """Tell an address nothing more; its log goes with it."""
-    log_action(
+    AuditEntry.log(
         webhook.lab,
         AuditEntry.Kind.DELETED_WEBHOOK,
         str(checked_url(webhook.url).hostname),

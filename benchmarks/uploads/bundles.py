@@ -32,7 +32,6 @@ from django.contrib.auth.models import User
 from django.utils.module_loading import import_string
 
 from benchmarks.errors import InvalidError
-from benchmarks.labs.audit import log_action
 from benchmarks.models import Agent, AuditEntry, Lab, Token
 
 FORMAT: Final = 1
@@ -86,7 +85,7 @@ def import_bundle(
         settings.BUNDLE_DOCUMENTS
     )
     counts = store(token.agent, documents)
-    log_action(
+    AuditEntry.log(
         token.lab,
         AuditEntry.Kind.IMPORTED,
         f"{token} ({token.agent}), {made_at:%Y-%m-%d %H:%M} UTC: "
