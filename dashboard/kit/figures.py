@@ -215,14 +215,9 @@ def times(value: float, factor: float) -> float:
 def decimals_beside(values: Iterable[float | None]) -> int:
     """Return the decimals with which numbers of no known interval stand in a row."""
     known = [value for value in values if value and isfinite(value)]
-    return max(map(_decimals_told, known), default=0)
-
-
-def _decimals_told(value: float) -> int:
-    """Return the decimals that a number of a table has by itself."""
-    most = _decimals(value, TABLE_DIGITS)
-    written = Decimal(repr(round(value, most))).normalize().as_tuple().exponent
-    return max(-int(written), 0)
+    rounded = (round(value, _decimals(value, TABLE_DIGITS)) for value in known)
+    exponents = (Decimal(repr(it)).normalize().as_tuple().exponent for it in rounded)
+    return max([0, *(-int(exponent) for exponent in exponents)])
 
 
 def ratio(value: float, within: Interval | None = None) -> str:
@@ -353,13 +348,8 @@ def size(count: int) -> str:
 
 def told_apart(low: float, high: float) -> tuple[float, float]:
     """Round both to two digits of what lies between them, as a shape's words do."""
-    digits = digits_between(low, high)
+    digits = 1 - floor(log10(high - low))
     return round(low, digits), round(high, digits)
-
-
-def digits_between(low: float, high: float) -> int:
-    """Return how many decimals show two digits of what lies between two numbers."""
-    return 1 - floor(log10(high - low))
 
 
 def day_text(day: date) -> str:

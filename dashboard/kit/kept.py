@@ -75,11 +75,6 @@ class Content:
 Answer: TypeAlias = Content | HttpResponse
 
 
-def size_of(text: str) -> int:
-    """Return the bytes of a cached text with its key."""
-    return sys.getsizeof(text) + ENTRY_BYTES
-
-
 @dataclass(frozen=True)
 class Kept:
     """A cached text, what it was read from, and the version of that."""
@@ -90,8 +85,8 @@ class Kept:
 
 
 def room_of(kept: Kept) -> int:
-    """Return the bytes of a cache entry."""
-    return size_of(kept.text)
+    """Return the bytes of a cached text with its key."""
+    return sys.getsizeof(kept.text) + ENTRY_BYTES
 
 
 _lock = Lock()
@@ -164,7 +159,9 @@ def _kept(
     def show(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         may_keep = not may_be_taken_back()
         key = _key(request)
-        text = still_current(key) if may_keep else None
+        found = _found(key) if may_keep else None
+        is_current = found and version_of(found.parts) == found.version
+        text = found.text if found and is_current else None
         if text is None:
             # Much of what a view returns is read only where a template asks for it.
             with one_moment(), reading() as read:
@@ -206,14 +203,6 @@ def has_written() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")
         return bool(cursor.fetchone()[0])
-
-
-def still_current(key: bytes) -> str | None:
-    """Return a cached page if its data are unchanged."""
-    found = _found(key)
-    if found and version_of(found.parts) == found.version:
-        return found.text
-    return None
 
 
 def _study_of(kwargs: Mapping[str, Any]) -> int | None:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.row import ENERGY_PER_WORK, ComparisonRow, Shown
-from benchmarks.comparing.table import CaseGroup, CaseRow
+from benchmarks.comparing.table import CaseGroup
 from benchmarks.comparing.verdicts import VerdictMark
 from dashboard import wording
 from dashboard.kit import figures
@@ -181,24 +181,22 @@ def both_ends(shown: Shown) -> tuple[str, str] | None:
 
 def in_legible_units(group: CaseGroup) -> CaseGroup:
     """Return rows in readable units, stated once if all rows share one."""
-    rows = [_in_legible_unit(row, row.unit or group.unit) for row in group.rows]
+    rows = []
+    for row in group.rows:
+        shown = [cell.shown for cell in row.cells if cell]
+        values = [it.value for it in shown]
+        values += [end for it in shown for end in (*it.speeds, *(it.range or ()))]
+        factor, unit = figures.legible(row.unit or group.unit, values)
+        metric = next(cell.case.metric for cell in row.cells if cell)
+        cells = row.cells
+        if factor != 1:
+            cells = tuple(cell and _times(cell, factor) for cell in cells)
+        rows.append(replace(row, unit=wording.rate_unit(metric, unit), cells=cells))
     units = {row.unit for row in rows}
     if len(units) > 1:
         return replace(group, unit="", rows=tuple(rows))
     shared = tuple(replace(row, unit="") for row in rows)
     return replace(group, unit=units.pop(), rows=shared)
-
-
-def _in_legible_unit(row: CaseRow, unit: str) -> CaseRow:
-    shown = [cell.shown for cell in row.cells if cell]
-    values = [it.value for it in shown]
-    values += [end for it in shown for end in (*it.speeds, *(it.range or ()))]
-    factor, unit = figures.legible(unit, values)
-    metric = next(cell.case.metric for cell in row.cells if cell)
-    cells = row.cells
-    if factor != 1:
-        cells = tuple(cell and _times(cell, factor) for cell in cells)
-    return replace(row, unit=wording.rate_unit(metric, unit), cells=cells)
 
 
 def _times(row: ComparisonRow, factor: float) -> ComparisonRow:

@@ -265,40 +265,35 @@ def _statement(answer: Answer) -> str:
             "work": work,
             "name": first.name,
             "kept": kept_text(first),
-            "systems": _systems_text(first),
+            "systems": ngettext(
+                "%(n)s configuration", "%(n)s configurations", first.systems
+            )
+            % {"n": first.systems},
         }
     )
-    told = [sentence, *(_other(each) for each in others)]
-    where = _("same host") if answer.is_same_host else _("each on its own hosts")
+    told = [sentence]
+    told += (
+        _("%(name)s %(kept)s in %(systems)s")
+        % {
+            "name": other.name,
+            "kept": kept_text(other),
+            "systems": figures.number(other.systems, "d"),
+        }
+        for other in others
+    )
     if answer.kind == "compared":
-        told.append(where)
-    end = _evidence(answer)
+        is_same = answer.is_same_host
+        told.append(_("same host") if is_same else _("each on its own hosts"))
+    end = ""
+    if answer.are_single_runs:
+        end = _("; single runs: weak evidence")
+    elif answer.is_weak:
+        end = _("; weak evidence")
     return f"{', '.join(told)}{end}."
 
 
 def _begun(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _other(standing: Standing) -> str:
-    return _("%(name)s %(kept)s in %(systems)s") % {
-        "name": standing.name,
-        "kept": kept_text(standing),
-        "systems": figures.number(standing.systems, "d"),
-    }
-
-
-def _systems_text(standing: Standing) -> str:
-    n = standing.systems
-    return ngettext("%(n)s configuration", "%(n)s configurations", n) % {"n": n}
-
-
-def _evidence(answer: Answer) -> str:
-    if answer.are_single_runs:
-        return _("; single runs: weak evidence")
-    if answer.is_weak:
-        return _("; weak evidence")
-    return ""
 
 
 def _caution(answer: Answer) -> str:

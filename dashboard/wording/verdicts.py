@@ -196,7 +196,8 @@ def sign_words(sign: str) -> str:
         return _("Not assessed: a flag doubts a number.")
     verdict = next(it for it, known in SIGNS.items() if known == sign.rstrip(WEAK))
     text = _("Verdict: %(verdict)s.") % {"verdict": VERDICTS[verdict]}
-    return f"{text} {_('Weak evidence.')}" if sign.endswith(WEAK) else text
+    weak = _("Weak evidence.")
+    return f"{text} {weak}" if sign.endswith(WEAK) else text
 
 
 def interval_text(judgement: Judgement) -> str:

@@ -365,18 +365,18 @@ class SignOut(LogoutView):
         answer = super().post(request, *args, **options)
         if not came_by or settings.OIDC is None:
             return answer
-        context = {"oidc": settings.OIDC, "elsewhere": _end_elsewhere(request)}
+        # Where the provider ends its own session, if it says so.
+        known, elsewhere = _discovered.get(provider_set().issuer, {}), ""
+        found = str(known.get("end_session_endpoint", ""))
+        if found.startswith(("https://", "http://")):
+            back = request.build_absolute_uri(reverse("dashboard:overview"))
+            query = {
+                "client_id": provider_set().client_id,
+                "post_logout_redirect_uri": back,
+            }
+            elsewhere = f"{found}{'&' if '?' in found else '?'}{urlencode(query)}"
+        context = {"oidc": settings.OIDC, "elsewhere": elsewhere}
         return render(request, "account/signed_out.html", context)
-
-
-def _end_elsewhere(request: HttpRequest) -> str:
-    """Return where the provider ends its own session; empty where it says none."""
-    found = _discovered.get(provider_set().issuer, {}).get("end_session_endpoint", "")
-    if not str(found).startswith(("https://", "http://")):
-        return ""
-    back = request.build_absolute_uri(reverse("dashboard:overview"))
-    query = {"client_id": provider_set().client_id, "post_logout_redirect_uri": back}
-    return f"{found}{'&' if '?' in found else '?'}{urlencode(query)}"
 
 
 def attempt(request: HttpRequest, name: str, is_factor: bool = False) -> Attempt:

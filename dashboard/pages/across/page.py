@@ -18,11 +18,9 @@ from benchmarks.analysis.planning import PROGRAMS
 from benchmarks.comparing.answers import Answer
 from benchmarks.comparing.side_by_side import (
     ALL_HOSTS,
-    HostFacet,
     Pair,
     Side,
     SideBySide,
-    SideCell,
     SideRow,
 )
 from benchmarks.evidence.reading import Question
@@ -48,14 +46,6 @@ class AcrossPage:
     @property
     def answer(self) -> str:
         return answer_text(self.found.answer)
-
-    @property
-    def is_guessed(self) -> bool:
-        return bool(self.found.answer) and not self.found.choice.work
-
-    @property
-    def is_several_hosts(self) -> bool:
-        return not self.found.is_one_host
 
     @property
     def is_emulated(self) -> bool:
@@ -87,7 +77,11 @@ class AcrossPage:
     def menus(self) -> list[Menu]:
         chosen, facets = self.found.choice, self.found.facets
         hosts = [(ALL_HOSTS, _("All machines"))]
-        hosts += [(each.name, _host_text(each)) for each in facets.hosts]
+        for it in facets.hosts:
+            systems = ngettext("%(n)s system", "%(n)s systems", it.systems)
+            studies = ngettext("%(n)s study", "%(n)s studies", it.studies)
+            counts = (systems % {"n": it.systems}, studies % {"n": it.studies})
+            hosts.append((it.name, f"{it.host.slug} ({', '.join(counts)})"))
         works = [(it, evidence.work_name(it)) for it in WORK_CLASSES]
         works = [pair for pair in works if pair[0] in facets.works]
         guests = [(guest, guest) for guest in facets.guests]
@@ -315,19 +309,12 @@ class AcrossPage:
             side.system.pk
             for place, side in enumerate(self.found.sides)
             if side.system.lab_id == study.lab_id
-            and any(_is_thin(row.cells[place]) for row in self.found.rows)
+            and any(
+                cell is None or cell.row.shown.n < ENOUGH_RUNS
+                for row in self.found.rows
+                for cell in [row.cells[place]]
+            )
         }
-
-
-def _is_thin(cell: SideCell | None) -> bool:
-    return cell is None or cell.row.shown.n < ENOUGH_RUNS
-
-
-def _host_text(facet: HostFacet) -> str:
-    systems = ngettext("%(n)s system", "%(n)s systems", facet.systems)
-    studies = ngettext("%(n)s study", "%(n)s studies", facet.studies)
-    counts = (systems % {"n": facet.systems}, studies % {"n": facet.studies})
-    return f"{facet.host.slug} ({', '.join(counts)})"
 
 
 def _menu(
@@ -368,15 +355,10 @@ def _light(side: Side, pair: Pair | None) -> dict[str, Any] | None:
     if pair is None:
         return None
     compared = pair.compared
+    keys = {"one": str(side.key), "other": str(pair.other.key)}
     return {
         "color": compared.light,
         "word": LIGHTS[compared.light][0],
         "sentence": wording.said(compared.sentence),
-        "address": pair_address(side, pair.other),
+        "address": f"{reverse('dashboard:across-pair')}?{urlencode(keys)}",
     }
-
-
-def pair_address(one: Side, other: Side) -> str:
-    """Return where two systems are compared with each other."""
-    chosen = urlencode({"one": str(one.key), "other": str(other.key)})
-    return f"{reverse('dashboard:across-pair')}?{chosen}"

@@ -1,9 +1,6 @@
 """Any systems of any studies beside each other."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from django.http import Http404, HttpRequest
@@ -11,7 +8,6 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.answers import Indirect
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.side_by_side import (
     Choice,
@@ -31,7 +27,7 @@ from dashboard.kit.routes import page
 from dashboard.kit.table_cells import full_figure, interval_bar, reach
 from dashboard.kit.viewers import person_of, query_of, viewer_of
 from dashboard.pages.across.page import AcrossPage
-from dashboard.wording.comparability import ComparabilityWords, comparability_words
+from dashboard.wording.comparability import comparability_words
 from dashboard.wording.verdicts import (
     drawn_judgement,
     ratio_range_text,
@@ -40,103 +36,68 @@ from dashboard.wording.verdicts import (
 )
 
 
-@dataclass(frozen=True)
-class PairPage:
-    pair: SidePair
-    comparability: ComparabilityWords
+def pair_page(pair: SidePair) -> dict[str, Any]:
+    """Return the page of two systems."""
+    sides = (pair.one, pair.other)
+    keys = {"one": str(pair.other.key), "other": str(pair.one.key)}
+    host = pair.other.system.host
+    whole = {"host": f"{host.lab.slug}/{host.slug}", "against": str(pair.other.key)}
+    directs = [row.direct for row in pair.rows if row.direct]
+    axis = reach([it for row in directs if (it := drawn_judgement(row))], pair.margin)
+    groups = [
+        (group.group, [_line(pair, row, axis) for row in group.rows])
+        for group in pair.groups
+    ]
+    judged = (line["judgement"] for _group, lines in groups for line in lines)
+    return {
+        "pair": pair,
+        "comparability": comparability_words(pair.one.study, pair.compared),
+        "sides": sides,
+        "names": [wording.system_name(side.system) for side in sides],
+        "is_emulated": any(side.system.is_emulated for side in sides),
+        "swapped": f"?{urlencode(keys)}",
+        # Where the second one stands beside all others of its machine.
+        "whole": f"{reverse('dashboard:across')}?{urlencode(whole)}",
+        "margin_percent": figures.number(100 * pair.margin),
+        "verdicts": dict(Counter(it.verdict for it in judged if it).most_common()),
+        "groups": groups,
+    }
 
-    @property
-    def sides(self) -> tuple[Side, Side]:
-        return self.pair.one, self.pair.other
 
-    @property
-    def names(self) -> tuple[str, str]:
-        one, other = (wording.system_name(side.system) for side in self.sides)
-        return one, other
-
-    @property
-    def is_emulated(self) -> bool:
-        return any(side.system.is_emulated for side in self.sides)
-
-    @property
-    def swapped(self) -> str:
-        chosen = {"one": str(self.pair.other.key), "other": str(self.pair.one.key)}
-        return f"?{urlencode(chosen)}"
-
-    @property
-    def whole(self) -> str:
-        """Where the second one stands beside all others of its machine."""
-        host = self.pair.other.system.host
-        chosen = {
-            "host": f"{host.lab.slug}/{host.slug}",
-            "against": str(self.pair.other.key),
-        }
-        return f"{reverse('dashboard:across')}?{urlencode(chosen)}"
-
-    @property
-    def margin_percent(self) -> str:
-        return figures.number(100 * self.pair.margin)
-
-    @cached_property
-    def verdicts(self) -> Mapping[str, int]:
-        judged = (line["judgement"] for _group, lines in self.groups for line in lines)
-        return dict(Counter(it.verdict for it in judged if it).most_common())
-
-    @cached_property
-    def groups(self) -> list[tuple[object, list[dict[str, Any]]]]:
-        pair = self.pair
-        directs = [row.direct for row in pair.rows if row.direct]
-        judged = [it for row in directs if (it := drawn_judgement(row))]
-        axis = reach(judged, pair.margin)
-        return [
-            (group.group, [self._line(row, axis) for row in group.rows])
-            for group in pair.groups
-        ]
-
-    def _line(self, row: PairRow, axis: float) -> dict[str, Any]:
-        direct, judgement, bar = row.direct, None, None
-        ratio = shade = interval = state = ""
-        if direct:
-            judgement = drawn_judgement(direct)
-            ratio = ratio_text(direct, "") or ratio_range_text(direct, "")
-            if direct.shown.ratio is not None:
-                shade = figures.heat(direct.shown.ratio)
-            interval = shown_interval(direct, "")
-            if judgement:
-                bar = interval_bar(judgement, self.pair.margin, axis)
-            if not ratio:
-                state = wording.said(direct.shown.reason)
-        elif row.indirect:
-            ratio = figures.ratio(row.indirect.ratio)
-            interval = _ends(row.indirect)
-        return {
-            "row": row,
-            "sides": tuple(
-                _side(side, cell)
-                for side, cell in zip(self.sides, (row.one, row.other), strict=True)
-            ),
-            "ratio": ratio,
-            "shade": shade,
-            "interval": interval,
-            "bar": bar,
-            "judgement": judgement,
-            "state": state,
-            "natives": self._natives(row),
-        }
-
-    def _natives(self, row: PairRow) -> str:
-        if not row.natives or self.pair.is_refused or not row.one:
-            return ""
-        if max(row.natives) / min(row.natives) <= 1 + self.pair.margin:
-            return ""
+def _line(pair: SidePair, row: PairRow, axis: float) -> dict[str, Any]:
+    direct, judgement, bar = row.direct, None, None
+    ratio = shade = interval = state = natives = ""
+    if direct:
+        judgement = drawn_judgement(direct)
+        ratio = ratio_text(direct, "") or ratio_range_text(direct, "")
+        if direct.shown.ratio is not None:
+            shade = figures.heat(direct.shown.ratio)
+        interval = shown_interval(direct, "")
+        if judgement:
+            bar = interval_bar(judgement, pair.margin, axis)
+        if not ratio:
+            state = wording.said(direct.shown.reason)
+    elif row.indirect:
+        ratio = figures.ratio(row.indirect.ratio)
+        if row.indirect.interval is not None:
+            low, high = map(figures.ratio, row.indirect.interval)
+            interval = _("%(low)s to %(high)s") % {"low": low, "high": high}
+    apart = max(row.natives) / min(row.natives) if row.natives else 1.0
+    if row.natives and row.one and not pair.is_refused and apart > 1 + pair.margin:
         unit = row.one.shown.unit
         one, other = (wording.quantity(value, unit) for value in row.natives)
-        return _("native: %(one)s / %(other)s") % {"one": one, "other": other}
-
-
-def pair_page(pair: SidePair) -> PairPage:
-    """Return the page of two systems."""
-    return PairPage(pair, comparability_words(pair.one.study, pair.compared))
+        natives = _("native: %(one)s / %(other)s") % {"one": one, "other": other}
+    return {
+        "row": row,
+        "sides": (_side(pair.one, row.one), _side(pair.other, row.other)),
+        "ratio": ratio,
+        "shade": shade,
+        "interval": interval,
+        "bar": bar,
+        "judgement": judgement,
+        "state": state,
+        "natives": natives,
+    }
 
 
 def _side(side: Side, row: ComparisonRow | None) -> dict[str, Any] | None:
@@ -149,13 +110,6 @@ def _side(side: Side, row: ComparisonRow | None) -> dict[str, Any] | None:
         "kept": figures.ratio(seen.ratio or 0.0) if seen.kind == "efficiency" else "",
         "address": reverse("dashboard:cell", args=place),
     }
-
-
-def _ends(indirect: Indirect) -> str:
-    if indirect.interval is None:
-        return ""
-    low, high = map(figures.ratio, indirect.interval)
-    return _("%(low)s to %(high)s") % {"low": low, "high": high}
 
 
 @kept_page

@@ -16,7 +16,7 @@ from benchmarks.comparing.cell_evidence import sample_lines, samples_of_cell
 from benchmarks.models import Cell, Study
 from benchmarks.together.comments import Thing
 from benchmarks.uploads.runs import find_run
-from benchmarks.viewer import ANYONE, Viewer
+from benchmarks.viewer import ANYONE
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.records import csv_lines
 from dashboard.kit import figures
@@ -56,32 +56,6 @@ class RawLine:
     number: int
     text: str
     is_read: bool
-
-
-def reading_of(
-    viewer: Viewer, study: Study, cell_id: int, run_id: int
-) -> dict[str, Any]:
-    """Return the reading of a run for a cell; Http404 if the cell has no such run."""
-    cells = Cell.objects.visible_to(viewer).filter(study=study, pk=cell_id)
-    cell = cells.select_related("case").first()
-    if cell is None:
-        raise Http404("This study has no such cell.")
-    run = find_run(viewer, run_id)
-    samples = samples_of_cell(cell).filter(run=run).order_by("sequence")
-    values = list(samples.values_list("value", flat=True)[: SAMPLES_SHOWN + 1])
-    if not values:
-        raise Http404("This cell has no such run.")
-    upload = upload_text(run.upload.text, run.first_line, run.last_line)
-    lines, is_cut = raw_lines(upload.lines, run.first_line or 1, values)
-    return {
-        "run": run,
-        "cell": cell,
-        "samples": tuple(values[:SAMPLES_SHOWN]),
-        "has_more": len(values) > SAMPLES_SHOWN,
-        "is_raw": upload.is_raw,
-        "lines": lines,
-        "is_cut": is_cut or upload.is_cut,
-    }
 
 
 def raw_lines(
@@ -205,7 +179,26 @@ def show_reading(
     """Show what a tool printed in one run beside what was read from it: a part."""
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
-    reading = reading_of(viewer, study, cell_id, run_id)
+    cells = Cell.objects.visible_to(viewer).filter(study=study, pk=cell_id)
+    cell = cells.select_related("case").first()
+    if cell is None:
+        raise Http404("This study has no such cell.")
+    run = find_run(viewer, run_id)
+    samples = samples_of_cell(cell).filter(run=run).order_by("sequence")
+    values = list(samples.values_list("value", flat=True)[: SAMPLES_SHOWN + 1])
+    if not values:
+        raise Http404("This cell has no such run.")
+    upload = upload_text(run.upload.text, run.first_line, run.last_line)
+    lines, is_cut = raw_lines(upload.lines, run.first_line or 1, values)
+    reading = {
+        "run": run,
+        "cell": cell,
+        "samples": tuple(values[:SAMPLES_SHOWN]),
+        "has_more": len(values) > SAMPLES_SHOWN,
+        "is_raw": upload.is_raw,
+        "lines": lines,
+        "is_cut": is_cut or upload.is_cut,
+    }
     return render(request, "cell/_reading.html", {"reading": reading})
 
 

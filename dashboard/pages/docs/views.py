@@ -1,4 +1,4 @@
-"""The documents of `docs/`, and a search through them."""
+"""The documents of `docs/`, a search through them, and the glossary."""
 
 import posixpath
 import re
@@ -189,7 +189,7 @@ def written(source: str, folder: str = "", known: Collection[str] = ()) -> str:
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     reader.use(anchors_plugin, max_level=DEEPEST)
     reader.add_render_rule("table_open", _table_begins)
-    reader.add_render_rule("table_close", _table_ends)
+    reader.add_render_rule("table_close", lambda *_: "</table></div>\n")
     tokens = reader.parse(source)
     for token in tokens:
         _as_here(token, folder, known)
@@ -298,10 +298,6 @@ def _table_begins(
         f'<div class="scroll" tabindex="0" role="group" {name}>'
         f'<table class="table" {name}>\n'
     )
-
-
-def _table_ends(*_: object) -> str:
-    return "</table></div>\n"
 
 
 def show_glossary(request: HttpRequest) -> HttpResponse:

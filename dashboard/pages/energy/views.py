@@ -151,13 +151,17 @@ def _work_drawing(workload: LoggedTable, names: Mapping[int, str]) -> Drawing:
     systems = workload.systems
     is_counted = all(system.joules_per_operation is not None for system in systems)
     if is_counted:
-        bars = [
-            (
-                _("J per operation"),
-                [system.joules_per_operation for system in systems],
-            ),
-            (_("of it above idle"), list(map(_above_idle, systems))),
-        ]
+        above: list[float | None] = []
+        for system in systems:
+            above_j, whole_j = system.above_idle_j, system.energy_j
+            # Mean idle power is of other minutes: light work may take less.
+            above.append(
+                (system.joules_per_operation or 0.0) * max(above_j, 0.0) / whole_j
+                if above_j is not None and whole_j
+                else None
+            )
+        costs = [system.joules_per_operation for system in systems]
+        bars = [(_("J per operation"), costs), (_("of it above idle"), above)]
     else:
         bars = [
             (_("energy of the work"), [system.energy_j for system in systems]),
@@ -196,14 +200,6 @@ def _work_row(it: LoggedSystem, names: Mapping[int, str]) -> Row:
         (_("Energy-delay product"), in_unit(it.energy_delay_js, "Js")),
         (_("Meter"), it.meter.name),
     )
-
-
-def _above_idle(system: LoggedSystem) -> float | None:
-    above_j, whole_j = system.above_idle_j, system.energy_j
-    if above_j is None or not whole_j or system.joules_per_operation is None:
-        return None
-    # Idle power is the mean of other minutes: it may lie above that of light work.
-    return system.joules_per_operation * max(above_j, 0.0) / whole_j
 
 
 MOST_WATTS = 1_000_000

@@ -1,7 +1,7 @@
 """The flags of a study, and decisions about them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -23,7 +23,6 @@ from benchmarks.studies.flags import (
     runs_of_flags,
 )
 from benchmarks.studies.lists import measured_systems
-from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit.addresses import STUDY, unmet
 from dashboard.kit.forms import outcome_message
@@ -50,36 +49,9 @@ CIRCUMSTANCES = ("scenario", "vms", "slot", "load")
 
 @kept_study_page
 def list_flags(request: HttpRequest, lab: str, slug: str) -> Content:
-    """Show the flags of a study by rule, with the evidence."""
-    viewer = viewer_of(request)
+    """Show the flags of a study by rule, the most severe first, with the evidence."""
+    viewer, query = viewer_of(request), query_of(request)
     study = study_or_404(viewer, lab, slug)
-    context = {
-        "study": study,
-        "page": flag_page(viewer, study, query_of(request)),
-        "may_decide": keeps(request, study.lab_id),
-    }
-    return Content("flags/flags.html", context)
-
-
-def decide(request: HttpRequest, flag_id: int) -> HttpResponse:
-    """Confirm, dismiss or reopen a flag, with a note."""
-    flag = find_flag(viewer_of(request), flag_id)
-    keeper_or_404(request, flag.lab_id)
-    status = request.POST.get("status", "")
-    if status not in Flag.Status.values:
-        raise Http404("There is no such decision.")
-    person, note = signed_in_person(request), request.POST.get("note", "")
-    with outcome_message(request, _("Your decision is kept, with its note.")):
-        who = person.get_username()
-        decide_flag(flag=flag, status=status, note=note, who=who, person=person)
-    study = flag.study
-    address = reverse("dashboard:flags", args=[study.lab.slug, study.slug])
-    # Once decided, the flag is no longer among the open ones.
-    return redirect(f"{address}?status=all&rule={flag.rule}#flag-{flag.pk}")
-
-
-def flag_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return the flags that a query selects, by rule, the most severe first."""
     wanted = query.get("status", Flag.Status.OPEN)
     status = wanted if wanted in Flag.Status.values else EVERYTHING
     everything = Flag.objects.visible_to(viewer).current().filter(study=study)
@@ -113,7 +85,7 @@ def flag_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[st
             "is_folded": not only and len(by_rule) > 1 and severity == SEVERITIES[-1],
         }
         groups.append(group)
-    return {
+    page = {
         "status": status,
         "rule": only,
         "choices": [
@@ -124,6 +96,26 @@ def flag_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[st
         "is_unchecked": Job.objects.filter(kind=Job.Kind.CHECK, study=study).exists(),
         "unmet": unmet(query, {"status": status, "rule": only}),
     }
+    may_decide = keeps(request, study.lab_id)
+    context = {"study": study, "page": page, "may_decide": may_decide}
+    return Content("flags/flags.html", context)
+
+
+def decide(request: HttpRequest, flag_id: int) -> HttpResponse:
+    """Confirm, dismiss or reopen a flag, with a note."""
+    flag = find_flag(viewer_of(request), flag_id)
+    keeper_or_404(request, flag.lab_id)
+    status = request.POST.get("status", "")
+    if status not in Flag.Status.values:
+        raise Http404("There is no such decision.")
+    person, note = signed_in_person(request), request.POST.get("note", "")
+    with outcome_message(request, _("Your decision is kept, with its note.")):
+        who = person.get_username()
+        decide_flag(flag=flag, status=status, note=note, who=who, person=person)
+    study = flag.study
+    address = reverse("dashboard:flags", args=[study.lab.slug, study.slug])
+    # Once decided, the flag is no longer among the open ones.
+    return redirect(f"{address}?status=all&rule={flag.rule}#flag-{flag.pk}")
 
 
 def _shown(study: Study, flags: Sequence[Flag]) -> Iterator[dict[str, Any]]:

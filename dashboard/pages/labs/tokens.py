@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -16,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from benchmarks.errors import BenchmarksError
 from benchmarks.labs.pages import lab_agents
 from benchmarks.labs.tokens import hand_out_token, revoke_token
-from benchmarks.models import Lab, Token
+from benchmarks.models import Token
 from benchmarks.uploads.bundles import import_bundle
 from dashboard import wording
 from dashboard.kit.forms import submit
@@ -132,17 +131,16 @@ def import_bundles(request: HttpRequest, lab: str) -> HttpResponse:
     if request.method != "POST":
         return render(request, "labs/bundles.html", context)
     files = request.FILES.getlist("bundles")
-    context["lines"] = lines = [_imported(request, place.lab, file) for file in files]
+    lines = context["lines"] = list[dict[str, Any]]()
+    for file in files:
+        try:
+            person = signed_in_person(request)
+            done = import_bundle(packed=file.read(), lab=place.lab, person=person)
+            lines.append({"name": file.name, "done": done})
+        except BenchmarksError as error:
+            # Nothing of it was stored.
+            problem = wording.said(error.sentence)
+            lines.append({"name": file.name, "problem": problem})
     context["problem"] = "" if files else _("Choose at least one bundle.")
     is_good = bool(lines) and all("done" in line for line in lines)
     return render(request, "labs/bundles.html", context, status=201 if is_good else 422)
-
-
-def _imported(request: HttpRequest, lab: Lab, file: UploadedFile) -> dict[str, Any]:
-    """Import one bundle; return the result, or why nothing was stored."""
-    try:
-        person = signed_in_person(request)
-        done = import_bundle(packed=file.read(), lab=lab, person=person)
-    except BenchmarksError as error:
-        return {"name": file.name, "problem": wording.said(error.sentence)}
-    return {"name": file.name, "done": done}

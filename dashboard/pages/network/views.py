@@ -148,7 +148,10 @@ def _values(matrix: Matrix, least: float, most: float) -> dict[Ends, View]:
             "shade": shade,
             "medium": path.medium,
             "sentence": path_sentence(path, asymmetry),
-            "heard": heard_path(path, asymmetry),
+            # For those who hear the heads: of many flags one word.
+            "heard": " ".join(
+                [_path_text(path, asymmetry), *([_("Flagged.")] if path.flags else [])]
+            ),
             "is_asymmetric": asymmetry is not None,
             "flags": len(path.flags),
         }
@@ -314,12 +317,6 @@ def change_of(before: Path | None, after: Path) -> float | None:
 def path_sentence(path: Path, asymmetry: Asymmetry | None) -> str:
     flags = [wording.said(flag.sentence) for flag in path.flags]
     return " ".join([f"{ends_text(path.ends)}: {_path_text(path, asymmetry)}", *flags])
-
-
-def heard_path(path: Path, asymmetry: Asymmetry | None) -> str:
-    """Return a path for those who hear its heads, and one flag for many paths."""
-    flagged = [_("Flagged.")] if path.flags else []
-    return " ".join([_path_text(path, asymmetry), *flagged])
 
 
 def _path_text(path: Path, asymmetry: Asymmetry | None) -> str:

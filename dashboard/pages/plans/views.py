@@ -74,12 +74,38 @@ def list_plans(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 def show_plan(request: HttpRequest, plan_id: int) -> HttpResponse:
     """Show the progress of a plan; the page refreshes itself while it is open."""
-    viewer = viewer_of(request)
+    viewer, query = viewer_of(request), query_of(request)
     plan = find_plan(viewer, plan_id)
+    state, now = state_of(plan), timezone.now()
+    chosen = query.get("state", "")
+    chosen = chosen if chosen in PlanStep.Status.values else ""
+    rows = steps_of(plan)
+    steps = Paginator(rows.filter(status=chosen) if chosen else rows, STEPS_A_PAGE)
+    shown = steps.get_page(query.get("page"))
+    rounds = _rounds(plan)
+    page = {
+        "state": state,
+        # Running steps finish after a plan was stopped.
+        "is_live": plan.status == Plan.Status.OPEN or bool(state.busy),
+        "left_s": max(0.0, (plan.ends_at - now).total_seconds())
+        if plan.ends_at
+        else None,
+        "failures": state.counts["failed"] + state.counts["not done"],
+        "slots": _slots(state, now),
+        "rounds": rounds,
+        # Several short rounds fit beside each other.
+        "has_short_rounds": all(len(it["squares"]) <= SHORT_ROUND for it in rounds),
+        "starts": starts_of(state.spreads_us, state.overlaps),
+        "names": wording.system_names(slot.system for slot in state.slots),
+        "has_several_systems": len({it.system_id for it in state.slots}) > 1,
+        "chosen": chosen,
+        "page": shown,
+        "steps": _shown_steps(plan, shown.object_list),
+    }
     context = {
         "plan": plan,
         "study": study_or_404(viewer, plan.study.lab.slug, plan.study.slug),
-        "page": plan_page(plan, query_of(request)),
+        "page": page,
         "may_keep": keeps(request, plan.lab_id),
     }
     return render(request, "plans/plan.html", context)
@@ -123,36 +149,6 @@ def stop(request: HttpRequest, plan_id: int) -> HttpResponse:
     with outcome_message(request, _("The plan was stopped; running steps finish.")):
         stop_plan(plan=plan)
     return redirect("dashboard:plan", plan.pk)
-
-
-def plan_page(plan: Plan, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the page of a plan shows, in a fixed number of queries."""
-    state, now = state_of(plan), timezone.now()
-    chosen = query.get("state", "")
-    chosen = chosen if chosen in PlanStep.Status.values else ""
-    rows = steps_of(plan)
-    steps = Paginator(rows.filter(status=chosen) if chosen else rows, STEPS_A_PAGE)
-    shown = steps.get_page(query.get("page"))
-    rounds = _rounds(plan)
-    return {
-        "state": state,
-        # Running steps finish after a plan was stopped.
-        "is_live": plan.status == Plan.Status.OPEN or bool(state.busy),
-        "left_s": max(0.0, (plan.ends_at - now).total_seconds())
-        if plan.ends_at
-        else None,
-        "failures": state.counts["failed"] + state.counts["not done"],
-        "slots": _slots(state, now),
-        "rounds": rounds,
-        # Several short rounds fit beside each other.
-        "has_short_rounds": all(len(it["squares"]) <= SHORT_ROUND for it in rounds),
-        "starts": starts_of(state.spreads_us, state.overlaps),
-        "names": wording.system_names(slot.system for slot in state.slots),
-        "has_several_systems": len({it.system_id for it in state.slots}) > 1,
-        "chosen": chosen,
-        "page": shown,
-        "steps": _shown_steps(plan, shown.object_list),
-    }
 
 
 def _slots(state: PlanState, now: datetime) -> list[dict[str, Any]]:

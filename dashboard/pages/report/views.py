@@ -58,7 +58,14 @@ def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 def download_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Hand out a study's report as a PDF, or show how far its making is."""
     study = study_or_404(viewer_of(request), lab, slug)
-    job = _requested(request, study)
+    job, is_to_make = request_report(
+        study=study,
+        person=person_of(request),
+        site=site_of(request),
+        edition=edition(),
+    )
+    if is_to_make:
+        transaction.on_commit(partial(send, Kind.REPORT, job.pk))
     wait_a_moment(job, "content")
     if job.stage != Report.Stage.DONE:
         return redirect("dashboard:report-making", job.pk)
@@ -98,19 +105,6 @@ def _file(job: Report) -> HttpResponse:
     headers = {"Content-Disposition": name, "Cache-Control": "private, no-cache"}
     content = bytes(job.content)
     return HttpResponse(content, content_type="application/pdf", headers=headers)
-
-
-def _requested(request: HttpRequest, study: Study) -> Report:
-    """Return the reader's report; queue it if nobody makes it."""
-    job, is_to_make = request_report(
-        study=study,
-        person=person_of(request),
-        site=site_of(request),
-        edition=edition(),
-    )
-    if is_to_make:
-        transaction.on_commit(partial(send, Kind.REPORT, job.pk))
-    return job
 
 
 urlpatterns = [

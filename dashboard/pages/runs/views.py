@@ -88,19 +88,8 @@ def run_list(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[str
 
 
 def show_run(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Show one run: its system, its samples and its upload."""
+    """Show one run: its system, its samples with their cells, its upload, its clock."""
     run = find_run(viewer_of(request), run_id)
-    context = {
-        "run": run,
-        "page": run_page(run),
-        "is_keeper": keeps(request, run.lab_id),
-        "thread": comment_thread(request, Thing(run.study, run=run)),
-    }
-    return render(request, "runs/run.html", context)
-
-
-def run_page(run: Run) -> dict[str, Any]:
-    """Return a run's samples with their cells, its upload and how it was timed."""
     samples = list(samples_of(run)[: SAMPLES_SHOWN + 1])
     circumstances = ("study_id", "system_id", "scenario", "vms", "slot", "load")
     same: dict[str, Any] = {name: getattr(run, name) for name in circumstances}
@@ -113,7 +102,7 @@ def run_page(run: Run) -> dict[str, Any]:
     is_virtual = not run.system.is_native
     trust = run_trust(run.clock, run.facts, is_virtual=is_virtual, margin=margin)
     printed = figures_trust(run.clock, run.facts, is_virtual=is_virtual, margin=margin)
-    return {
+    page = {
         "samples": [
             {"sample": sample, "cell_id": cells.get(sample.case_id)}
             for sample in samples[:SAMPLES_SHOWN]
@@ -127,6 +116,13 @@ def run_page(run: Run) -> dict[str, Any]:
         # The time could be corrected, but the printed figures could not.
         "is_uncorrected": trust is not None and trust.state != printed,
     }
+    context = {
+        "run": run,
+        "page": page,
+        "is_keeper": keeps(request, run.lab_id),
+        "thread": comment_thread(request, Thing(run.study, run=run)),
+    }
+    return render(request, "runs/run.html", context)
 
 
 def download_upload(request: HttpRequest, run_id: int) -> HttpResponse:

@@ -1,7 +1,6 @@
 """The sessions of a study, and corrections of them."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from django.contrib import messages
 from django.db.models import QuerySet
@@ -12,12 +11,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from benchmarks.errors import InvalidError
-from benchmarks.models import Run, Session, Study
+from benchmarks.models import Run, Session
 from benchmarks.studies.lists import measured_systems
 from benchmarks.studies.session_corrections import correct_sessions
 from benchmarks.studies.sessions import visible_sessions
 from benchmarks.uploads.runs import listed_runs
-from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit.addresses import STUDY, id_in
 from dashboard.kit.kept import Content, kept_study_page
@@ -39,22 +37,10 @@ RUNS_SHOWN = 200
 
 @kept_study_page
 def list_sessions(request: HttpRequest, lab: str, slug: str) -> Content:
-    """Show the sessions of a study, and the runs of the one that is opened."""
+    """Show the sessions of a study by time, and the runs of the one that is opened."""
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
-    context = {
-        "study": study,
-        "page": sessions_page(viewer, study, query_of(request)),
-        "may_correct": keeps(request, study.lab_id),
-    }
-    return Content("sessions/sessions.html", context)
-
-
-def sessions_page(
-    viewer: Viewer, study: Study, query: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return a study's sessions by time, and the runs of the query's ``session``."""
-    wanted = query.get("session", "")
+    wanted = query_of(request).get("session", "")
     rows = visible_sessions(viewer, study=study).order_by("first_at", "pk")
     sessions = list(rows[: SHOWN + 1])
     untimed = listed_runs(viewer, study=study, sitting=None)
@@ -69,7 +55,7 @@ def sessions_page(
         listed = list(runs.order_by("started_at", "pk")[: RUNS_SHOWN + 1])
     systems = [*measured_systems(study), *(run.system for run in listed)]
     is_missing = bool(wanted) and wanted != UNKNOWN and opened is None
-    return {
+    page = {
         "sessions": sessions[:SHOWN],
         "has_more": len(sessions) > SHOWN,
         "unknown": untimed.count(),
@@ -81,6 +67,9 @@ def sessions_page(
         "names": wording.system_names(systems),
         "unmet": [f"session={wanted}"] if is_missing else [],
     }
+    may_correct = keeps(request, study.lab_id)
+    context = {"study": study, "page": page, "may_correct": may_correct}
+    return Content("sessions/sessions.html", context)
 
 
 def correct(request: HttpRequest, lab: str, slug: str) -> HttpResponse:

@@ -75,7 +75,7 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
         "names": system_names(systems),
         "profile": profile,
         "assessment": assessment.reproduced(reproduced_by(study)),
-        "replications": replication_lines(study_replications(viewer, study)),
+        "replications": _replications(study_replications(viewer, study)),
         "versions": visible_publications(Version, viewer).filter(study=study),
         "citation": bibtex(citation),
         "address": citation.address,
@@ -107,7 +107,7 @@ def try_again(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     return redirect("dashboard:study", lab, slug)
 
 
-def replication_lines(replicated: Replicated) -> dict[str, Any]:
+def _replications(replicated: Replicated) -> dict[str, Any]:
     """Return what other labs found on a study's findings, contradictions first."""
     found = sorted(replicated.found, key=lambda it: ORDER.index(it.outcome))
     counts = Counter(it.outcome for it in found)
