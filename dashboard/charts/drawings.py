@@ -36,7 +36,6 @@ class Table(TypedDict):
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """Return head and rows of a drawing."""
     return {
         "head": tuple(name for name, _text in rows[0]),
         "rows": tuple(tuple(text for _name, text in row) for row in rows),

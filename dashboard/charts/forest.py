@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
 from typing import Final, Literal
 
 from django.utils.translation import gettext as _
@@ -104,7 +103,7 @@ def _unit_mark(unit: Record) -> ForestMark:
         weight=unit["weight"],
         kind="single" if unit["is_single_run"] else "unit",
         ratio_text=figures.ratio(unit["ratio"], unit["interval"]),
-        interval_text=_ends_text(unit["interval"]),
+        interval_text=evidence.pooled_interval(unit["interval"]),
         is_weighed=unit["is_pooled"],
     )
 
@@ -131,15 +130,11 @@ def _pool_marks(pool: Record, *, is_hollow: bool) -> list[ForestMark]:
             weight=1.0,
             kind=kind,
             ratio_text=figures.ratio(pool["mean"], pool["interval"]),
-            interval_text=_ends_text(ends),
+            interval_text=evidence.pooled_interval(ends),
             is_faint=is_faint,
         )
         for name, kind, ends in rows
     ]
-
-
-def _ends_text(ends: Sequence[float] | None) -> str:
-    return NONE if ends is None else evidence.ends_text((log(ends[0]), log(ends[1])))
 
 
 def forest_chart(marks: Sequence[ForestMark], *, axis_title: str) -> Chart:

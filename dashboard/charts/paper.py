@@ -265,7 +265,6 @@ def _legend(chart: Chart, wide: float) -> list[Patch | Line2D]:
 
 
 def _tones(chart: Chart) -> dict[int, str]:
-    """Return the tone of each series of bars."""
     bars = (series for series in chart.series if isinstance(series, Bars))
     # By id: series hold lists and have no hash.
     return {id(series): TONES[at % len(TONES)] for at, series in enumerate(bars)}

@@ -54,7 +54,6 @@ class Citation:
 
 
 def site_of(request: HttpRequest) -> str:
-    """Return the address of this site in the request."""
     return request.build_absolute_uri("/").rstrip("/")
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import starmap
-from math import log
 from typing import Any, Final
 
 from django.utils.text import slugify
@@ -253,12 +252,8 @@ def file_name(question: Question) -> str:
     return slugify(f"{question.hypervisor}-{question.work}")
 
 
-def _ratio(value: float | None, within: figures.Interval | None = None) -> str:
-    return "" if value is None else figures.ratio(value, within)
-
-
-def _ends(ends: Sequence[float] | None) -> str:
-    return "" if ends is None else evidence.ends_text((log(ends[0]), log(ends[1])))
+_ratio: Final = partial(evidence.pooled_ratio, none="")
+_ends: Final = partial(evidence.pooled_interval, none="")
 
 
 def _share(value: float | None) -> str:

@@ -81,8 +81,6 @@ Texts = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Written:
-    """The parts of one table as LaTeX."""
-
     caption: str
     label: str
     title: str
@@ -122,8 +120,14 @@ def _table(
     setter: "Setter",
 ) -> Iterator[str]:
     cells = [cell for _group, row in measured for cell in row.cells[part] if cell]
-    letters = letters_of(cells)
-    texts = [row_cells(row, part, source.show, letters) for _group, row in measured]
+    # A letter for each thing that is explained below the table.
+    notes = sorted({note for cell in cells for note in _noted(cell)})
+    letters = {note: chr(ord("a") + at) for at, note in enumerate(notes)}
+    texts = [
+        [_cell(cell, source.show, letters, decimals) for cell in row.cells[part]]
+        for _group, row in measured
+        for decimals in [row_decimals(row.cells)]
+    ]
     systems = table.head.columns[part]
     shows = "" if source.show == SPEED else source.show
     part_of = str(place[0]) if place[1] > 1 else ""
@@ -332,12 +336,6 @@ def _widths(systems: int, label: float = LABEL_SHARE) -> tuple[str, str]:
     return own, each
 
 
-def letters_of(cells: Iterable[ComparisonRow]) -> dict[str, str]:
-    """Return a letter for each thing that has to be explained below a table."""
-    notes = sorted({note for cell in cells for note in _noted(cell)})
-    return {note: chr(ord("a") + at) for at, note in enumerate(notes)}
-
-
 def number_format(cells: Sequence[tuple[str, str]]) -> str:
     """Return for how many digits siunitx keeps room in a column."""
     numbers = [number for first, _ in cells if (number := SET_NUMBER.match(first))]
@@ -376,14 +374,6 @@ def _body_lines(
         yield setter.title(broken(group_text(group, ", ")), width)
         for (_group, row), cells in rows:
             yield from setter.row(broken(row_text(row, ", ")), cells)
-
-
-def row_cells(
-    row: CaseRow, part: slice, show: str, letters: Mapping[str, str]
-) -> list[tuple[str, str]]:
-    """Return the cells of a row that stand in one part of the table."""
-    decimals = row_decimals(row.cells)
-    return [_cell(cell, show, letters, decimals) for cell in row.cells[part]]
 
 
 def _cell(

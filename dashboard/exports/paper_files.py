@@ -34,6 +34,7 @@ from dashboard.exports.latex import broken
 from dashboard.exports.table_texts import Source
 from dashboard.kit.figures import for_files
 from dashboard.kit.selections import ENERGY
+from dashboard.kit.table_cells import drawn_rows
 from dashboard.wording import Text
 from dashboard.wording.verdicts import VALUE, is_flagged
 
@@ -47,17 +48,7 @@ LANE_PX: Final = 3
 
 
 def chart_values(table: ComparisonTable, show: str) -> dict[str, Any] | None:
-    rows = [
-        (group, row)
-        for group in table.groups
-        for row in group.rows
-        if any(cell and cell.shown.is_drawn for cell in row.cells)
-    ]
-    places = [
-        place
-        for place in range(len(table.head.columns))
-        if any((it := row.cells[place]) and it.shown.is_drawn for _group, row in rows)
-    ]
+    rows, places = drawn_rows(table)
     if not rows:
         return None
     dots = [
@@ -233,7 +224,6 @@ def methods(
 
 @for_files()
 def methods_tex(paragraphs: Iterable[str]) -> str:
-    """Return the paragraphs as LaTeX."""
     texts = "\n\n".join(map(broken, paragraphs))
     needs = r"% In the preamble: \usepackage[T1]{fontenc} \usepackage{textcomp}"
     return f"{needs}\n{OTHER_CHARACTER}\n{texts}\n"

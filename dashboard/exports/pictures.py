@@ -98,7 +98,6 @@ def picture_of(drawn: Mapping[str, Any], form: str) -> bytes:
 
 @queue.job(Kind.PICTURE, failed=note_report_failed)
 def draw_picture(jobs: Jobs) -> None:
-    """Draw what somebody waits for."""
     picture = begin(Picture, jobs, ())
     if picture is None:
         return

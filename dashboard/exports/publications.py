@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import asdict, replace
-from functools import partial
 
 from django.urls import reverse
 
@@ -30,25 +29,30 @@ from dashboard.exports.pictures import PICTURE_FORMS, drawn_of, picture_of
 from dashboard.exports.records import records, table_csv
 from dashboard.exports.report.building import Imprint, pdf, report
 from dashboard.exports.table_texts import Source
-from dashboard.kit.document import Document
 from dashboard.wording import against_text, system_names
 
 
 @queue.job(Kind.PUBLISHING, tries=1, failed=note_publishing_failed)
 def publish(jobs: Jobs) -> None:
-    """Publish a requested version."""
-    if wanted := begin(PublishingJob, jobs):
-        try:
-            publish_version(job=wanted, write=partial(_version_files, wanted))
-        except BenchmarksError as error:
-            note(wanted, PublishingJob.Stage.FAILED, problem=error.sentence)
+    job = begin(PublishingJob, jobs)
+    if job is None:
+        return
 
+    def write(version: Version) -> dict[str, bytes]:
+        texts = version_texts(version, job.site)
+        lab = Viewer(frozenset({version.lab_id}))
+        imprint = Imprint(
+            version.published_at, version.product_version, version.published_by
+        )
+        citation = version_citation(version, job.site)
+        document = report(lab, version.study, citation, imprint)
+        note(job, PublishingJob.Stage.TYPESETTING)
+        return {**texts, "pdf": pdf(document, version.published_at)}
 
-def _version_files(job: PublishingJob, version: Version) -> dict[str, bytes]:
-    texts = version_texts(version, job.site)
-    document = version_report(version, job.site)
-    note(job, PublishingJob.Stage.TYPESETTING)
-    return {**texts, "pdf": pdf(document, version.published_at)}
+    try:
+        publish_version(job=job, write=write)
+    except BenchmarksError as error:
+        note(job, PublishingJob.Stage.FAILED, problem=error.sentence)
 
 
 def version_texts(version: Version, site: str) -> dict[str, bytes]:
@@ -75,16 +79,6 @@ def version_texts(version: Version, site: str) -> dict[str, bytes]:
         "bib": bibtex(citation),
     }
     return {form: text.encode() for form, text in texts.items()}
-
-
-def version_report(version: Version, site: str) -> Document:
-    """Return the report that becomes the PDF of a version."""
-    lab = Viewer(frozenset({version.lab_id}))
-    imprint = Imprint(
-        version.published_at, version.product_version, version.published_by
-    )
-    citation = version_citation(version, site)
-    return report(lab, version.study, citation, imprint)
 
 
 def version_citation(version: Version, site: str) -> Citation:
@@ -129,7 +123,6 @@ def _json(version: Version, table: ComparisonTable, source: Source) -> str:
 
 @queue.job(Kind.REVIEW, failed=note_review_failed)
 def write_review(jobs: Jobs) -> None:
-    """Write the files of a review."""
     if review := begin(Review, jobs, ("lab",)):
         plots = {
             f"{plot_name(record)}.{form}": picture_of(drawn_of(record), form)
@@ -165,7 +158,6 @@ def review_texts(review: Review) -> dict[str, bytes]:
 
 
 def plot_name(record: Record) -> str:
-    """Return the name of a question's plot, without extension."""
     return file_name(Question(record["hypervisor"], record["work_class"]))
 
 

@@ -114,7 +114,6 @@ def table_csv(table: ComparisonTable, source: Mapping[str, Any]) -> str:
 
 
 def csv_text(fields: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
-    """Write records as lines under a head of ``fields``."""
     return "".join(csv_lines(fields, records))
 
 
@@ -204,7 +203,6 @@ def _speed(row: ComparisonRow) -> dict[str, Any]:
 
 
 def _repeated(judgement: Judgement | None) -> dict[str, Any]:
-    """Return what was repeated and what a verdict therefore speaks of."""
     low, high = (judgement and judgement.range) or (None, None)
     counts = (judgement and judgement.sessions) or (None, None, None)
     own, other, shared = counts

@@ -74,7 +74,6 @@ class Section:
 
     @property
     def plates(self) -> list[Figure]:
-        """The charts of the whole section."""
         return [chart for chart in self.charts if not chart.of]
 
     @property
@@ -111,7 +110,6 @@ def line(*texts: str, numbers_from: int = 1) -> Line:
 
 
 def heading(text: str, width: int) -> Line:
-    """Return a row that is a heading."""
     return Line((Entry(text, span=width),), is_heading=True)
 
 

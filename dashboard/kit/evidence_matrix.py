@@ -21,7 +21,6 @@ from dashboard.wording import evidence
 
 
 def question_address(question: Question, **choices: str) -> str:
-    """Return the address of a question's forest plot."""
     chosen = {"hypervisor": question.hypervisor, "work": question.work, **choices}
     return f"{reverse('dashboard:forest')}?{urlencode(chosen)}"
 

@@ -59,8 +59,6 @@ UNIT_NAMES: Final = {"us": "µs", "us/KB": "µs/KB", "us/KiB": "µs/KiB"}
 
 @dataclass(frozen=True)
 class Locale:
-    """How numbers are written."""
-
     decimal: str = "."
     thousands: str = ","
 
@@ -109,7 +107,6 @@ def asked_once() -> Iterator[None]:
 
 
 def locale() -> Locale:
-    """Return how numbers are written now."""
     if _is_for_files.get():
         return OF_FILES
     if known := _asked_once.get():
@@ -120,7 +117,6 @@ def locale() -> Locale:
 
 @lru_cache
 def locale_of(language: str) -> Locale:
-    """Return how a language writes numbers."""
     decimal = str(get_format("DECIMAL_SEPARATOR", language))
     thousands = str(get_format("THOUSAND_SEPARATOR", language))
     if thousands in ("", decimal):  # of some languages only one of both is known

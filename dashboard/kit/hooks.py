@@ -136,16 +136,13 @@ class PlotlyFinder(BaseFinder):
         self.storage.prefix = "vendor"  # type: ignore[attr-defined]  # Django's own way
 
     def check(self, **kwargs: Any) -> list[Any]:
-        """Return nothing to complain about: the wheel is pinned."""
         return []
 
     def find(self, path: str, find_all: bool = False, **kwargs: Any) -> Any:
-        """Return where the file lies, for that one path."""
         if path != SERVED:
             return []
         file = str(PACKAGE_DATA / Path(SERVED).name)
         return [file] if find_all else file
 
     def list(self, ignore_patterns: Any) -> Iterator[tuple[str, FileSystemStorage]]:
-        """Return the one file for collectstatic."""
         yield Path(SERVED).name, self.storage

@@ -199,7 +199,6 @@ def may_be_taken_back() -> bool:
 
 
 def has_written() -> bool:
-    """Return whether this transaction has written."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")
         return bool(cursor.fetchone()[0])

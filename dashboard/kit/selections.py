@@ -6,8 +6,6 @@ from functools import cached_property
 from math import inf
 from typing import Any
 
-from django.utils.html import escape
-from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -82,17 +80,20 @@ class Menu:
     is_changed: bool
     is_wide: bool = False
 
-    @property
-    def options(self) -> SafeString:
-        """The entries as HTML: a template for each of hundreds takes too long."""
-        return mark_safe(
-            "".join(
-                f'<option value="{escape(choice.value)}"'
-                f"{' selected' if choice.is_chosen else ''}>"
-                f"{escape(choice.label)}</option>\n"
-                for choice in self.choices
-            )
-        )
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        label: str,
+        texts: Mapping[str, Any],
+        value: str,
+        *,
+        is_wide: bool = False,
+    ) -> "Menu":
+        """Return a menu of texts by their values; the first one is the default."""
+        choices = (Choice(key, str(text), key == value) for key, text in texts.items())
+        is_changed = value != next(iter(texts), "")
+        return cls(name, label, tuple(choices), is_changed, is_wide)
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,6 @@ class Selection:
         return next(iter(_named([self.baseline], facets)), None)
 
     def pinned(self, facets: Facets) -> tuple[System, ...]:
-        """Return the systems that are pinned, in the order of the pins."""
         return _named(self.pins, facets)
 
 
@@ -277,7 +277,6 @@ def selection(query: Mapping[str, str], facets: Facets) -> Selection:
 
 
 def shown(query: Mapping[str, str]) -> str:
-    """Return what cells show by a URL's query."""
     return _known(query.get("show"), SHOWN, SPEED)
 
 
@@ -331,13 +330,13 @@ def looks(chosen: Selection, facets: Facets) -> list[Menu]:
     }
     return [
         _menu(chosen.verdict, "verdict", _("Verdict"), said),
-        _menu(chosen.evidence, "evidence", _("Evidence"), _texts(EVIDENCE)),
+        _menu(chosen.evidence, "evidence", _("Evidence"), EVIDENCE),
         _menu(chosen.effect, "effect", _("Size of effect"), sizes),
-        _menu(chosen.sort, "sort", _("Sort rows"), _texts(SORTS)),
-        _menu(chosen.show, "show", _("Cells show"), _texts(SHOWN)),
+        _menu(chosen.sort, "sort", _("Sort rows"), SORTS),
+        _menu(chosen.show, "show", _("Cells show"), SHOWN),
         _menu(chosen.group, "group", _("Group columns by"), groups),
-        _menu(chosen.order, "order", _("Order columns"), _texts(ORDERS)),
-        _menu(chosen.only, "only", _("Rows and columns"), _texts(KEPT)),
+        _menu(chosen.order, "order", _("Order columns"), ORDERS),
+        _menu(chosen.only, "only", _("Rows and columns"), KEPT),
     ]
 
 
@@ -361,17 +360,11 @@ def run_menus(
     ]
 
 
-def _texts(lazy: Mapping[str, Any]) -> dict[str, str]:
-    return {name: str(text) for name, text in lazy.items()}
-
-
-def _menu(value: str, name: str, label: str, texts: Mapping[str, str]) -> Menu:
-    # Nonsense of an address stays in its menu: it narrows the table, and one must see
-    # by what to take it out.
-    known = dict(texts) if value in texts else {**texts, value: value}
-    choices = (Choice(key, text, key == value) for key, text in known.items())
-    first = next(iter(texts), "")
-    return Menu(name, label, tuple(choices), value != first, name in WIDE)
+def _menu(value: str, name: str, label: str, texts: Mapping[str, Any]) -> Menu:
+    # An unknown value of an address stays in its menu: it narrows the table, and the
+    # reader must see how to take it out.
+    known = texts if value in texts else {**texts, value: value}
+    return Menu.of(name, label, known, value, is_wide=name in WIDE)
 
 
 def pin_toggled(pins: tuple[str, ...], key: str) -> str:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.row import ENERGY_PER_WORK, ComparisonRow, Shown
-from benchmarks.comparing.table import CaseGroup
+from benchmarks.comparing.table import CaseGroup, CaseRow, ComparisonTable
 from benchmarks.comparing.verdicts import VerdictMark
 from dashboard import wording
 from dashboard.kit import figures
@@ -218,6 +218,24 @@ def row_decimals(cells: Iterable[ComparisonRow | None]) -> int:
     """Return the decimals that all values of a row have which have no interval."""
     shown = (cell.shown for cell in cells if cell)
     return figures.decimals_beside(it.value for it in shown if it.within is None)
+
+
+def drawn_rows(
+    table: ComparisonTable,
+) -> tuple[list[tuple[CaseGroup, CaseRow]], list[int]]:
+    """Return the rows that a chart shows, and the places of the columns that it has."""
+    rows = [
+        (group, row)
+        for group in table.groups
+        for row in group.rows
+        if any(cell and cell.shown.is_drawn for cell in row.cells)
+    ]
+    places = [
+        place
+        for place in range(len(table.head.columns))
+        if any((it := row.cells[place]) and it.shown.is_drawn for _group, row in rows)
+    ]
+    return rows, places
 
 
 def sentence(row: ComparisonRow) -> str:

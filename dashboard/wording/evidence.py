@@ -1,7 +1,7 @@
 """What all studies together say, in words: levels, obstacles, and the one answer."""
 
 from collections.abc import Mapping, Sequence
-from math import exp
+from math import exp, log
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -14,7 +14,7 @@ from benchmarks.models import Effect
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard.kit import figures
-from dashboard.wording import Text
+from dashboard.wording import NONE, Text
 
 Obstacle = Effect.Obstacle
 
@@ -89,6 +89,19 @@ def ends_text(ends: tuple[float, float] | None) -> str:
         return ""
     low, high = (ratio_text(end, ends) for end in ends)
     return _("%(low)s to %(high)s") % {"low": low, "high": high}
+
+
+def pooled_ratio(
+    value: float | None, within: Sequence[float] | None = None, none: str = NONE
+) -> str:
+    """Write a ratio of a record with the digits that its interval justifies."""
+    ends = None if within is None else (within[0], within[1])
+    return none if value is None else figures.ratio(value, ends)
+
+
+def pooled_interval(ends: Sequence[float] | None, none: str = NONE) -> str:
+    """Write the interval of a ratio of a record."""
+    return none if ends is None else ends_text((log(ends[0]), log(ends[1])))
 
 
 def percent_text(low: float, high: float) -> str:

@@ -192,7 +192,6 @@ def edition() -> str:
 
 @queue.job(Kind.REPORT, failed=note_report_failed)
 def make_report(jobs: Jobs) -> None:
-    """Make the PDF of a requested report."""
     wanted = begin(Report, jobs)
     if wanted is None:
         return
@@ -215,7 +214,6 @@ def make_report(jobs: Jobs) -> None:
 
 
 def pdf(document: Document, made_at: datetime) -> bytes:
-    """Return a report as a PDF file."""
     # Imported where they are needed: no page has a use for 120 MB of them.
     import typst
 

@@ -61,12 +61,10 @@ class Ratio:
 
     @property
     def has_interval(self) -> bool:
-        """Whether it was measured often enough for one."""
         return self.low is not None and self.high is not None
 
     @property
     def is_beyond(self) -> bool:
-        """Whether it lies beyond the ends of the axis."""
         return not 1 / FARTHEST <= self.ratio <= FARTHEST
 
 

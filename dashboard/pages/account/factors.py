@@ -48,8 +48,6 @@ APP_SECRET: Final = "app-secret"
 
 
 class AppForm(forms.Form):
-    """A code that shows that an app has the secret."""
-
     code = FactorForm.base_fields["code"]
 
 
@@ -83,7 +81,6 @@ class PasskeyForm(AddWebAuthnForm):
 @require_safe
 @signed_in
 def show(request: HttpRequest) -> HttpResponse:
-    """Show what somebody has set up."""
     return _page(request)
 
 
@@ -175,7 +172,6 @@ def make_codes(request: HttpRequest) -> HttpResponse:
 @require_POST
 @confirmed
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
-    """Remove one of somebody's factors."""
     if not remove_factor(signed_in_person(request), pk):
         raise Http404("There is no such thing of yours.")
     messages.success(request, _("It is removed."))

@@ -10,13 +10,10 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.forms import SetPasswordForm
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
@@ -43,8 +40,6 @@ RESET: Final = "new-password"
 
 
 class AddressForm(forms.Form):
-    """Where somebody gets mail."""
-
     email = forms.EmailField(
         label=gettext_lazy("Address"),
         max_length=254,
@@ -60,8 +55,6 @@ class AddressForm(forms.Form):
 
 
 class ForgottenForm(forms.Form):
-    """Whose password it is."""
-
     who = forms.CharField(
         label=gettext_lazy("Username or e-mail address"),
         max_length=254,
@@ -134,7 +127,6 @@ def confirm_address(request: HttpRequest) -> HttpResponse:
 @require_POST
 @confirmed
 def forget(request: HttpRequest) -> HttpResponse:
-    """Forget where somebody gets mail."""
     forget_address(signed_in_person(request))
     messages.success(request, _("The address is forgotten; no mail goes to it."))
     return redirect("dashboard:account")
@@ -156,51 +148,41 @@ def forgotten(request: HttpRequest) -> HttpResponse:
     return render(request, "account/forgotten.html", {"is_sent": True})
 
 
-@method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
-class NewPassword(View):
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_password(request: HttpRequest) -> HttpResponse:
     """Set a new password by the link of a letter; the second factor stays."""
-
-    def get(self, request: HttpRequest) -> HttpResponse:
-        person = self._person(request)
-        if person is None:
-            context = {"form": LinkForm(), "title": _("A new password")}
-            return render(request, "account/link.html", context)
-        return self._ask(request, SetPasswordForm(person), 200)
-
-    def post(self, request: HttpRequest) -> HttpResponse:
-        if "code" in request.POST:
-            return self._prove(request)
-        person = self._person(request)
-        if person is None:
-            return self._over(request)
-        form: Any = SetPasswordForm(person, request.POST)
-        if not form.is_valid():
-            return self._ask(request, form, 422)
-        form.save()  # which ends every session, and this link
-        request.session.pop(RESET, None)
-        log_of_person(person, AuditEntry.Kind.RESET_PASSWORD, person.get_username())
-        messages.success(request, _("Your password is set. Sign in with it."))
-        return redirect("dashboard:login")
-
-    def _prove(self, request: HttpRequest) -> HttpResponse:
-        form = LinkForm(request.POST)
-        if not form.is_valid() or person_of_reset(form.cleaned_data["code"]) is None:
-            return self._over(request)
-        request.session[RESET] = form.cleaned_data["code"]
-        return redirect("dashboard:new-password")
-
-    def _person(self, request: HttpRequest) -> User | None:
-        _require_mail()
-        return person_of_reset(request.session.get(RESET, ""))
-
-    def _over(self, request: HttpRequest) -> HttpResponse:
-        request.session.pop(RESET, None)
-        messages.error(request, _("This link is over. Ask for another one."))
-        return redirect("dashboard:forgotten")
-
-    def _ask(self, request: HttpRequest, form: Any, status: int) -> HttpResponse:
-        context = {"form": form, "name": form.user.get_username()}
+    _require_mail()
+    is_sent = request.method == "POST"
+    if is_sent and "code" in request.POST:
+        link = LinkForm(request.POST)
+        if link.is_valid() and person_of_reset(link.cleaned_data["code"]) is not None:
+            request.session[RESET] = link.cleaned_data["code"]
+            return redirect("dashboard:new-password")
+        return _link_is_over(request)
+    person = person_of_reset(request.session.get(RESET, ""))
+    if person is None and is_sent:
+        return _link_is_over(request)
+    if person is None:
+        context = {"form": LinkForm(), "title": _("A new password")}
+        return render(request, "account/link.html", context)
+    form: Any = SetPasswordForm(person, request.POST if is_sent else None)
+    if not form.is_valid():
+        context = {"form": form, "name": person.get_username()}
+        status = 422 if is_sent else 200
         return render(request, "account/new_password.html", context, status=status)
+    form.save()  # which ends every session, and this link
+    request.session.pop(RESET, None)
+    log_of_person(person, AuditEntry.Kind.RESET_PASSWORD, person.get_username())
+    messages.success(request, _("Your password is set. Sign in with it."))
+    return redirect("dashboard:login")
+
+
+def _link_is_over(request: HttpRequest) -> HttpResponse:
+    request.session.pop(RESET, None)
+    messages.error(request, _("This link is over. Ask for another one."))
+    return redirect("dashboard:forgotten")
 
 
 @csrf_exempt  # a mail program sends the form, without our page

@@ -81,7 +81,6 @@ class OwnPasswordForm(forms.Form):
         self.person = person
 
     def clean_password(self) -> str:
-        """Refuse a wrong one."""
         password = str(self.cleaned_data["password"])
         if not self.person.check_password(password):
             raise forms.ValidationError(_("Wrong password."))

@@ -72,7 +72,6 @@ class ChangePassword(PasswordChangeView):
 @require_safe
 @signed_in
 def show_account(request: HttpRequest) -> HttpResponse:
-    """Show a person their labs, and what they can do about their account."""
     return _account(request, OwnPasswordForm(signed_in_person(request)), 200)
 
 
@@ -120,7 +119,6 @@ def _account(request: HttpRequest, form: OwnPasswordForm, status: int) -> HttpRe
 @require_POST
 @confirmed
 def end_link(request: HttpRequest) -> HttpResponse:
-    """End somebody's sign-in by the provider."""
     name = provider_set().name
     try:
         unlink(signed_in_person(request), name)
@@ -193,9 +191,7 @@ urlpatterns = [
     route("login/callback/", come_back, "come-back", kind="part"),
     # Only where mail is sent: test_mail.py.
     route("login/forgotten/", mail.forgotten, "forgotten", kind="part"),
-    route(
-        "login/new-password/", mail.NewPassword.as_view(), "new-password", kind="part"
-    ),
+    route("login/new-password/", mail.new_password, "new-password", kind="part"),
     route(
         "unsubscribe/<str:code>/",
         mail.unsubscribe,

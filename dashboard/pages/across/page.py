@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from math import exp
@@ -31,7 +31,7 @@ from dashboard import wording
 from dashboard.kit import figures
 from dashboard.kit.evidence_matrix import question_address
 from dashboard.kit.filling import ENOUGH_RUNS, Filling, plannable
-from dashboard.kit.selections import Choice, Menu
+from dashboard.kit.selections import Menu
 from dashboard.kit.table_cells import cell_view, row_decimals
 from dashboard.wording import evidence
 from dashboard.wording.comparability import LIGHTS
@@ -76,35 +76,28 @@ class AcrossPage:
     @property
     def menus(self) -> list[Menu]:
         chosen, facets = self.found.choice, self.found.facets
-        hosts = [(ALL_HOSTS, _("All machines"))]
+        hosts = {ALL_HOSTS: _("All machines")}
         for it in facets.hosts:
             systems = ngettext("%(n)s system", "%(n)s systems", it.systems)
             studies = ngettext("%(n)s study", "%(n)s studies", it.studies)
             counts = (systems % {"n": it.systems}, studies % {"n": it.studies})
-            hosts.append((it.name, f"{it.host.slug} ({', '.join(counts)})"))
-        works = [(it, evidence.work_name(it)) for it in WORK_CLASSES]
-        works = [pair for pair in works if pair[0] in facets.works]
-        guests = [(guest, guest) for guest in facets.guests]
-        cases = [
-            (str(pk), f"{known_tool(tool).title}: {label}")
+            hosts[it.name] = f"{it.host.slug} ({', '.join(counts)})"
+        every = {"": _("All")}
+        works = {
+            it: evidence.work_name(it) for it in WORK_CLASSES if it in facets.works
+        }
+        cases = {
+            str(pk): f"{known_tool(tool).title}: {label}"
             for pk, tool, label in facets.cases
-        ]
-        every = _("All")
+        }
+        guests = {guest: guest for guest in facets.guests}
+        host = Menu.of("host", _("Machine"), hosts, chosen.host, is_wide=True)
+        work, case = pgettext("class of work", "Work"), str(chosen.case or "")
         return [
-            _menu("host", _("Machine"), hosts, chosen.host, is_wide=True),
-            _menu(
-                "work",
-                pgettext("class of work", "Work"),
-                [("", every), *works],
-                chosen.work,
-            ),
-            _menu(
-                "benchmark",
-                _("Benchmark"),
-                [("", every), *cases],
-                str(chosen.case or ""),
-            ),
-            _menu("guest", _("Guest"), [("", every), *guests], chosen.guest),
+            replace(host, is_changed=False),  # there is always a machine
+            Menu.of("work", work, every | works, chosen.work),
+            Menu.of("benchmark", _("Benchmark"), every | cases, case),
+            Menu.of("guest", _("Guest"), every | guests, chosen.guest),
         ]
 
     @property
@@ -315,18 +308,6 @@ class AcrossPage:
                 for cell in [row.cells[place]]
             )
         }
-
-
-def _menu(
-    name: str,
-    label: str,
-    choices: list[tuple[str, str]],
-    chosen: str,
-    *,
-    is_wide: bool = False,
-) -> Menu:
-    entries = tuple(Choice(value, text, value == chosen) for value, text in choices)
-    return Menu(name, label, entries, bool(chosen) and not is_wide, is_wide)
 
 
 def _work_cell(answer: Answer, platform: str, hypervisor: str) -> dict[str, Any]:

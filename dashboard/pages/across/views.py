@@ -37,7 +37,6 @@ from dashboard.wording.verdicts import (
 
 
 def pair_page(pair: SidePair) -> dict[str, Any]:
-    """Return the page of two systems."""
     sides = (pair.one, pair.other)
     keys = {"one": str(pair.other.key), "other": str(pair.one.key)}
     host = pair.other.system.host

@@ -132,14 +132,12 @@ class Side:
         return SPEED_COLOURS if len(self.speeds) > 1 else (self.colour,)
 
     def texts(self) -> list[str]:
-        """Return what hovering over each point tells."""
         if not self.is_of_run_means:
             return self.sample_texts()
         points = zip(self.strands, self.series, strict=True)
         return [self.text(strand.label, value) for strand, value in points]
 
     def sample_texts(self) -> list[str]:
-        """Return what hovering over each sample tells, run by run."""
         return [
             self.text(
                 f"{strand.label}, {place}" if len(strand.values) > 1 else strand.label,
@@ -150,7 +148,6 @@ class Side:
         ]
 
     def text(self, name: str, value: float) -> str:
-        """Return a value under its name."""
         return f"{name}: {brief(value)} {self.unit}".rstrip()
 
 
@@ -410,7 +407,6 @@ def _bars(side: Side, edges: Sequence[float]) -> Iterator[Bars]:
 
 
 def spanned(low: float, high: float) -> str:
-    """Return a bin's ends as a text."""
     return f"{brief(low)} \N{EN DASH} {brief(high)}"
 
 

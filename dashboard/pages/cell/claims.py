@@ -4,7 +4,7 @@ Its link carries the numbers, so that the page can compare them with the current
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -80,12 +80,29 @@ def cell_claim(evidence: CellEvidence, *, page: str, baseline: str) -> Claim | N
                 "system": against,
                 "host": system.host.slug,
             }
+    provisos = []
+    if evidence.cell.system.is_emulated:
+        provisos.append(
+            _("It ran on a software emulator: this says nothing about real machines.")
+        )
+    listed = "; ".join(
+        _("%(name)s %(one)s against %(other)s")
+        % {
+            "name": wording.property_name(differing.name),
+            "one": wording.property_value(differing.name, differing.one),
+            "other": wording.property_value(differing.name, differing.other),
+        }
+        for differing in stated_differences(evidence)
+    )
+    if listed:
+        more = _("More than what is studied differs: %(listed)s.")
+        provisos.append(more % {"listed": listed})
     return claim(
         evidence.row,
         equivalence_margin_percent=evidence.cell.study.equivalence_margin_percent,
         link=page + address(query),
         against=against,
-        provisos=tuple(_provisos(evidence)),
+        provisos=provisos,
     )
 
 
@@ -148,22 +165,6 @@ def claim(
         "against": against or _("the reference system"),
     }
     return Claim(" ".join([sentence, *provisos]), link)
-
-
-def _provisos(evidence: CellEvidence) -> Iterator[str]:
-    if evidence.cell.system.is_emulated:
-        yield _("It ran on a software emulator: this says nothing about real machines.")
-    listed = "; ".join(
-        _("%(name)s %(one)s against %(other)s")
-        % {
-            "name": wording.property_name(differing.name),
-            "one": wording.property_value(differing.name, differing.one),
-            "other": wording.property_value(differing.name, differing.other),
-        }
-        for differing in stated_differences(evidence)
-    )
-    if listed:
-        yield _("More than what is studied differs: %(listed)s.") % {"listed": listed}
 
 
 def quoted_of(row: ComparisonRow) -> Quoted | None:

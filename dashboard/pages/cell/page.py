@@ -1,7 +1,6 @@
 """What the page of a cell shows and says: its answer, both sides, how sure it is."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
@@ -33,15 +32,14 @@ from benchmarks.power.energy_per_work import cell_energies, energy_row
 from benchmarks.sentences import in_unit, kept_words
 from benchmarks.viewer import Viewer
 from dashboard import wording
-from dashboard.charts.drawings import Drawing
 from dashboard.kit import figures
 from dashboard.kit.addresses import address, id_in
 from dashboard.kit.selections import ENERGY, SPEED, shown
-from dashboard.kit.table_cells import CellView, cell_view
+from dashboard.kit.table_cells import cell_view
 from dashboard.pages.cell.drawings import cell_charts, has_single_figure, speeds_of
-from dashboard.pages.cell.sessions import SessionWords, session_words
+from dashboard.pages.cell.sessions import session_words
 from dashboard.wording import states, verdicts
-from dashboard.wording.comparability import ComparabilityWords, comparability_words
+from dashboard.wording.comparability import comparability_words
 
 MOST_RUNS_A_SIDE = 300  # ninety thousand pairs
 # What others are compared with: of it nothing is to be judged.
@@ -53,77 +51,9 @@ OF_RUNS = (
 )
 
 
-@dataclass(frozen=True)
-class CellPage:
-    evidence: CellEvidence
-    view: CellView
-    headline: str
-    has_single_figure: bool
-    baseline: str
-    comparability: ComparabilityWords | None
-    width: str
-    """How many more runs would make the interval as narrow as the margin."""
-    location: str
-    """The ratio that a few odd runs do not move, from 10 runs a side on."""
-    sides: tuple[dict[str, Any], ...]
-    sessions: SessionWords
-    charts: tuple[Drawing, ...]
-    single_run: str
-    is_cut: bool
-    energy: str
-    """What its work took, for readers who come from the table of energies."""
-    chosen: str
-    """The query that names the baseline, where one was chosen."""
-    back: str
-    """The query of the comparison that shows the same of all cells."""
-
-    @property
-    def declared_by(self) -> tuple[str, str] | None:
-        """The lab that declared the tool, and its slug there; None: everybody's."""
-        lab, between, slug = self.evidence.cell.case.tool.partition(BETWEEN)
-        return (lab, slug) if between else None
-
-    @property
-    def has_ratio(self) -> bool:
-        """Whether one ratio may be shown: there is one, and nothing forbids it."""
-        return bool(self.view.shade) and self.has_single_figure
-
-    @property
-    def terms(self) -> list[str]:
-        """Which figures stand in the sum, in the order in which they are divided."""
-        if not self.has_ratio:
-            return ["own", "baseline"][: len(self.sides)]
-        is_time = self.evidence.row.shown.better == "lower"
-        return ["baseline", "own"] if is_time else ["own", "baseline"]
-
-    @property
-    def ratio_range(self) -> str:
-        return verdicts.ratio_range_text(self.evidence.row, "")
-
-    @property
-    def reasons(self) -> list[str]:
-        return verdicts.reasons(self.evidence.row)
-
-    @property
-    def is_emulated(self) -> bool:
-        cells = filter(None, (self.evidence.cell, self.evidence.baseline))
-        return any(cell.system.is_emulated for cell in cells)
-
-    @property
-    def is_native_above_hypervisor(self) -> bool:
-        cells = filter(None, (self.evidence.cell, self.evidence.baseline))
-        return any(cell.system.is_native_above_hypervisor for cell in cells)
-
-    @property
-    def is_judged(self) -> bool:
-        row = self.evidence.row
-        is_side = row.shown.state in SIDES and self.has_single_figure
-        return row.shown.judgement is not None and not is_side
-
-
 def cell_page(
     viewer: Viewer, study: Study, cell_id: int, query: Mapping[str, str]
-) -> CellPage:
+) -> dict[str, Any]:
     """Return the page of a cell against native, or the system that a query names."""
     reference, show = chosen_baseline(query), shown(query)
     evidence = evidence_or_404(viewer, study, cell_id, query)
@@ -156,31 +86,56 @@ def cell_page(
     compared = evidence.comparability
     is_single = all(map(has_single_figure, cells))
     sessions = session_words(evidence, is_figure=is_single)
-    drawn = (sessions.drawing,) if sessions.drawing else ()
+    drawn = filter(None, [sessions["drawing"]])
 
     back = {
         "scenario": row.scenario,
         "baseline": str(reference or ""),
         "show": "" if show == SPEED else show,
     }
-    return CellPage(
-        evidence=evidence,
-        view=cell_view(row),
-        headline=_headline(row, cell, baseline),
-        has_single_figure=is_single,
-        baseline=_baseline_text(row, cell, baseline),
-        comparability=comparability_words(study, compared) if compared else None,
-        width=_width(evidence),
-        location=_location(evidence),
-        sides=tuple(sides),
-        sessions=sessions,
-        charts=(*drawn, *cell_charts(cells, samples)),
-        single_run=_single_run([side.n == 1 for side in cells]),
-        is_cut=any(side.is_cut for side in samples),
-        energy=_energy(study, row, reference) if show == ENERGY else "",
-        chosen=address({"baseline": str(reference)}) if reference else "",
-        back=address(back),
-    )
+    view = cell_view(row)
+    # Whether one ratio may be shown: there is one, and nothing forbids it.
+    has_ratio = bool(view.shade) and is_single
+    terms = ["own", "baseline"]
+    if not has_ratio:
+        terms = terms[: len(sides)]
+    elif row.shown.better == "lower":
+        terms.reverse()
+    lab, between, slug = cell.case.tool.partition(BETWEEN)
+    is_side = row.shown.state in SIDES and is_single
+    systems = [side.system for side in cells]
+    return {
+        "evidence": evidence,
+        "view": view,
+        "headline": _headline(row, cell, baseline),
+        "has_single_figure": is_single,
+        "has_ratio": has_ratio,
+        # In the order in which they are divided.
+        "terms": terms,
+        "ratio_range": verdicts.ratio_range_text(row, ""),
+        "reasons": verdicts.reasons(row),
+        "is_judged": row.shown.judgement is not None and not is_side,
+        # The lab that declared the tool; None: the tool is everybody's.
+        "declared_by": (lab, slug) if between else None,
+        "is_emulated": any(it.is_emulated for it in systems),
+        "is_native_above_hypervisor": any(
+            it.is_native_above_hypervisor for it in systems
+        ),
+        "baseline": _baseline_text(row, cell, baseline),
+        "comparability": comparability_words(study, compared) if compared else None,
+        # How many more runs would make the interval as narrow as the margin.
+        "width": _width(evidence),
+        "location": _location(evidence),
+        "sides": sides,
+        "sessions": sessions,
+        "charts": (*drawn, *cell_charts(cells, samples)),
+        "single_run": _single_run([side.n == 1 for side in cells]),
+        "is_cut": any(side.is_cut for side in samples),
+        # For readers who come from the table of energies.
+        "energy": _energy(study, row, reference) if show == ENERGY else "",
+        "chosen": address({"baseline": str(reference)}) if reference else "",
+        "back": address(back),
+    }
 
 
 def evidence_or_404(

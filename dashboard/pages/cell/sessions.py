@@ -85,19 +85,7 @@ FEWEST = 2  # a single session is the whole
 MOST = 60
 
 
-@dataclass(frozen=True)
-class SessionWords:
-    """What is known of a cell's days: lines, a chart, and what was repeated."""
-
-    lines: tuple[dict[str, Any], ...] = ()
-    further: int = 0
-    drawing: Drawing | None = None
-    design: str = ""
-    spread: str = ""
-    note: str = ""
-
-
-def session_words(evidence: CellEvidence, *, is_figure: bool) -> SessionWords:
+def session_words(evidence: CellEvidence, *, is_figure: bool) -> dict[str, Any]:
     """Return the sessions of both sides; nothing where none was looked at yet."""
     sittings = cell_sittings(evidence.cell, evidence.baseline)
     judged = evidence.row.shown.judgement
@@ -122,14 +110,14 @@ def session_words(evidence: CellEvidence, *, is_figure: bool) -> SessionWords:
         for each in sittings[:MOST]
     )
     words = evidence.row.shown.judgement
-    return SessionWords(
-        lines=lines,
-        further=max(len(sittings) - MOST, 0),
-        drawing=_drawing(evidence, sittings, judged, note) if judged else None,
-        design=verdicts.design_text(words) if words else "",
-        spread=verdicts.spread_text(words) if words else "",
-        note=note,
-    )
+    return {
+        "lines": lines,
+        "further": max(len(sittings) - MOST, 0),
+        "drawing": _drawing(evidence, sittings, judged, note) if judged else None,
+        "design": verdicts.design_text(words) if words else "",
+        "spread": verdicts.spread_text(words) if words else "",
+        "note": note,
+    }
 
 
 def _name(sitting: Sitting) -> str:

@@ -29,7 +29,7 @@ from dashboard.kit.upload_text import upload_text
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.cell.card import cell_card
 from dashboard.pages.cell.claims import QUOTED, cell_claim, quoted_in, quoted_of
-from dashboard.pages.cell.page import CellPage, cell_page, evidence_or_404
+from dashboard.pages.cell.page import cell_page, evidence_or_404
 from dashboard.wording import system_name
 from dashboard.wording.evidence import percent_text
 from dashboard.wording.states import state_name
@@ -113,28 +113,28 @@ def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Conten
         "study": study,
         "page": page,
         "claim": cell_claim(
-            page.evidence,
+            page["evidence"],
             page=request.build_absolute_uri(request.path),
             baseline=query.get("baseline", ""),
         ),
         "quoted": quoted_in(query.get(QUOTED, "")),
-        "now": quoted_of(page.evidence.row),
-        "thread": comment_thread(request, Thing(study, cell=page.evidence.cell)),
+        "now": quoted_of(page["evidence"].row),
+        "thread": comment_thread(request, Thing(study, cell=page["evidence"].cell)),
         "snippets": _snippets(request, study, page) if study.is_public else [],
     }
     return Content("cell/cell.html", context)
 
 
 def _snippets(
-    request: HttpRequest, study: Study, page: CellPage
+    request: HttpRequest, study: Study, page: dict[str, Any]
 ) -> list[tuple[str, str, str]]:
-    place = [study.lab.slug, study.slug, page.evidence.cell.pk]
+    place = [study.lab.slug, study.slug, page["evidence"].cell.pk]
     return snippets(
         request,
-        reverse("dashboard:embed-cell", args=place) + page.chosen,
-        page.headline,
-        reverse("dashboard:cell", args=place) + page.chosen,
-        reverse("dashboard:cell-badge", args=place) + page.chosen,
+        reverse("dashboard:embed-cell", args=place) + page["chosen"],
+        page["headline"],
+        reverse("dashboard:cell", args=place) + page["chosen"],
+        reverse("dashboard:cell-badge", args=place) + page["chosen"],
     )
 
 
@@ -142,12 +142,12 @@ def _snippets(
 def embed_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Content:
     """Show a cell's chart in a frame of another site."""
     page = _public_page(request, lab, slug, cell_id)
-    drawing = page.charts[0] if page.charts else None
-    source = reverse("dashboard:cell", args=[lab, slug, cell_id]) + page.chosen
+    drawing = page["charts"][0] if page["charts"] else None
+    source = reverse("dashboard:cell", args=[lab, slug, cell_id]) + page["chosen"]
     return embedded(
         request,
         drawing.figure if drawing else None,
-        page.headline,
+        page["headline"],
         drawing.title if drawing else "",
         source,
     )
@@ -157,9 +157,9 @@ def embed_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Conte
 def cell_badge(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Content:
     """Say what a cell is worth in a line."""
     page = _public_page(request, lab, slug, cell_id)
-    row = page.evidence.row
-    name, ratio = system_name(page.evidence.cell.system), row.shown.ratio
-    if not page.has_ratio or ratio is None:
+    row = page["evidence"].row
+    name, ratio = system_name(page["evidence"].cell.system), row.shown.ratio
+    if not page["has_ratio"] or ratio is None:
         return badge(name, state_name(row.shown.state))
     text, judged = figures.ratio(ratio), row.shown.judgement
     if judged and judged.low is not None and judged.high is not None:
@@ -168,7 +168,9 @@ def cell_badge(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Conte
     return badge(name, f"{text} {of}")
 
 
-def _public_page(request: HttpRequest, lab: str, slug: str, cell_id: int) -> CellPage:
+def _public_page(
+    request: HttpRequest, lab: str, slug: str, cell_id: int
+) -> dict[str, Any]:
     study = study_or_404(ANYONE, lab, slug)
     return cell_page(ANYONE, study, cell_id, query_of(request))
 

@@ -42,7 +42,6 @@ def write(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 
 def edit(request: HttpRequest, comment_id: int) -> HttpResponse:
-    """Change the text of a comment."""
     comment = find_comment(viewer_of(request), comment_id)
     author, text = author_of(signed_in_person(request)), request.POST.get("text", "")
     return _done(
@@ -53,7 +52,6 @@ def edit(request: HttpRequest, comment_id: int) -> HttpResponse:
 
 
 def remove(request: HttpRequest, comment_id: int) -> HttpResponse:
-    """Remove the text of a comment."""
     comment = find_comment(viewer_of(request), comment_id)
     author = author_of(signed_in_person(request))
     return _done(

@@ -39,6 +39,7 @@ from dashboard.kit.selections import (
 from dashboard.kit.table_cells import (
     CellView,
     cell_view,
+    drawn_rows,
     in_legible_units,
     row_decimals,
     sentence,
@@ -56,8 +57,6 @@ DRAWN_CELLS = 2_000
 
 @dataclass(frozen=True)
 class ComparisonPage:
-    """Everything of the page that depends on what was chosen."""
-
     chooser: Chooser
     reference: System | None
     table: ComparisonTable
@@ -173,7 +172,6 @@ class ComparisonPage:
 
 
 def comparison_page(study: Study, choice: Chooser) -> ComparisonPage:
-    """Return the page for what was chosen."""
     system, chosen = choice.baseline, choice.selection
     is_energy = chosen.show == ENERGY
     judged = None if is_energy else study_verdicts(study, system)
@@ -338,19 +336,9 @@ def comparison_chart(
     if table.ratio_count > DRAWN_CELLS:
         return None
     columns = table.head.columns
-    rows = [
-        (group, row)
-        for group in table.groups
-        for row in group.rows
-        if any(cell and cell.shown.is_drawn for cell in row.cells)
-    ]
-
+    rows, places = drawn_rows(table)
     # As many properties, beside the platform, as it takes to see two colours.
-    drawn = [
-        column
-        for place, column in enumerate(columns)
-        if any((it := row.cells[place]) and it.shown.is_drawn for _group, row in rows)
-    ]
+    drawn = [columns[place] for place in places]
     most = len(drawn[0].facts) if drawn else 0
     depths = (
         depth

@@ -112,7 +112,6 @@ def show_docs(request: HttpRequest) -> HttpResponse:
 
 
 def show_manual(request: HttpRequest, name: str) -> HttpResponse:
-    """Show one document."""
     if name not in manuals():
         raise Http404(_("There is no such document."))
     context = {"manual": manuals()[name], "html": html_of(name)}
@@ -121,7 +120,6 @@ def show_manual(request: HttpRequest, name: str) -> HttpResponse:
 
 @cache_control(public=True, max_age=3600)
 def send_picture(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Send a picture of a document."""
     for file in FOLDER.rglob(f"*{PICTURE}"):
         if file.relative_to(FOLDER).with_suffix("").as_posix() == name:
             return FileResponse(file.open("rb"))
@@ -301,7 +299,6 @@ def _table_begins(
 
 
 def show_glossary(request: HttpRequest) -> HttpResponse:
-    """Show what every word of the pages means."""
     return render(request, "docs/glossary.html", {"chapters": CHAPTERS})
 
 

@@ -91,7 +91,6 @@ def _place_of(event: Event) -> str:
 
 
 def show_subscriptions(request: HttpRequest) -> HttpResponse:
-    """Show where somebody is told what happens."""
     return _page(request)
 
 
@@ -104,7 +103,6 @@ def new_address(request: HttpRequest) -> HttpResponse:
 
 
 def revoke_address(request: HttpRequest) -> HttpResponse:
-    """Make the secret address useless."""
     revoke_feed_tokens(signed_in_person(request))
     messages.success(request, _("The address of your feeds is no longer valid."))
     return redirect("dashboard:subscriptions")
@@ -125,7 +123,6 @@ def choose_digest(request: HttpRequest) -> HttpResponse:
 
 
 def follow_study(request: HttpRequest) -> HttpResponse:
-    """Follow a study that somebody sees."""
     person = signed_in_person(request)
     name = request.POST.get("study", "").strip().replace("\0", "")
     with outcome_message(request):
@@ -136,7 +133,6 @@ def follow_study(request: HttpRequest) -> HttpResponse:
 
 
 def unfollow_study(request: HttpRequest, pk: int) -> HttpResponse:
-    """Follow a study no longer."""
     Follow.objects.filter(person=signed_in_person(request), pk=pk).delete()
     return redirect("dashboard:subscriptions")
 

@@ -66,7 +66,6 @@ def export_comparison(
 def export_citation(
     request: HttpRequest, lab: str, slug: str, form: str
 ) -> HttpResponse:
-    """Hand out how a study is cited."""
     if form not in CITATIONS:
         raise Http404("There is no such form.")
     study = study_or_404(viewer_of(request), lab, slug)

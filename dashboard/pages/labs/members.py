@@ -150,7 +150,6 @@ def _changes_members(change: Change) -> Callable[..., HttpResponse]:
 
 @_changes_members
 def give_role(request: HttpRequest, place: LabPlace, person_id: int) -> str:
-    """Give a member another role."""
     member, role = _member(place, person_id), request.POST.get("role", "")
     if role not in Membership.Role.values:
         raise Http404("There is no such role.")
@@ -171,7 +170,6 @@ def remove(request: HttpRequest, place: LabPlace, person_id: int) -> str:
 
 @_changes_members
 def withdraw(request: HttpRequest, place: LabPlace, invitation_id: int) -> str:
-    """Make the link of an invitation useless."""
     invitation = get_object_or_404(place.lab.invitations, pk=invitation_id)
     withdraw_invitation(invitation=invitation, by=signed_in_person(request))
     return _("The invitation of %(name)s is withdrawn.") % {"name": invitation.name}

@@ -171,8 +171,6 @@ PLAIN = {"autocomplete": "off", "spellcheck": "false"}
 
 
 class ToolForm(forms.Form):
-    """What people are told of a tool."""
-
     slug = forms.CharField(
         label=gettext_lazy("Short name"),
         max_length=MAX_SLUG,
@@ -280,7 +278,6 @@ class MetricForm(forms.Form):
             field.choices = known
 
     def document(self) -> dict[str, Any]:
-        """Return the metric as `declared` takes it."""
         values = dict(self.cleaned_data)
         traits = values.pop("traits")
         return {**values, **{name: name in traits for name in TRAITS}}
@@ -288,8 +285,6 @@ class MetricForm(forms.Form):
 
 @dataclass
 class FilledForm:
-    """The form of a tool and those of its metrics."""
-
     tool: ToolForm
     metrics: list[MetricForm]
     # Suggestions for the unit of a metric.
@@ -297,12 +292,10 @@ class FilledForm:
 
     @classmethod
     def empty(cls) -> "FilledForm":
-        """Return a form with one metric."""
         return cls(ToolForm(), [_metric_form(0, {"traits": ["primary"]})])
 
     @classmethod
     def of(cls, version: OwnToolVersion) -> "FilledForm":
-        """Return a form filled in with a declared version."""
         names = ("title", "homepage", "description", "metrics")
         stored = {name: getattr(version, name) for name in names}
         declaration = stored_declaration(stored)
@@ -350,7 +343,6 @@ class FilledForm:
         return not [part for part in parts if not part.is_valid()]
 
     def document(self) -> dict[str, Any]:
-        """Return what `declared` takes."""
         metrics = [part.document() for part in self.metrics]
         return {**self.tool.cleaned_data, "metrics": metrics}
 

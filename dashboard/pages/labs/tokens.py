@@ -31,8 +31,6 @@ virtlab-agent.pyz bundle write /media/stick"""
 
 
 class TokenForm(forms.Form):
-    """A new token: its agent, permissions and expiry."""
-
     agent = forms.SlugField(
         label=gettext_lazy("Agent"),
         max_length=100,
@@ -110,7 +108,6 @@ def keep_tokens(request: HttpRequest, lab: str) -> HttpResponse:
 
 
 def revoke(request: HttpRequest, lab: str, prefix: str) -> HttpResponse:
-    """Revoke a token."""
     place = kept_lab_or_404(request, lab)
     tokens = Token.objects.select_related("agent", "lab").filter(lab=place.lab)
     token = get_object_or_404(tokens, prefix=prefix)

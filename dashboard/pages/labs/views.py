@@ -59,8 +59,6 @@ def list_labs(request: HttpRequest) -> HttpResponse:
 
 
 class LabForm(forms.Form):
-    """A new lab."""
-
     name = LineField(label=gettext_lazy("Name"), max_length=200)
     slug = ShortNameField(max_length=50)
 

@@ -36,8 +36,6 @@ KINDS: Final[dict[str, str | Promise]] = {
 
 
 class WebhookForm(forms.Form):
-    """A new webhook: its address, events and study."""
-
     url = forms.CharField(
         label=gettext_lazy("Address"),
         max_length=1_000,
@@ -105,7 +103,6 @@ def keep_webhooks(request: HttpRequest, lab: str) -> HttpResponse:
 
 
 def test(request: HttpRequest, lab: str, webhook_id: int) -> HttpResponse:
-    """Send a test to a webhook."""
     place = kept_lab_or_404(request, lab)
     send_test(find_webhook([place.lab.pk], webhook_id))
     messages.success(
@@ -115,7 +112,6 @@ def test(request: HttpRequest, lab: str, webhook_id: int) -> HttpResponse:
 
 
 def delete(request: HttpRequest, lab: str, webhook_id: int) -> HttpResponse:
-    """Delete a webhook with its log."""
     place = kept_lab_or_404(request, lab)
     webhook = find_webhook([place.lab.pk], webhook_id)
     delete_webhook(webhook=webhook, person=signed_in_person(request))

@@ -33,7 +33,7 @@ from dashboard.kit.figures import for_files, with_digits
 from dashboard.kit.judged_tables import JudgedTable, judged_table, part_of
 from dashboard.kit.kept import Content, kept_study_page
 from dashboard.kit.routes import BARE, page
-from dashboard.kit.selections import Choice, Menu
+from dashboard.kit.selections import Menu
 from dashboard.kit.table_cells import row_decimals, row_figure
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.wording import Text
@@ -105,7 +105,6 @@ class Paper:
         return methods(self.study, self.table, self.source, behind)
 
     def texts(self, citation: Citation) -> dict[str, str]:
-        """Return the text files by name."""
         with with_digits(self.digits):
             table_tex = latex(self.table, self.source, Tabular(self.is_wide))
         return {
@@ -134,7 +133,6 @@ def chosen_paper(request: HttpRequest, study: Study) -> Paper:
 
 
 def paper_page(paper: Paper, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return the template context."""
     with for_files(), with_digits(paper.digits):
         lines = list(_lines(paper))
     groups = list(_groups(paper))
@@ -159,8 +157,9 @@ def paper_page(paper: Paper, query: Mapping[str, str]) -> dict[str, Any]:
             for column in columns
         ],
         "menus": [
-            _menu(name, label, texts, query.get(name, ""))
+            Menu.of(name, label, texts, value if value in texts else "")
             for name, label, texts in menus
+            for value in [query.get(name, "")]
         ],
         "unmet": [
             f"{name}={pk}" for name, ids in missing.items() for pk in sorted(ids)
@@ -175,12 +174,6 @@ def paper_page(paper: Paper, query: Mapping[str, str]) -> dict[str, Any]:
 
 def _tick(pk: int, name: str, chosen: Collection[int]) -> dict[str, Any]:
     return {"id": pk, "name": name, "is_chosen": pk in chosen}
-
-
-def _menu(name: str, label: str, texts: Mapping[str, Text], value: str) -> Menu:
-    chosen = value if value in texts else ""
-    choices = (Choice(key, str(text), key == chosen) for key, text in texts.items())
-    return Menu(name, label, tuple(choices), chosen != "")
 
 
 def _groups(paper: Paper) -> Iterator[dict[str, Any]]:

@@ -57,7 +57,6 @@ LOAD_UNLESS_TOLD = "virtlab-linpack"
 
 
 def list_plans(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Show the plans of a study, the newest first."""
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
     plans = visible_plans(viewer).filter(study=study)
@@ -234,8 +233,6 @@ def starts_of(
 
 
 class PlanForm(forms.Form):
-    """What a plan says beside its systems, tools and scenarios."""
-
     title = LineField(label=gettext_lazy("Title"), max_length=200)
     repetitions = forms.IntegerField(
         label=gettext_lazy("Repetitions"), min_value=1, max_value=200

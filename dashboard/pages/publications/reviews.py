@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from itertools import groupby
-from math import log
 from typing import Any, Final
 
 from django.contrib import messages
@@ -55,7 +54,6 @@ PARTS: Final[Mapping[str, Text]] = {
 
 
 def show_reviews(request: HttpRequest) -> HttpResponse:
-    """List reviews, newest first."""
     reviews = visible_publications(Review, viewer_of(request))[:MOST_LISTED]
     return render(request, "publications/reviews.html", {"reviews": reviews})
 
@@ -184,9 +182,9 @@ def answer_lines(review: Review) -> Iterator[dict[str, Any]]:
                 "address": question_address(
                     Question(record["hypervisor"], record["work_class"])
                 ),
-                "ratio": _ratio(pool["mean"], pool["interval"]),
-                "interval": _ends(pool["interval"]),
-                "predicted": _ends(pool["predicted"]),
+                "ratio": evidence.pooled_ratio(pool["mean"], pool["interval"]),
+                "interval": evidence.pooled_interval(pool["interval"]),
+                "predicted": evidence.pooled_interval(pool["predicted"]),
                 "tau": NONE if tau2 is None else figures.number(tau2**0.5, ".2g"),
                 "i2": NONE
                 if i2 is None
@@ -266,8 +264,10 @@ def _in_short(record: Record) -> str:
     words = evidence.machines_text(pool["machines"])
     if pool["mean"] is None:
         return words
-    beside = _ends(pool["predicted"] or pool["interval"])
-    return f"{_ratio(pool['mean'], pool['interval'])} ({beside}), {words}"
+    beside = evidence.pooled_interval(pool["predicted"] or pool["interval"])
+    return (
+        f"{evidence.pooled_ratio(pool['mean'], pool['interval'])} ({beside}), {words}"
+    )
 
 
 def _left_out(record: Record) -> str:
@@ -276,14 +276,3 @@ def _left_out(record: Record) -> str:
         for reason, count in record["screened"].items()
     )
     return "; ".join(reasons)
-
-
-def _ratio(value: float | None, within: figures.Interval | None) -> str:
-    return NONE if value is None else figures.ratio(value, within)
-
-
-def _ends(ends: Collection[float] | None) -> str:
-    if ends is None:
-        return NONE
-    low, high = ends
-    return evidence.ends_text((log(low), log(high)))

@@ -169,7 +169,6 @@ def _is_admin(request: HttpRequest, lab_id: int) -> bool:
 
 
 def sign(request: HttpRequest, version_id: int) -> HttpResponse:
-    """Sign another lab's version."""
     version = find_publication(Version, viewer_of(request), version_id)
     slug = request.POST.get("lab", "")
     lab = next((lab for lab in own_labs(request, kept=True) if lab.slug == slug), None)

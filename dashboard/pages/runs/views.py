@@ -140,7 +140,6 @@ def download_upload(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 def begin_again(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Queue rereading all uploads of a study."""
     study = kept_study_or_404(request, lab, slug)
     reread = begin_reread(study=study, person=signed_in_person(request))
     return redirect("dashboard:reread", reread.pk)

@@ -44,7 +44,7 @@ def seen(client):
 
     def page_of(cell):
         answer = client.get(f"/studies/alpha-lab/study/cells/{cell.pk}/")
-        return answer.context["page"].sessions, answer.content.decode()
+        return answer.context["page"]["sessions"], answer.content.decode()
 
     return page_of
 
@@ -58,10 +58,10 @@ def test_shared_sessions_have_a_ratio_each(measure, seen):
 
     sessions, page = seen(cell)
 
-    assert [line["ratio"] for line in sessions.lines] == ["0.903", "0.904", "0.906"]
-    assert symbols(sessions.drawing) == ["circle"] * 3 + ["square"]
+    assert [line["ratio"] for line in sessions["lines"]] == ["0.903", "0.904", "0.906"]
+    assert symbols(sessions["drawing"]) == ["circle"] * 3 + ["square"]
     assert "Both sides ran in the same sessions" in page
-    assert "Sessions differ by 0.1" in sessions.spread
+    assert "Sessions differ by 0.1" in sessions["spread"]
     for kept in cell.sessions.all():
         assert f"/sessions/?session={kept.session_id}" in page
 
@@ -69,7 +69,7 @@ def test_shared_sessions_have_a_ratio_each(measure, seen):
 def test_two_shared_sessions_are_faint(measure, seen):
     sessions, _page = seen(measure([3, 4], [3, 4]))
 
-    *each, whole = sessions.drawing.figure.series
+    *each, whole = sessions["drawing"].figure.series
     assert whole.opacity < 1
     assert {points.opacity for points in each} == {1}
 
@@ -77,23 +77,23 @@ def test_two_shared_sessions_are_faint(measure, seen):
 def test_sessions_of_one_side_alone_are_hollow(measure, seen):
     sessions, _page = seen(measure([3], [5, 7]))
 
-    assert symbols(sessions.drawing) == ["circle-open"] * 2 + ["square-open"]
-    native = sessions.lines[0]
+    assert symbols(sessions["drawing"]) == ["circle-open"] * 2 + ["square-open"]
+    native = sessions["lines"][0]
     assert (native["own"], native["ratio"]) == (NONE, NONE)
-    assert "No session has both sides" in sessions.note
+    assert "No session has both sides" in sessions["note"]
 
 
 def test_one_session_is_no_chart(measure, seen):
     sessions, _page = seen(measure([3], [3]))
 
-    assert sessions.drawing is None
-    assert len(sessions.lines) == 1
+    assert sessions["drawing"] is None
+    assert len(sessions["lines"]) == 1
 
 
 def test_unknown_times_are_weak_evidence(measure, seen):
     sessions, page = seen(measure([0], [0]))
 
-    (line,) = sessions.lines
+    (line,) = sessions["lines"]
     assert (line["name"], line["query"]) == ("time unknown", "")
     assert "weak evidence" in page
 
