@@ -62,27 +62,12 @@ def cell_page(
     cell.study = study
 
     cells, samples = [cell], [evidence.samples]
-    sides = [
-        _side(
-            cell,
-            evidence.samples,
-            evidence.runs,
-            slug="own",
-            title=_("Runs of this result"),
-        )
-    ]
+    sides = [_side("own", _("Runs of this result"), cell, samples[0], evidence.runs)]
     if baseline is not None:
         cells.append(baseline)
         samples.append(evidence.baseline_samples)
-        sides.append(
-            _side(
-                baseline,
-                evidence.baseline_samples,
-                evidence.baseline_runs,
-                slug="baseline",
-                title=_("Runs of its baseline"),
-            )
-        )
+        title, runs = _("Runs of its baseline"), evidence.baseline_runs
+        sides.append(_side("baseline", title, baseline, samples[1], runs))
     compared = evidence.comparability
     is_single = all(map(has_single_figure, cells))
     sessions = session_words(evidence, is_figure=is_single)
@@ -151,12 +136,11 @@ def chosen_baseline(query: Mapping[str, str]) -> int | None:
 
 
 def _side(
+    slug: str,
+    title: str,
     cell: Cell,
     samples: CellSamples,
     runs: tuple[RunValue, ...],
-    *,
-    slug: str,
-    title: str,
 ) -> dict[str, Any]:
     unit, figure = cell.case.unit, ""
     if has_single_figure(cell):
