@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 from agents import build
 from benchmarks.monitoring import exposition, gauges
 from dashboard.pages.account import sign_in
+from dashboard.urls import moved_patterns
 
 
 @cache
@@ -55,5 +56,5 @@ urlpatterns = [
     # What allauth calls them.
     path("login/", sign_in.SignIn.as_view(), name="account_login"),
     path("login/second-factor/", sign_in.SecondStep.as_view(), name="mfa_authenticate"),
-    path("", include("dashboard.moved")),
+    path("", include(moved_patterns)),
 ]

@@ -1,7 +1,14 @@
 """Addresses of the pages: each folder of `dashboard/pages/` brings its own."""
 
+import re
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import re_path
+from django.views.decorators.http import require_safe
 
 from dashboard import pages
 
@@ -11,4 +18,32 @@ urlpatterns = [
     address
     for page in iter_modules(pages.__path__)
     for address in import_module(f"{pages.__name__}.{page.name}.views").urlpatterns
+]
+
+# Old beginnings, then parts, which are looked for below the new beginnings.
+RENAMED: Final = (
+    (r"^/campaigns/", "/studies/"),
+    (r"^/snapshots/", "/versions/"),
+    (r"^/freezings/", "/publishing/"),
+    (r"^/words/", "/glossary/"),
+    (r"^(/studies/[^/]+/[^/]+)/influence/", r"\1/factor-effects/"),
+    (r"^(/studies/[^/]+/[^/]+)/history/", r"\1/trend/"),
+    (r"^(/studies/[^/]+/[^/]+)/freeze/", r"\1/publish/"),
+    (r"^(/labs/[^/]+)/deeds/", r"\1/audit-log/"),
+)
+
+
+@require_safe
+def lead_on(request: HttpRequest) -> HttpResponse:
+    """Lead an old address to its new one, for good, with what it asked for."""
+    address = request.get_full_path()
+    for old, new in RENAMED:
+        address = re.sub(old, new, address)
+    return redirect(address, permanent=True)
+
+
+moved_patterns = [
+    re_path(r"^(?:campaigns|snapshots|freezings)/", lead_on),
+    re_path(r"^words/$", lead_on),
+    re_path(r"^labs/[^/]+/deeds/$", lead_on),
 ]

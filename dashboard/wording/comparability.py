@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -56,18 +55,11 @@ def light_words(shown: Iterable[Compared]) -> tuple[dict[str, Any], ...]:
     return tuple(legend)
 
 
-@dataclass(frozen=True)
-class ComparabilityWords:
-    """The light as a colour's name and a word, what it means, and all differences."""
+def comparability_words(study: Study, compared: Comparability) -> dict[str, Any]:
+    """Return a light as a colour, a word and a sentence, and all differences.
 
-    light: str
-    word: str
-    sentence: str
-    differences: tuple[dict[str, Any], ...]
-
-
-def comparability_words(study: Study, compared: Comparability) -> ComparabilityWords:
-    """Return the light in words, unwanted differences first."""
+    Unwanted differences come first.
+    """
     light, unwanted, studied = compared.light, compared.unwanted, compared.studied
     word, sentence = LIGHTS[light]
     if light == "amber" and unwanted and not study.factors:
@@ -77,11 +69,11 @@ def comparability_words(study: Study, compared: Comparability) -> ComparabilityW
     named = unwanted or studied
     what = ", ".join(wording.property_name(it.name) for it in named)
     facts = {"what": what, "why": wording.said(compared.sentence)}
-    return ComparabilityWords(
-        light=light,
-        word=str(word),
-        sentence=str(sentence) % facts if named else _("Nothing differs."),
-        differences=tuple(
+    return {
+        "light": light,
+        "word": str(word),
+        "sentence": str(sentence) % facts if named else _("Nothing differs."),
+        "differences": [
             {
                 "name": wording.property_name(it.name),
                 "one": _stated(it.name, it.one),
@@ -90,8 +82,8 @@ def comparability_words(study: Study, compared: Comparability) -> ComparabilityW
             }
             for differences, is_studied in ((unwanted, False), (studied, True))
             for it in differences
-        ),
-    )
+        ],
+    }
 
 
 def _stated(name: str, value: str) -> str:

@@ -139,7 +139,7 @@ def test_a_pair_of_two_machines_is_refused_with_its_reason(client, measured):
 
     answer = client.get(f"{PAGE}direct/?one={one}&other={other}")
 
-    assert answer.context["page"]["comparability"].light == "red"
+    assert answer.context["page"]["comparability"]["light"] == "red"
     assert "A direct ratio is refused" in answer.text
     assert "Different hosts" in answer.text
     assert "indirect, single runs" in answer.text

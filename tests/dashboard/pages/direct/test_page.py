@@ -8,7 +8,7 @@ PAGE = "/studies/alpha-lab/study/direct/"
 
 def studied(page):
     """Return what differs between the two, and whether the study studies it."""
-    differences = page.context["page"]["comparability"].differences
+    differences = page.context["page"]["comparability"]["differences"]
     return {difference["name"]: difference["is_studied"] for difference in differences}
 
 
@@ -57,7 +57,7 @@ def test_two_pinned_systems_say_what_differs_between_them(client, submit, run_do
     page = client.get(address)
     assert studied(page) == {"Guest OS": True, "Guest tools": False}
     # The sentence beside the light names what nobody studies.
-    sentence = page.context["page"]["comparability"].sentence
+    sentence = page.context["page"]["comparability"]["sentence"]
     assert "Guest tools" in sentence
     assert "Guest OS" not in sentence
 
@@ -111,14 +111,14 @@ def test_two_systems_on_different_hosts_are_red_and_get_no_verdict(
     page = client.get(f"{PAGE}?pin={guest},{native}")
 
     comparability = page.context["page"]["comparability"]
-    assert comparability.light == "red"
-    assert "beta / alpha: cores: 16 / 2" in comparability.sentence
+    assert comparability["light"] == "red"
+    assert "beta / alpha: cores: 16 / 2" in comparability["sentence"]
     assert ("Cores", "16", "2") in [
         (difference["name"], difference["one"], difference["other"])
-        for difference in comparability.differences
+        for difference in comparability["differences"]
     ]
     (row,) = page.context["page"]["groups"][0]["rows"]
     assert row["judgement"].verdict == "not_assessed"
     assert "light-red" in page.text
     assert 'class="ratio"' in page.text
-    assert wording.said(comparability.sentence) in page.text
+    assert wording.said(comparability["sentence"]) in page.text
