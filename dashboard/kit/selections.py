@@ -29,6 +29,7 @@ NATIVE = "native"
 ALL = "all"
 WIDE = {"baseline", "system"}
 PINS = 2
+NARROWING = ("component", "tool", "guest_os", "bits", "verdict", "evidence", "effect")
 NO_BITS = -1  # no system has so many: nonsense finds nothing
 SPEED = "efficiency"
 SHOWN = {
@@ -147,11 +148,11 @@ class Selection:
 
     def narrowed(self) -> dict[str, str]:
         """Return what is left of the study, by the names of the query's parts."""
+        scenario = "" if self.scenario == ALL else self.scenario
         names = (
             *("component", "tool", "guest_os", "bits", "only", "q"),
             *("verdict", "evidence", "effect"),
         )
-        scenario = "" if self.scenario == ALL else self.scenario
         parts = {"scenario": scenario, **{name: getattr(self, name) for name in names}}
         return {name: text for name, text in parts.items() if text}
 
@@ -259,20 +260,14 @@ def selection(query: Mapping[str, str], facets: Facets) -> Selection:
     return Selection(
         baseline=query.get("baseline") or NATIVE,
         scenario=query.get("scenario") or first,
-        component=query.get("component", ""),
-        tool=query.get("tool", ""),
-        guest_os=query.get("guest_os", ""),
-        bits=query.get("bits", ""),
         show=shown(query),
         group=query.get("group") or PLATFORM,
         order=_known(query.get("order"), ORDERS, ""),
         only=_known(query.get("only"), KEPT, ""),
         q=query.get("q", "").strip(),
-        verdict=query.get("verdict", ""),
-        evidence=query.get("evidence", ""),
-        effect=query.get("effect", ""),
         sort=_known(query.get("sort"), SORTS, ""),
         pins=tuple(filter(None, query.get("pin", "").split(",")))[-PINS:],
+        **{name: query.get(name, "") for name in NARROWING},
     )
 
 

@@ -10,17 +10,16 @@ from django.utils.translation import gettext as _
 
 from benchmarks.analysis.verdicts import RULE_SET
 from benchmarks.evidence.reading import (
-    Found,
     Question,
     evidence_matrix,
     evidence_origins,
     evidence_parts,
 )
-from benchmarks.evidence.records import Record, question_record, study_records
+from benchmarks.evidence.records import question_record, study_records
 from benchmarks.evidence.synthesis import synthesis
 from benchmarks.platforms import canonical_hypervisor
 from benchmarks.publishing.versions import latest_versions
-from benchmarks.viewer import ANYONE, Viewer
+from benchmarks.viewer import ANYONE
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard.exports.evidence import (
     EVIDENCE_FORMS,
@@ -122,22 +121,14 @@ def forest_badge(request: HttpRequest) -> Content:
 def export_evidence(request: HttpRequest, form: str) -> HttpResponse:
     if form not in EVIDENCE_FORMS:
         raise Http404(_("There is no such form."))
-    with_flagged = query_of(request).get("flagged") == "with"
-    viewer = viewer_of(request)
-    name, text = evidence_file(
-        request, viewer, form, question=None, with_flagged=with_flagged
-    )
-    return attached(name, form, text)
+    return _evidence_file(request, form, None)
 
 
 def export_forest(request: HttpRequest, form: str) -> HttpResponse:
     query, viewer = query_of(request), viewer_of(request)
     question, with_flagged = _question(query), query.get("flagged") == "with"
     if form in EVIDENCE_FORMS:
-        name, text = evidence_file(
-            request, viewer, form, question=question, with_flagged=with_flagged
-        )
-        return attached(name, form, text)
+        return _evidence_file(request, form, question)
     if form not in PICTURE_FORMS:
         raise Http404(_("There is no such form."))
     parts = evidence_parts(viewer, question)
@@ -169,35 +160,29 @@ def _files(address: str, forms: Iterable[str]) -> list[tuple[str, str, str]]:
     ]
 
 
-FORMS = ("csv", "json", "tex", "md")
-EXAMPLE = "?hypervisor=Xen&work=disk-sequential-read"
-
-
-WORKS = list(WORK_CLASSES)
-
-
-def evidence_file(
-    request: HttpRequest,
-    viewer: Viewer,
-    form: str,
-    *,
-    question: Question | None,
-    with_flagged: bool,
-) -> tuple[str, str]:
-    asked = None if question is None else [question]
-    found = evidence_origins(viewer, asked)
+def _evidence_file(
+    request: HttpRequest, form: str, question: Question | None
+) -> HttpResponse:
+    """Return the file of a question, or of all of them."""
+    viewer, query = viewer_of(request), request.GET.urlencode()
+    with_flagged = query_of(request).get("flagged") == "with"
+    found = evidence_origins(viewer, None if question is None else [question])
     if question is not None:
         found.setdefault(question, [])
-    records = records_of(found, with_flagged=with_flagged)
+    works = list(WORK_CLASSES)
+    records = [
+        question_record(it, found[it], with_flagged=with_flagged)
+        for it in sorted(found, key=lambda it: (it.hypervisor, works.index(it.work)))
+    ]
     studies = {each.study.pk for parts in found.values() for each in parts}
     versions = latest_versions(viewer, studies)
-    page = reverse("dashboard:evidence" if question is None else "dashboard:forest")
-    query = request.GET.urlencode()
-    name = "evidence" if question is None else file_name(question)
+    name, title = "evidence", _("What all studies together say")
+    page = reverse("dashboard:evidence")
+    if question is not None:
+        name, title = file_name(question), question_name(records[0])
+        page = reverse("dashboard:forest")
     source = EvidenceSource(
-        title=_("What all studies together say")
-        if question is None
-        else question_name(records[0]),
+        title=title,
         name=name,
         address=request.build_absolute_uri(f"{page}?{query}" if query else page),
         made_on=timezone.now().date().isoformat(),
@@ -205,20 +190,10 @@ def evidence_file(
         with_flagged=with_flagged,
     )
     text = EVIDENCE_FORMS[form](records, study_records(found, versions), source)
-    return name, text
+    return attached(name, form, text)
 
 
-def records_of(
-    found: dict[Question, list[Found]], *, with_flagged: bool
-) -> list[Record]:
-    return [
-        question_record(question, found[question], with_flagged=with_flagged)
-        for question in sorted(
-            found, key=lambda it: (it.hypervisor, WORKS.index(it.work))
-        )
-    ]
-
-
+EXAMPLE = "?hypervisor=Xen&work=disk-sequential-read"
 urlpatterns = [
     page(
         "evidence/",
@@ -244,13 +219,13 @@ urlpatterns = [
         export_evidence,
         "evidence-file",
         kind="file",
-        counted=tuple(f"/evidence.{form}" for form in FORMS),
+        counted=tuple(f"/evidence.{form}" for form in EVIDENCE_FORMS),
     ),
     page(
         "evidence/forest.<slug:form>",
         export_forest,
         "forest-file",
         kind="file",
-        counted=tuple(f"/evidence/forest.{form}{EXAMPLE}" for form in FORMS),
+        counted=tuple(f"/evidence/forest.{form}{EXAMPLE}" for form in EVIDENCE_FORMS),
     ),
 ]
