@@ -146,10 +146,7 @@ def _interval(corun: ComparedCoRun) -> str:
     low, high = corun.figures.jain_low, corun.figures.jain_high
     if low is None or high is None:
         return _("needs repeated co-runs") if corun.figures.jain else NONE
-    return _("%(low)s to %(high)s") % {
-        "low": shown_ratio(low),
-        "high": shown_ratio(high),
-    }
+    return wording.span_text(shown_ratio(low), shown_ratio(high))
 
 
 def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:

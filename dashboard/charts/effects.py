@@ -29,6 +29,7 @@ from dashboard.charts.chart import (
     series_colour,
     symbol_at,
 )
+from dashboard.wording import span_text
 from dashboard.wording.factor_effects import (
     STRENGTHS,
     change,
@@ -108,8 +109,7 @@ def effect_bar(effect: Effect, limit: float) -> dict[str, Any]:
 def _row(effect: Effect, limit: float) -> dict[str, Any]:
     bounds = ""
     if effect.interval is not None:
-        low, high = map(times, effect.interval)
-        bounds = _("%(low)s to %(high)s") % {"low": low, "high": high}
+        bounds = span_text(*map(times, effect.interval))
     return {
         "effect": effect,
         "name": term_name(effect.term),

@@ -74,7 +74,7 @@ class ForestMark:
         interval = f" ({self.interval_text})" if self.interval_text != NONE else ""
         share = ""
         if self.kind in ("unit", "single") and self.is_weighed:
-            share = f"  {figures.number(100 * self.weight, '.0f')}\N{NO-BREAK SPACE}%"
+            share = f"  {figures.percent(self.weight)}"
         return f"{self.ratio_text}{interval}{share}"
 
 

@@ -67,10 +67,10 @@ class Section:
 
     name: str
     title: str
-    paragraphs: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
+    paragraphs: Sequence[str] = ()
+    tables: Sequence[Table] = ()
     is_wide: bool = False
-    charts: tuple[Figure, ...] = ()
+    charts: Sequence[Figure] = ()
 
     @property
     def plates(self) -> list[Figure]:

@@ -287,6 +287,11 @@ def _rounded(value: float, decimals: int) -> str:
     return number(round(value, decimals), f",.{max(decimals, 0)}f")
 
 
+def percent(share: float, spec: str = ".0f") -> str:
+    """Write a share of 1 in percent."""
+    return f"{number(100 * share, spec)}\N{NO-BREAK SPACE}%"
+
+
 def whole_overhead(ratio: float) -> str:
     """Write the same in whole percent, where there is little room."""
     return _percent_lost(ratio, 0)

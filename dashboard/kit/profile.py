@@ -54,7 +54,7 @@ def profile_section(profile: Profile, *, is_folded: bool = False) -> Section:
         for row in profile.rows[:SYSTEMS]
     )
     table = Table("", (line(_("System"), *names),), lines, len(names) + 1)
-    return Section("profile", _("Overhead profile"), tuple(notes), (table,))
+    return Section("profile", _("Overhead profile"), notes, (table,))
 
 
 def _share_entry(share: Share | None, *, is_folded: bool) -> Entry:

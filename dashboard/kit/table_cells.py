@@ -163,8 +163,7 @@ def row_figure(shown: Shown, unit: str = "", *, decimals: int | None = None) -> 
     ends = both_ends(shown)
     if ends is None:
         return ""
-    words = {"low": ends[0], "high": ends[1]}
-    text = " | ".join(ends) if shown.speeds else _("%(low)s to %(high)s") % words
+    text = " | ".join(ends) if shown.speeds else wording.span_text(*ends)
     return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text
 
 

@@ -261,6 +261,11 @@ FACT_TEXTS: Final[Mapping[str, Callable[[str], str]]] = {
 }
 
 
+def span_text(low: str, high: str) -> str:
+    """Return two written ends as one text: ``0.94 to 0.98``."""
+    return _("%(low)s to %(high)s") % {"low": low, "high": high}
+
+
 def runs_text(n: int) -> str:
     """Return the number of runs behind a figure; one is called what it is."""
     return _runs_text(n, get_language())

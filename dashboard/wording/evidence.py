@@ -14,7 +14,7 @@ from benchmarks.models import Effect
 from benchmarks.own_tools.lookup import known_tool
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard.kit import figures
-from dashboard.wording import NONE, Text
+from dashboard.wording import NONE, Text, span_text
 
 Obstacle = Effect.Obstacle
 
@@ -87,8 +87,7 @@ def ratio_text(log_ratio: float, within: tuple[float, float] | None = None) -> s
 def ends_text(ends: tuple[float, float] | None) -> str:
     if ends is None:
         return ""
-    low, high = (ratio_text(end, ends) for end in ends)
-    return _("%(low)s to %(high)s") % {"low": low, "high": high}
+    return span_text(*(ratio_text(end, ends) for end in ends))
 
 
 def pooled_ratio(

@@ -211,7 +211,7 @@ def between(interval: figures.Interval) -> str:
     """Write the interval of a ratio; one that no digit shows by how narrow it is."""
     low, high = figures.ends(interval)
     if low != high:
-        return _("%(low)s to %(high)s") % {"low": low, "high": high}
+        return wording.span_text(low, high)
     return f"± < {figures.last_place(low)}"
 
 
@@ -258,7 +258,7 @@ def ratio_text(row: ComparisonRow, show: str) -> str:
 def ratio_range_text(row: ComparisonRow, show: str) -> str:
     """Return the ratios of the extremes of a cell without a single figure."""
     low, high = ratio_range_ends(row, show)
-    return _("%(low)s to %(high)s") % {"low": low, "high": high} if low else ""
+    return wording.span_text(low, high) if low else ""
 
 
 def ratio_range_ends(row: ComparisonRow, show: str) -> tuple[str, str]:
@@ -278,7 +278,7 @@ def shown_interval(row: ComparisonRow, show: str) -> str:
         return ""
     if not is_overhead(row, show):
         return between(interval)
-    return _("%(low)s to %(high)s") % {"low": ends[0], "high": ends[1]}
+    return wording.span_text(*ends)
 
 
 def interval_ends(row: ComparisonRow, show: str) -> tuple[str, str] | None:
@@ -329,7 +329,7 @@ def energy_texts(row: ComparisonRow) -> tuple[str, str]:
         return wording.NONE, ""
     if shown.range:
         low, high = map(figures.brief, shown.range)
-        return _("%(low)s to %(high)s") % {"low": low, "high": high}, ""
+        return wording.span_text(low, high), ""
     if shown.joules is None:
         return figures.brief(shown.energy.mean), ""
     cost = wording.quantity(shown.value, "")

@@ -161,7 +161,7 @@ def _about(study: Study, detail: StudyDetail) -> Section:
     )
     factors = [[name, fact_text(levels)] for name, levels in study.factors.items()]
     tables = (plain_table(_("Factors varied"), (), factors),) if factors else ()
-    return Section("about", _("About this study"), tuple(texts), tables)
+    return Section("about", _("About this study"), texts, tables)
 
 
 def _numbered(sections: Iterable[Section]) -> Iterator[Section]:
@@ -182,7 +182,7 @@ def _numbered(sections: Iterable[Section]) -> Iterator[Section]:
                 ends = {"first": numbers[0], "last": numbers[-1]}
                 source = _("Data: Tables %(first)s to %(last)s.") % ends
             charts.append(replace(chart, number=next(chart_numbers), source=source))
-        yield replace(section, tables=tuple(tables), charts=tuple(charts))
+        yield replace(section, tables=tables, charts=charts)
 
 
 def edition() -> str:

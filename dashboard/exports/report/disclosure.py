@@ -165,7 +165,7 @@ def disclosure(detail: StudyDetail, judged: Assessment, tools: Table) -> Section
     systems = [_systems(detail), tools] if detail.systems else []
     tables = [*systems, *map(_host, detail.hosts)]
     title = _("Systems and disclosure")
-    return Section("systems", title, tuple(texts), tuple(tables))
+    return Section("systems", title, texts, tables)
 
 
 def _systems(detail: StudyDetail) -> Table:

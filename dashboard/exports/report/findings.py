@@ -101,7 +101,7 @@ def findings(
         line = Line(tuple(Entry(word, is_number=word == head[2]) for word in head))
         weights = (5, 6, 1, 3)
         tables.append(Table(title % {"n": LOSSES}, (line,), losses, 4, weights=weights))
-    return Section("findings", _("Findings"), tuple(texts), tuple(tables))
+    return Section("findings", _("Findings"), texts, tables)
 
 
 def _ranges(profile: Profile) -> Iterator[str]:
@@ -216,7 +216,7 @@ def flags_section(flags: Iterable[Flag]) -> Section:
         )
     head = (_("Rule"), _("Severity"), _("Finding"), _("Decision"))
     table = plain_table(_("Flagged numbers"), head, rows, weights=(3, 2, 10, 3))
-    return Section("flags", _("Flags"), tuple(texts), (table,))
+    return Section("flags", _("Flags"), texts, (table,))
 
 
 MOST_EFFECTS = 12
@@ -249,13 +249,8 @@ def effects_section(viewer: Viewer, study: Study) -> Section | None:
             figure, table = _contrasts(name, parts["half_normal"], len(tables))
             charts.append(figure)
             tables.append(table)
-    return Section(
-        "factor-effects",
-        _("Factor effects"),
-        tuple(texts),
-        tuple(tables),
-        charts=tuple(charts),
-    )
+    title = _("Factor effects")
+    return Section("factor-effects", title, texts, tables, charts=charts)
 
 
 def _ranking_figure(name: str, analysis: Analysis, parts: Detail, place: int) -> Figure:
@@ -335,9 +330,7 @@ def corun_section(study: Study) -> Section | None:
             figures, table = drawn(drawing, title, len(tables))
             charts += figures
             tables.append(table)
-    return Section(
-        "co-runs", _("Co-runs"), tuple(texts), tuple(tables), charts=tuple(charts)
-    )
+    return Section("co-runs", _("Co-runs"), texts, tables, charts=charts)
 
 
 def energy_section(study: Study) -> Section | None:
@@ -358,6 +351,4 @@ def energy_section(study: Study) -> Section | None:
             tables.append(table)
     if not tables:
         return None
-    return Section(
-        "energy", _("Energy"), tuple(texts), tuple(tables), charts=tuple(charts)
-    )
+    return Section("energy", _("Energy"), texts, tables, charts=charts)

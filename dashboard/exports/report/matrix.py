@@ -74,7 +74,7 @@ def matrix(rows: Sequence[ComparisonRow]) -> Iterator[Section]:
         yield Section(
             f"matrix-{number}",
             _("The matrix: %(scenario)s") % {"scenario": name},
-            tuple(texts),
+            texts,
             tuple(_tables(table)),
             is_wide=len(table.head.columns) > UPRIGHT_COLUMNS,
             charts=ratio_chart(members),

@@ -79,8 +79,7 @@ def _line(pair: SidePair, row: PairRow, axis: float) -> dict[str, Any]:
     elif row.indirect:
         ratio = figures.ratio(row.indirect.ratio)
         if row.indirect.interval is not None:
-            low, high = map(figures.ratio, row.indirect.interval)
-            interval = _("%(low)s to %(high)s") % {"low": low, "high": high}
+            interval = wording.span_text(*map(figures.ratio, row.indirect.interval))
     apart = max(row.natives) / min(row.natives) if row.natives else 1.0
     if row.natives and row.one and not pair.is_refused and apart > 1 + pair.margin:
         unit = row.one.shown.unit

@@ -150,7 +150,7 @@ def _side(
         figure = _("%(low)s or %(high)s") % {"low": low, "high": high}
     elif cell.minimum is not None and cell.maximum is not None:
         low, high = figures.brief(cell.minimum), wording.quantity(cell.maximum, unit)
-        figure = _("%(low)s to %(high)s") % {"low": low, "high": high}
+        figure = wording.span_text(low, high)
 
     if shape := _shape_words(cell):
         if cell.n < MIN_RUNS:

@@ -117,7 +117,7 @@ def _lines(
             "ratio": evidence.ratio_text(unit.log_ratio, unit.interval),
             "interval": evidence.ends_text(unit.interval) or NONE,
             "ratios": _range_text(members),
-            "weight": _percent(each.weight) if each.is_pooled else NONE,
+            "weight": figures.percent(each.weight) if each.is_pooled else NONE,
             "without": NONE
             if each.without is None
             else evidence.ratio_text(each.without),
@@ -131,10 +131,6 @@ def _heaviest(weights: Sequence[float]) -> list[int]:
     """Return the places of those that weigh most, in their own order."""
     places = sorted(range(len(weights)), key=lambda place: -weights[place])
     return sorted(places[:MOST_MACHINES])
-
-
-def _percent(share: float) -> str:
-    return f"{figures.number(100 * share, '.0f')}\N{NO-BREAK SPACE}%"
 
 
 def _range_text(members: Iterable[Found]) -> str:
@@ -190,7 +186,7 @@ def _figures(pool: Pool, spread: Heterogeneity | None) -> Iterable[tuple[str, st
             )
         },
     )
-    yield (_("I², the share that is not noise"), _percent(spread.i2))
+    yield (_("I², the share that is not noise"), figures.percent(spread.i2))
     yield (
         _("Pooled mean (DerSimonian and Laird)"),
         # The interval of its twin, so that both have the same digits.

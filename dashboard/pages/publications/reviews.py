@@ -186,9 +186,7 @@ def answer_lines(review: Review) -> Iterator[dict[str, Any]]:
                 "interval": evidence.pooled_interval(pool["interval"]),
                 "predicted": evidence.pooled_interval(pool["predicted"]),
                 "tau": NONE if tau2 is None else figures.number(tau2**0.5, ".2g"),
-                "i2": NONE
-                if i2 is None
-                else f"{figures.number(100 * i2, '.0f')}\N{NO-BREAK SPACE}%",
+                "i2": NONE if i2 is None else figures.percent(i2),
                 "counted": f"{machines}, {evidence.labs_text(pool['labs'])}",
                 "strength": str(STRENGTHS[record["strength"]]) if is_first else "",
                 "left_out": _left_out(record) if is_first else "",

@@ -155,9 +155,7 @@ def _finding(finding: Finding, outcome: Outcome) -> dict[str, Any]:
 
 def _percent(sd: float | None) -> str:
     """Return a standard deviation of ln ratios as a percentage of the ratio."""
-    if sd is None:
-        return wording.NONE
-    return f"{figures.number(100 * expm1(sd), '.2g')}\N{NO-BREAK SPACE}%"
+    return wording.NONE if sd is None else figures.percent(expm1(sd), ".2g")
 
 
 urlpatterns = [

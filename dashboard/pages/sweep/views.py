@@ -282,8 +282,7 @@ def _cell(point: SweepPoint, *, is_ratio: bool) -> dict[str, str] | None:
     if low is not None and high is not None:
         within = low, high
         write = figures.ratio if is_ratio else figures.brief
-        words = {"low": write(low, within), "high": write(high, within)}
-        under = _("%(low)s to %(high)s") % words
+        under = wording.span_text(write(low, within), write(high, within))
     return {
         "main": figures.ratio(ratio, within)
         if is_ratio and ratio is not None

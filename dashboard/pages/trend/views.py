@@ -167,11 +167,8 @@ def _table(trend: Trend, *, is_over_time: bool) -> list[dict[str, Any]]:
         for point in _points(series, is_over_time=is_over_time):
             interval = ""
             if point.low is not None and point.high is not None:
-                ends = {"low": point.low, "high": point.high}
-                interval = _("%(low)s to %(high)s") % {
-                    name: figures.exact(float(f"{end:.4g}"))
-                    for name, end in ends.items()
-                }
+                ends = (float(f"{end:.4g}") for end in (point.low, point.high))
+                interval = wording.span_text(*map(figures.exact, ends))
             row = {
                 "line": line_name(series, trend),
                 "version": point.version,
