@@ -11,8 +11,8 @@ from benchmarks.comparing.coruns import ComparedCoRun, Curve, SlotValue
 from dashboard import wording
 from dashboard.charts.bars import RowValues, bar_chart, line_chart
 from dashboard.charts.chart import Points, Stroke
-from dashboard.charts.drawings import NONE, Drawing, Row, in_unit, shown_ratio, table
-from dashboard.wording import short_names
+from dashboard.kit.document import Drawing, Row, columns
+from dashboard.wording import NONE, in_unit, short_names, shown_ratio
 from dashboard.wording.coruns import vms_text
 
 HEADROOM: Final = 1.3
@@ -68,7 +68,7 @@ def _sums(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
         if lines
         else _("The VMs of each co-run end to end; what one alone does is not known."),
         figure=bar_chart(row_names(drawn), bars, lines, axis_title=unit, mode="stack"),
-        **table(
+        **columns(
             [
                 (
                     (_("Co-run"), name),
@@ -127,7 +127,7 @@ def _slots(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
             axis_title=drawn[0].of.case.unit,
             mode="group",
         ),
-        **table(
+        **columns(
             [
                 (
                     (_("Co-run"), name),
@@ -191,7 +191,7 @@ def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
             mode="group",
             targets=[stroke for stroke in strokes if any(stroke[1])],
         ),
-        **table(rows),
+        **columns(rows),
     )
 
 
@@ -220,7 +220,7 @@ def curve_drawing(curves: Sequence[Curve]) -> Drawing | None:
             counts=True,
             marked=_knees(curves),
         ),
-        **table(
+        **columns(
             [
                 row
                 for curve in curves

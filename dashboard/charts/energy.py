@@ -13,8 +13,9 @@ from benchmarks.power.logged_energy import LoggedTable, LoggedWindow, MeteredRun
 from dashboard import wording
 from dashboard.charts.bars import RowValues, bar_chart, line_chart
 from dashboard.charts.chart import Points, Stroke
-from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio, table
 from dashboard.kit import figures
+from dashboard.kit.document import Drawing, columns
+from dashboard.wording import NONE, in_unit, shown_ratio
 from dashboard.wording.energy import conclusion
 
 POINTS = 2000
@@ -47,7 +48,7 @@ def energy_drawing(
             axis_title=workload.unit,
             mode="group",
         ),
-        **table(
+        **columns(
             [
                 (
                     (_("System"), names[energy.system.pk]),
@@ -177,5 +178,5 @@ def performance_drawing(
             y_title=_("Mean power, W"),
             from_zero=False,
         ),
-        **table(rows),
+        **columns(rows),
     )

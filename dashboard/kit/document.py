@@ -1,9 +1,13 @@
-"""The content of a report: sections of paragraphs and tables of plain texts. PURE."""
+"""The content of pages and reports: drawings, sections, tables of plain texts. PURE."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from dashboard.charts.chart import Chart
+
+Row = Sequence[tuple[str, str]]
+"""The texts of a row of a table, each after the heading of its column."""
 
 
 @dataclass(frozen=True)
@@ -126,3 +130,32 @@ def plain_table(
     top = (line(*head, numbers_from=numbers_from),) if head else ()
     width = len(head) or max((len(row.entries) for row in lines), default=1)
     return Table(caption, top, lines, width, weights=weights)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure with its heading, a note how to read it, and the same as a table.
+
+    The first column of ``rows`` names the row, the others are numbers in words; of
+    very many rows the last are left out (``is_cut``).
+    """
+
+    slug: str
+    title: str
+    note: str
+    figure: Chart
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    is_cut: bool = False
+
+
+class Columns(TypedDict):
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def columns(rows: Sequence[Row]) -> Columns:
+    return {
+        "head": tuple(name for name, _text in rows[0]),
+        "rows": tuple(tuple(text for _name, text in row) for row in rows),
+    }

@@ -333,6 +333,16 @@ def quantity(
     return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text
 
 
+def in_unit(value: float | None, unit: str) -> str:
+    """Return a value with its unit, or a dash."""
+    return quantity(value, unit) or NONE
+
+
+def shown_ratio(value: float | None) -> str:
+    """Return a ratio, or a dash."""
+    return NONE if value is None else figures.ratio(value)
+
+
 def rate_unit(metric: str, unit: str) -> str:
     """Return the unit of a rate by what it counts: a plain 1/s does not say it.
 

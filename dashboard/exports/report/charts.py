@@ -25,9 +25,8 @@ from dashboard.charts.chart import (
     marked,
     row_axis,
 )
-from dashboard.charts.drawings import Drawing
 from dashboard.charts.scales import scale_of
-from dashboard.kit.document import Figure, Table, plain_table
+from dashboard.kit.document import Drawing, Figure, Table, plain_table
 from dashboard.wording import verdicts
 
 MOST_ROWS: Final = 40

@@ -22,7 +22,6 @@ from benchmarks.power.energy_tables import study_energy
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.coruns import drawings
-from dashboard.charts.drawings import NONE
 from dashboard.charts.effects import Detail, detail, effect_limit, ranking
 from dashboard.charts.energy import energy_drawing, performance_drawing
 from dashboard.exports.report.charts import drawn
@@ -36,7 +35,7 @@ from dashboard.kit.document import (
     heading,
     plain_table,
 )
-from dashboard.wording import short_names, states, verdicts
+from dashboard.wording import NONE, short_names, states, verdicts
 from dashboard.wording.coruns import corun_answer
 from dashboard.wording.energy import energy_answer
 from dashboard.wording.factor_effects import statements

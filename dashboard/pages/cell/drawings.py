@@ -17,8 +17,8 @@ from benchmarks.comparing.cell_evidence import CellSamples
 from benchmarks.models import Cell
 from dashboard import wording
 from dashboard.charts.chart import NOTHING
-from dashboard.charts.drawings import NONE, Drawing, in_unit
 from dashboard.kit import figures
+from dashboard.kit.document import Drawing
 from dashboard.pages.cell.charts import (
     QUANTILES,
     Side,
@@ -33,6 +33,7 @@ from dashboard.pages.cell.charts import (
     spanned,
     strip,
 )
+from dashboard.wording import NONE, in_unit
 
 ROWS_SHOWN = 500
 MOST_RUNS_PAIRED = 1_000  # half a million pairs

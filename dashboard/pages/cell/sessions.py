@@ -22,9 +22,9 @@ from dashboard.charts.chart import (
     row_axis,
     row_px,
 )
-from dashboard.charts.drawings import NONE, Drawing, in_unit, shown_ratio
 from dashboard.kit import figures
-from dashboard.wording import verdicts
+from dashboard.kit.document import Drawing
+from dashboard.wording import NONE, in_unit, shown_ratio, verdicts
 
 ROW_PX: Final = 30
 

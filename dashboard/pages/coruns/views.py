@@ -12,12 +12,13 @@ from benchmarks.own_tools.lookup import known_tool
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.coruns import drawings, row_names
-from dashboard.charts.drawings import NONE, Drawing, shown_ratio
 from dashboard.kit import figures
 from dashboard.kit.addresses import STUDY, id_in, unmet
+from dashboard.kit.document import Drawing
 from dashboard.kit.kept import kept_study_page, study_view
 from dashboard.kit.routes import Tab, page
 from dashboard.kit.table_cells import row_figure
+from dashboard.wording import NONE, shown_ratio
 from dashboard.wording.coruns import corun_answer, remarks
 
 

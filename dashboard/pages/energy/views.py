@@ -22,13 +22,13 @@ from benchmarks.power.logged_energy import (
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.bars import bar_chart
-from dashboard.charts.drawings import NONE, Drawing, Row, in_unit, shown_ratio, table
 from dashboard.charts.energy import energy_drawing, performance_drawing, power_drawing
 from dashboard.kit import figures
 from dashboard.kit.addresses import STUDY, id_in, unmet
+from dashboard.kit.document import Drawing, Row, columns
 from dashboard.kit.kept import kept_study_page, study_view
 from dashboard.kit.routes import UOC, Tab, page
-from dashboard.wording import short_names
+from dashboard.wording import NONE, in_unit, short_names, shown_ratio
 from dashboard.wording.energy import energy_answer, log_sentence, share_text
 from dashboard.wording.verdicts import joules_interval
 
@@ -177,7 +177,7 @@ def _work_drawing(workload: LoggedTable, names: Mapping[int, str]) -> Drawing:
             axis_title="J",
             mode="group",
         ),
-        **table([_work_row(system, names) for system in systems]),
+        **columns([_work_row(system, names) for system in systems]),
     )
 
 

@@ -24,12 +24,12 @@ from benchmarks.evidence.synthesis import (
     synthesis,
     weighed,
 )
-from dashboard.charts.drawings import NONE, Drawing
 from dashboard.charts.forest import MOST_MACHINES, Kind, forest_chart, forest_marks
 from dashboard.kit import figures
 from dashboard.kit.addresses import Chip, address
+from dashboard.kit.document import Drawing
 from dashboard.kit.filling import Filling
-from dashboard.wording import evidence
+from dashboard.wording import NONE, evidence
 
 MOST_LINKS: Final = 8
 Link = tuple[str, str]

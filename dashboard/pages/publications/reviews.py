@@ -27,7 +27,6 @@ from benchmarks.publishing.reviews import (
 from benchmarks.tasks import send
 from benchmarks.unattended.queue import Kind
 from dashboard import wording
-from dashboard.charts.drawings import NONE
 from dashboard.exports.citation import bibtex, site_of
 from dashboard.exports.evidence import question_name
 from dashboard.exports.publications import plot_name, review_citation
@@ -41,7 +40,7 @@ from dashboard.kit.viewers import (
     viewer_of,
 )
 from dashboard.kit.waiting import wait_a_moment
-from dashboard.wording import Text, evidence
+from dashboard.wording import NONE, Text, evidence
 
 MOST_LISTED = 500
 STRENGTHS: Final[Mapping[str, Text]] = {

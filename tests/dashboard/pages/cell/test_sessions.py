@@ -6,11 +6,11 @@ import pytest
 
 from benchmarks.models import Cell
 from benchmarks.studies import checking
-from dashboard.charts.drawings import NONE
 from dashboard.charts.paper import paper
 from dashboard.charts.plotly import figure
 from dashboard.charts.sketch import sketch
 from dashboard.pages.cell.sessions import RatioMark, session_ratio_chart
+from dashboard.wording import NONE
 from tests.benchmarks.studies.test_sessions import at
 
 

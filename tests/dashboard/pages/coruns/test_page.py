@@ -6,8 +6,8 @@ import pytest
 
 from benchmarks.models import Run
 from benchmarks.studies import checking
-from dashboard.charts.drawings import NONE
 from dashboard.charts.plotly import figure
+from dashboard.wording import NONE
 
 PAGE = "/studies/alpha-lab/study/co-runs/"
 TOGETHER = {"scenario": "parallel", "vms": 2}
