@@ -43,8 +43,18 @@ class Scale:
         return (value - self.first) / (self.last - self.first)
 
     def ticks(self) -> list[float]:
-        ticks = _log_ticks(self.low, self.high) if self.is_log else []
-        return ticks if len(ticks) > 1 else _even_ticks(self.low, self.high)
+        if self.is_log:
+            powers = range(floor(log10(self.low)), ceil(log10(self.high)) + 1)
+            steps = STEPS[:3] if len(powers) <= 4 else STEPS[:1]
+            known = (step * 10.0**power for power in powers for step in steps)
+            inside = [value for value in known if self.low <= value <= self.high]
+            is_close = any(b / a < 1.2 for a, b in pairwise(inside))
+            if len(inside) > 2 and not is_close:
+                return inside
+        even = _even_ticks(self.low, self.high)
+        # On a short stretch of a log axis, even ticks above 0.
+        above = [value for value in even if value > 0] if self.is_log else even
+        return above if len(above) > 1 else even
 
     def days(self) -> list[tuple[float, str]]:
         first, last = ceil(self.low / DAY_MS), floor(self.high / DAY_MS)
@@ -120,18 +130,6 @@ def _even_ticks(low: float, high: float) -> list[float]:
     # An end that misses a round value by its rounding is named, too.
     first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
     return [at * step for at in range(first, last + 1)]
-
-
-def _log_ticks(low: float, high: float) -> list[float]:
-    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
-    steps = STEPS[:3] if len(powers) <= 4 else STEPS[:1]
-    round_values = (step * 10.0**power for power in powers for step in steps)
-    inside = [value for value in round_values if low <= value <= high]
-    is_close = any(b / a < 1.2 for a, b in pairwise(inside))
-    if len(inside) > 2 and not is_close:
-        return inside
-    # Round values of a short stretch.
-    return [value for value in _even_ticks(low, high) if value > 0]
 
 
 def ticks_of(axis: Axis, scale: Scale) -> list[tuple[float, str]]:

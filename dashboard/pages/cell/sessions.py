@@ -163,14 +163,12 @@ def _interval(sitting: Sitting, ratio: SessionRatio | None) -> str:
 def _drawing(
     evidence: CellEvidence, sittings: Sequence[Sitting], judged: Judgement, note: str
 ) -> Drawing | None:
-    drawn = [each for each in sittings if each.ratio is not None][:MOST]
+    ratios = ((each, each.ratio) for each in sittings)
+    drawn = [(each, ratio) for each, ratio in ratios if ratio is not None][:MOST]
     if len(drawn) < FEWEST or judged.ratio is None:
         return None
     marks, rows = [], []
-    for sitting in drawn:
-        ratio = sitting.ratio
-        if ratio is None:
-            continue
+    for sitting, ratio in drawn:
         has_interval = sitting.has_interval
         n = _against(ratio.n, ratio.baseline_n)
         text = f"{_name(sitting)}: {shown_ratio(ratio.ratio)}"
