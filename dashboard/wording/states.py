@@ -153,21 +153,11 @@ def state_meaning(state: str) -> str:
     return str(STATES[state][1]) if state in STATES else ""
 
 
-def clock_name(clock: str) -> str:
-    """Return whose clock it was."""
-    return str(CLOCKS.get(clock, clock))
-
-
 ORIGINS: dict[str, Text] = {
     "named": gettext_lazy("named"),
     "derived": gettext_lazy("derived"),
     "corrected": gettext_lazy("corrected"),
 }
-
-
-def flag_status_name(status: str) -> str:
-    """Return what was decided about a flag."""
-    return str(FLAG_STATUSES[status])
 
 
 class Evidence(NamedTuple):
@@ -278,10 +268,6 @@ ACTIONS: dict[str, Text] = {
 }
 
 
-def role_name(role: str) -> str:
-    return str(ROLES.get(role, role))
-
-
 def role_powers(role: str) -> str:
     """Return all that a role may do, with what those before it may."""
     roles = list(ROLE_MEANINGS)
@@ -299,10 +285,6 @@ NUMBER_KINDS: dict[str, Text] = {
     "amount": gettext_lazy("an amount: no speed"),
     "setting": gettext_lazy("fixed before the test: no speed"),
 }
-
-
-def number_kind_name(kind: str) -> str:
-    return str(NUMBER_KINDS.get(kind, kind))
 
 
 def work_class_name(slug: str) -> str:
@@ -334,10 +316,6 @@ ORDERS: dict[str, Text] = {
 }
 
 
-def step_state_name(state: str) -> str:
-    return str(STEP_STATES.get(state, state))
-
-
 def round_name(repetition: int) -> str:
     if repetition < 1:
         return _("Warm-up")
@@ -350,7 +328,7 @@ def step_title(step: PlanStep) -> str:
         _("Step %(n)s") % {"n": step.position + 1},
         f"{step.tool} {step.program}",
         wording.scenario_name(step.scenario),
-        step_state_name(step.status),
+        str(STEP_STATES.get(step.status, step.status)),
     ]
     return " · ".join([*parts, wording.said(step.reason)] if step.reason else parts)
 

@@ -254,7 +254,7 @@ def tools_table(
         # Some tools print their name before their version.
         known = (text.removeprefix(f"{tool} ") or not_stated() for text in printed)
         clocks = (
-            states.clock_name(clock) if clock else not_stated()
+            str(states.CLOCKS.get(clock, clock)) if clock else not_stated()
             for clock in dict.fromkeys(row.clock for row in cells)
         )
         lines.append(

@@ -192,7 +192,7 @@ def flags_section(flags: Iterable[Flag]) -> Section:
         return Section("flags", _("Flags"), (_("Nothing was flagged."),))
     counts = Counter(flag.status for flag in ranked)
     by_status = ", ".join(
-        f"{states.flag_status_name(status)} {counts[status]}"
+        f"{states.FLAG_STATUSES[status]} {counts[status]}"
         for status in Flag.Status.values
     )
     texts = [_("Flags by decision: %(counts)s.") % {"counts": by_status}]
@@ -201,7 +201,7 @@ def flags_section(flags: Iterable[Flag]) -> Section:
     rows = []
     for flag in ranked[:FLAGS]:
         decisions = [
-            f"{states.flag_status_name(decision.status)}, {decision.who}, "
+            f"{states.FLAG_STATUSES[decision.status]}, {decision.who}, "
             f"{decision.at.date().isoformat()}: {decision.note}"
             for decision in flag.decisions.all()
         ]
@@ -210,7 +210,7 @@ def flags_section(flags: Iterable[Flag]) -> Section:
                 flag.rule,
                 str(states.SEVERITIES[flag.severity]),
                 wording.said(flag.sentence),
-                "; ".join(decisions) or states.flag_status_name(flag.status),
+                "; ".join(decisions) or str(states.FLAG_STATUSES[flag.status]),
             )
         )
     head = (_("Rule"), _("Severity"), _("Finding"), _("Decision"))

@@ -91,22 +91,36 @@ def change_host(request: HttpRequest, lab: str, host: str) -> HttpResponse:
 
 def _edit(request: HttpRequest, place: LabPlace, host: Host | None) -> HttpResponse:
     stated = host.facts if host else {}
+    facts, read, status = stated, None, 200
     if request.method != "POST":
         initial = {"title": host.title, "slug": host.slug} if host else {}
-        return _form(request, place, HostForm(initial=initial), stated, host=host)
-    form = HostForm(request.POST)
-    if request.POST.get("do") == "read":
-        return _read(request, place, form, host)
-    status = UNPROCESSABLE
-    try:
-        stated = facts_sent(request.POST) | _nested(stated)
-        if form.is_valid():
-            slug = _save(request, place, host, form.cleaned_data, stated)
-            return redirect("dashboard:host", place.lab.slug, slug)
-    except BenchmarksError as error:
-        add_error(form, error)
-        status = error.status
-    return _form(request, place, form, stated, status=status, host=host)
+        form = HostForm(initial=initial)
+    elif request.POST.get("do") == "read":
+        form, facts, read, status = _read(request)
+    else:
+        form, status = HostForm(request.POST), UNPROCESSABLE
+        try:
+            facts = facts_sent(request.POST) | _nested(stated)
+            if form.is_valid():
+                slug = _save(request, place, host, form.cleaned_data, facts)
+                return redirect("dashboard:host", place.lab.slug, slug)
+        except BenchmarksError as error:
+            add_error(form, error)
+            status = error.status
+    nested = _nested(stated)
+    flat = [(name, text) for name, text in facts.items() if name not in nested]
+    # The short name of a machine is permanent.
+    if host:
+        del form.fields["slug"]
+    context = {
+        "place": place,
+        "form": form,
+        "host": host,
+        "rows": [*flat, *[("", "")] * SPARE_ROWS],
+        "nested": sorted(nested),
+        "read": read,
+    }
+    return render(request, "labs/host_form.html", context, status=status)
 
 
 def _save(
@@ -139,26 +153,25 @@ def _host_or_404(request: HttpRequest, place: LabPlace, slug: str) -> Host:
     return get_object_or_404(hosts, lab=place.lab, slug=slug)
 
 
-def _read(
-    request: HttpRequest, place: LabPlace, form: HostForm, host: Host | None = None
-) -> HttpResponse:
-    """Give the form back with the facts of the pasted text; typed ones stay."""
+def _read(request: HttpRequest) -> tuple[HostForm, Facts, MachineFacts | None, int]:
+    """Return the form with the facts of the pasted text, and the status.
+
+    Typed facts stay.
+    """
     found = read_machine(request.POST.get("output", ""))
     try:
         typed = facts_sent(request.POST)
     except BenchmarksError as error:
+        form = HostForm(request.POST)
         add_error(form, error)
-        return _form(request, place, form, dict(found.facts), status=422, host=host)
+        return form, dict(found.facts), None, UNPROCESSABLE
     title = request.POST.get("title", "").strip() or machine_name(found.facts)
     texts = {
         "output": request.POST.get("output", ""),
         "title": title,
         "slug": request.POST.get("slug", "").strip() or slugify(title)[:100],
     }
-    filled = HostForm(initial=texts)
-    return _form(
-        request, place, filled, {**found.facts, **typed}, read=found, host=host
-    )
+    return HostForm(initial=texts), {**found.facts, **typed}, found, 200
 
 
 def machine_name(facts: Mapping[str, Any]) -> str:
@@ -196,29 +209,3 @@ def facts_sent(sent: QueryDict) -> Facts:
 def _nested(facts: Facts) -> Facts:
     """Return what an agent told by disk or interface: it stays as it is."""
     return {name: it for name, it in facts.items() if isinstance(it, dict | list)}
-
-
-def _form(
-    request: HttpRequest,
-    place: LabPlace,
-    form: HostForm,
-    facts: Facts,
-    *,
-    status: int = 200,
-    read: MachineFacts | None = None,
-    host: Host | None = None,
-) -> HttpResponse:
-    nested = _nested(host.facts if host else {})
-    flat = [(name, text) for name, text in facts.items() if name not in nested]
-    # What may not change is not asked for.
-    if host:
-        del form.fields["slug"]
-    context = {
-        "place": place,
-        "form": form,
-        "host": host,
-        "rows": [*flat, *[("", "")] * SPARE_ROWS],
-        "nested": sorted(nested),
-        "read": read,
-    }
-    return render(request, "labs/host_form.html", context, status=status)

@@ -46,7 +46,7 @@ from dashboard.pages.labs.places import (
     kept_lab_or_404,
     own_lab_or_404,
 )
-from dashboard.wording.states import ROLES, role_name
+from dashboard.wording.states import ROLES
 
 Change = Callable[..., str]
 
@@ -155,7 +155,7 @@ def give_role(request: HttpRequest, place: LabPlace, person_id: int) -> str:
         raise Http404("There is no such role.")
     by = signed_in_person(request)
     change_role(lab=place.lab, by=by, member=member, role=role)
-    return _("%(name)s is %(role)s now.") % {"name": member, "role": role_name(role)}
+    return _("%(name)s is %(role)s now.") % {"name": member, "role": ROLES[role]}
 
 
 @_changes_members

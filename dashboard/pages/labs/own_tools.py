@@ -39,7 +39,7 @@ from dashboard import wording
 from dashboard.kit.forms import LineField, outcome_message
 from dashboard.kit.viewers import signed_in_person, viewer_of
 from dashboard.pages.labs.places import LabPlace, kept_lab_or_404, lab_or_404
-from dashboard.wording.states import number_kind_name, work_class_name
+from dashboard.wording.states import NUMBER_KINDS, work_class_name
 
 # As docs/api.md says it: what programs read is in no language.
 TABLE = "run,metric,value,unit\n1,{name},1.5,{unit}\n2,{name},1.6,{unit}"
@@ -265,7 +265,7 @@ class MetricForm(forms.Form):
             "work_class": [("", _("none of these")), *kinds],
             "kind": [
                 ("", _("as its unit says")),
-                *((it, number_kind_name(it)) for it in KINDS),
+                *((it, str(NUMBER_KINDS[it])) for it in KINDS),
             ],
             "traits": [
                 ("primary", _("primary: profiles use it")),
