@@ -66,8 +66,9 @@ class CellView:
 
     @property
     def look(self) -> str:
-        """The CSS class of the background."""
-        return f"heat-{self.shade}" if self.shade else f"cell-{self.kind}"
+        """The CSS classes of the background."""
+        shade = f"heat-{self.shade}" if self.shade else f"cell-{self.kind}"
+        return f"{shade} withheld" if self.is_withheld else shade
 
 
 @dataclass(frozen=True)

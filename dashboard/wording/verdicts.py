@@ -196,8 +196,9 @@ def sign_words(sign: str) -> str:
         return _("Not assessed: a flag doubts a number.")
     verdict = next(it for it, known in SIGNS.items() if known == sign.rstrip(WEAK))
     text = _("Verdict: %(verdict)s.") % {"verdict": VERDICTS[verdict]}
-    weak = _("Weak evidence.")
-    return f"{text} {weak}" if sign.endswith(WEAK) else text
+    if sign.endswith(WEAK):
+        text += " " + _("Weak evidence.")
+    return text
 
 
 def interval_text(judgement: Judgement) -> str:

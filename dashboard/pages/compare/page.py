@@ -256,7 +256,8 @@ def grid_rows(page: ComparisonPage, *, is_whole: bool = True) -> GridRows:
     sent, left_out = list(table.groups), 0
     if not is_whole and table.cell_count > WIDE_CELLS:
         sent, left_out = _first_rows(page)
-    edges = [column.is_edge for column in table.head.columns]
+    edges = [" edge" if column.is_edge else "" for column in table.head.columns]
+    before, after = page.evidence_link
     groups, left, longest = [], FIRST_ROWS, 0.0
     for group in map(in_legible_units, sent):
         are_found = [is_found(chosen.q, group, row) for row in group.rows]
@@ -282,7 +283,10 @@ def grid_rows(page: ComparisonPage, *, is_whole: bool = True) -> GridRows:
                     "label": row.label,
                     "more": " · ".join(filter(None, texts)),
                     "is_shown": is_shown,
-                    "cells": list(zip(views, edges, strict=True)),
+                    "cells": [
+                        (edge, view, view and f"{before}{view.id}{after}")
+                        for edge, view in zip(edges, views, strict=True)
+                    ],
                 }
             )
         ends = (end for end, is_shown in enumerate(are_found, start=1) if is_shown)

@@ -34,11 +34,7 @@ def wide(submit, run_document, xen, study):
 
 def rows_of(grid):
     rows = (row for group in grid.groups for row in (*group.first, *group.later))
-    link = ("../cells/", "/")
-    return "".join(
-        render_to_string("compare/_row.html", {"row": row, "link": link})
-        for row in rows
-    )
+    return "".join(render_to_string("compare/_row.html", {"row": row}) for row in rows)
 
 
 @pytest.fixture
