@@ -1,7 +1,5 @@
 """What each system costs: a row a system, a component a column."""
 
-from collections.abc import Iterator
-
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -58,44 +56,31 @@ def profile_section(profile: Profile, *, is_folded: bool = False) -> Section:
 
 
 def _share_entry(share: Share | None, *, is_folded: bool) -> Entry:
+    """Return a mean: what it rests on, how its benchmarks differ, the worst one."""
     if share is None:
         return Entry("", sub=_("no benchmark in common"), is_number=True)
-    interval, more = "", tuple(share_facts(share, is_folded=is_folded))
-    if share.interval is not None:
-        interval = verdicts.between(share.interval)
-    lines = (
-        more
-        if not interval
-        else (_("95\N{NO-BREAK SPACE}%% %(x)s") % {"x": interval}, *more)
-    )
-    return Entry(
-        figures.ratio(share.mean, share.interval),
-        sub=interval if is_folded else "\n".join(lines),
-        more=more if is_folded else (),
-        shade=figures.heat(share.mean),
-        is_number=True,
-    )
-
-
-def share_facts(share: Share, *, is_folded: bool = False) -> Iterator[str]:
-    """Say what a mean rests on, how its benchmarks differ, and where it is worst."""
-    cases = ngettext("%(n)s benchmark", "%(n)s benchmarks", share.cases) % {
-        "n": share.cases
-    }
-    runs = wording.runs_text(share.runs)
-    if is_folded and share.cases > 1:
-        # What is always seen is short.
-        yield cases
-        yield runs
-    else:
-        yield f"{cases}, {runs}"
+    cases = ngettext("%(n)s benchmark", "%(n)s benchmarks", share.cases)
+    facts = [cases % {"n": share.cases}, wording.runs_text(share.runs)]
+    if share.cases == 1 or not is_folded:
+        facts = [", ".join(facts)]
     if share.cases > 1:
-        yield _("lowest %(low)s, highest %(high)s") % {
+        ends = {
             "low": figures.ratio(share.minimum),
             "high": figures.ratio(share.maximum),
         }
-        yield _("worst: %(case)s") % {"case": share.worst}
+        facts.append(_("lowest %(low)s, highest %(high)s") % ends)
+        facts.append(_("worst: %(case)s") % {"case": share.worst})
     if share.doubted:
-        yield _("%(n)s flagged") % {"n": share.doubted}
+        facts.append(_("%(n)s flagged") % {"n": share.doubted})
     if share.apart:
-        yield _("%(n)s with a baseline of another session") % {"n": share.apart}
+        text = _("%(n)s with a baseline of another session")
+        facts.append(text % {"n": share.apart})
+    interval = "" if share.interval is None else verdicts.between(share.interval)
+    lines = [_("95\N{NO-BREAK SPACE}%% %(x)s") % {"x": interval}] if interval else []
+    return Entry(
+        figures.ratio(share.mean, share.interval),
+        sub=interval if is_folded else "\n".join([*lines, *facts]),
+        more=tuple(facts) if is_folded else (),
+        shade=figures.heat(share.mean),
+        is_number=True,
+    )

@@ -177,15 +177,14 @@ def _entry(row: ComparisonRow | None, silent: Collection[str], decimals: int) ->
         return Entry("", is_number=True)
     ratio, judgement = row.shown.ratio, row.shown.judgement
     value, state = row_figure(row.shown, decimals=decimals), row.shown.full_state
+    sign = verdicts.paper_sign(judgement) if judgement else ""
     if ratio is None and row.shown.ratio_range is not None:
-        sign = verdicts.paper_sign(judgement) if judgement else ""
         ratios = f"{verdicts.ratio_range_text(row, '')} {sign}".rstrip()
         return Entry(ratios, sub=value, is_number=True)
     if ratio is None:
         sub = "" if state in silent else states.state_name(state)
         return Entry(value, sub=sub, is_number=True)
     interval = verdicts.interval_text(judgement) if judgement else ""
-    sign = verdicts.paper_sign(judgement) if judgement else ""
     return Entry(
         f"{verdicts.ratio_text(row, '')} {sign}".rstrip(),
         sub=interval or value,
