@@ -41,8 +41,8 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
-_SYSTEM = ("hypervisor", "hypervisor_version", "virtualization", "guest_os")
-_NUMBERS = ("guest_bits", "vcpus", "memory_bytes")
+SYSTEM_TEXTS = ("hypervisor", "hypervisor_version", "virtualization", "guest_os")
+SYSTEM_NUMBERS = ("guest_bits", "vcpus", "memory_bytes")
 _RUN_HELP = {
     "scenario": "single (unless told), parallel, under CPU load, ...",
     "slot": "which of these guests it was",
@@ -116,7 +116,7 @@ def described_system(
 
 def stated_system(options: argparse.Namespace) -> Dict[str, Any]:
     """Return the options for the system; None for those not given."""
-    given = {name: getattr(options, name) for name in _SYSTEM + _NUMBERS}
+    given = {name: getattr(options, name) for name in SYSTEM_TEXTS + SYSTEM_NUMBERS}
     wrong = [pair for pair in options.option if not re.match(r"[^=]+=.", pair)]
     if wrong:
         raise UsageError('"%s" is no name=value, as in hw_virt=on' % wrong[0])

@@ -32,6 +32,8 @@ from typing import Any, Dict, Iterable, Iterator, List, Tuple
 from agents import errors
 from agents.console import Console, utc_text
 from agents.documents import (
+    SYSTEM_NUMBERS,
+    SYSTEM_TEXTS,
     add_describing_arguments,
     described_run,
     described_system,
@@ -45,14 +47,7 @@ Document = Dict[str, Any]
 # Limits of the server.
 MOST_FILES = 200
 MOST_BYTES = 64 * 1024 * 1024
-_TEXTS = (
-    "host",
-    "hypervisor",
-    "hypervisor_version",
-    "virtualization",
-    "guest_os",
-)
-_NUMBERS = ("guest_bits", "vcpus", "memory_bytes")
+_TEXTS = ("host", *SYSTEM_TEXTS)
 _WHOLE = re.compile(r"[0-9]{1,18}$")
 _OWN = ("tool", "locale", "clock", "started_at")
 
@@ -249,7 +244,7 @@ def folder_system(text: str) -> Tuple[str, Any]:
             raise UsageError('"%s" is not name=value, as in vcpus=2' % pair.strip())
         if field in _TEXTS:
             system[field] = value
-        elif field in _NUMBERS:
+        elif field in SYSTEM_NUMBERS:
             if not _WHOLE.match(value):
                 raise UsageError("%s needs a whole number, not %s" % (field, value))
             system[field] = int(value)
@@ -281,7 +276,11 @@ def told(answer: Document) -> List[str]:
         words = [
             " ".join(str(known[name]) for name in _TEXTS[1:3] if known.get(name)),
             *(str(known[name]) for name in _TEXTS[3:] if known.get(name)),
-            *("%s=%s" % (name, known[name]) for name in _NUMBERS if known.get(name)),
+            *(
+                "%s=%s" % (name, known[name])
+                for name in SYSTEM_NUMBERS
+                if known.get(name)
+            ),
             *("%s=%s" % pair for pair in sorted(known.get("options", {}).items())),
         ]
         if known.get("host"):

@@ -50,27 +50,22 @@ def command(domain: str) -> List[str]:
 def main() -> int:
     """Run a program in a guest through QEMU's agent; return its exit code."""
     domain, words = sys.argv[1], sys.argv[2:]
+    wanted = {"path": words[0], "arg": words[1:], "capture-output": True}
     try:
-        return run_there(domain, words)
+        pid = _asked(domain, "guest-exec", wanted)["pid"]
+        state = _asked(domain, "guest-exec-status", {"pid": pid})
+        while not state["exited"]:
+            time.sleep(_PAUSE_S)
+            state = _asked(domain, "guest-exec-status", {"pid": pid})
+        for stream, name in ((sys.stdout, "out"), (sys.stderr, "err")):
+            stream.buffer.write(base64.b64decode(state.get(name + "-data", "")))
+            stream.flush()
+            if state.get(name + "-truncated"):
+                sentence = "The guest's agent kept only a part of the output."
+                raise GuestAgentError(sentence)
     except GuestAgentError as error:
         print(error, file=sys.stderr)
         return 1
-
-
-def run_there(domain: str, words: List[str]) -> int:
-    """Run a program in a guest and print its output."""
-    wanted = {"path": words[0], "arg": words[1:], "capture-output": True}
-    pid = _asked(domain, "guest-exec", wanted)["pid"]
-    while True:
-        state = _asked(domain, "guest-exec-status", {"pid": pid})
-        if state["exited"]:
-            break
-        time.sleep(_PAUSE_S)
-    for stream, name in ((sys.stdout, "out"), (sys.stderr, "err")):
-        stream.buffer.write(base64.b64decode(state.get(name + "-data", "")))
-        stream.flush()
-        if state.get(name + "-truncated"):
-            raise GuestAgentError("The guest's agent kept only a part of the output.")
     if "signal" in state:
         return _SIGNALLED + int(state["signal"])
     return int(state["exitcode"])
