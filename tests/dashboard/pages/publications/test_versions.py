@@ -17,7 +17,7 @@ from benchmarks.unattended import queue
 from dashboard.exports import publications
 from dashboard.exports.publications import version_texts
 from dashboard.kit import waiting
-from dashboard.pages.publications import versions
+from dashboard.pages.publications import views
 from tests import jobs
 from tests.dashboard.exports import tex
 from tests.dashboard.pages.report import paper
@@ -45,7 +45,7 @@ def requested(client, person, settled, monkeypatch, django_capture_on_commit_cal
 
     def ask(**changes):
         sent = []
-        monkeypatch.setattr(versions, "send", lambda *hint: sent.append(hint))
+        monkeypatch.setattr(views, "send", lambda *hint: sent.append(hint))
         client.force_login(person)
         with django_capture_on_commit_callbacks(execute=True):
             answer = client.post(f"{STUDY}publish/", {"licence": "free", **changes})
@@ -132,7 +132,7 @@ def test_it_is_done_in_the_answer_where_a_worker_is_quick(
         queue.run("publishing", made.pk)
         made.refresh_from_db()
 
-    monkeypatch.setattr(versions, "wait_a_moment", work)
+    monkeypatch.setattr(views, "wait_a_moment", work)
 
     assert requested()[0].url == f"/versions/{Version.objects.get().pk}/"
 
