@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import starmap
 from typing import Any, Final
 
 from django.utils.text import slugify
@@ -455,18 +454,16 @@ def _latex_table(
         for row in rows
     ]
     lines = [row.entries for row in rows if not row.is_heading]
-    columns = zip(table.weights, *lines, strict=True)
-    colspec = "".join(starmap(_column_spec, columns))
+    colspec = ""
+    for weight, *cells in zip(table.weights, *lines, strict=True):
+        width = rf"wd={weight / 100:.4f}\linewidth-{GAP_PT}pt"
+        if cells[0].is_number:
+            numbers = number_format([(_aligned(cell.text), "") for cell in cells])
+            colspec += f"Q[c,{width},si={{{numbers}}}]"
+        else:
+            colspec += f"Q[l,{width}]"
     spec = tblr_spec(colspec, "1", (rf"{head} \\", r"\midrule", *body))
     yield from floating_tblr("table*", broken(caption), f"tab:{name}", spec)
-
-
-def _column_spec(weight: int, *cells: Entry) -> str:
-    width = rf"wd={weight / 100:.4f}\linewidth-{GAP_PT}pt"
-    if not cells[0].is_number:
-        return f"Q[l,{width}]"
-    numbers = number_format([(_aligned(cell.text), "") for cell in cells])
-    return f"Q[c,{width},si={{{numbers}}}]"
 
 
 def _cell(entry: Entry) -> str:

@@ -251,7 +251,25 @@ def answer_text(answer: Answer | None) -> str:
         return _(
             "Nothing here was measured beside a native run: nothing can be compared."
         )
-    parts = [_statement(answer), _caution(answer)]
+    parts = [_statement(answer)]
+    if answer.kind == "alone":
+        parts.append(
+            _("It is the only one: which hypervisor is better here is not known.")
+        )
+    if answer.flagged:
+        flagged = ngettext(
+            "A flag doubts %(n)s of these results.",
+            "Flags doubt %(n)s of these results.",
+            answer.flagged,
+        )
+        parts.append(flagged % {"n": answer.flagged})
+    if left_out := sum(answer.left_out.values()):
+        impossible = ngettext(
+            "%(n)s result is left out: a flag calls it impossible.",
+            "%(n)s results are left out: flags call them impossible.",
+            left_out,
+        )
+        parts.append(impossible % {"n": left_out})
     if answer.unusable:
         parts.append(
             _("Measured, but without a ratio to native that counts: %(names)s.")
@@ -260,7 +278,7 @@ def answer_text(answer: Answer | None) -> str:
     if answer.missing:
         missing = {"names": ", ".join(answer.missing)}
         parts.append(_("Not measured here: %(names)s.") % missing)
-    return " ".join(filter(None, parts))
+    return " ".join(parts)
 
 
 def _statement(answer: Answer) -> str:
@@ -306,27 +324,3 @@ def _statement(answer: Answer) -> str:
 
 def _begun(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _caution(answer: Answer) -> str:
-    """Say what else stands against it: one platform alone, and doubted results."""
-    parts = []
-    if answer.kind == "alone":
-        parts.append(
-            _("It is the only one: which hypervisor is better here is not known.")
-        )
-    if answer.flagged:
-        flagged = ngettext(
-            "A flag doubts %(n)s of these results.",
-            "Flags doubt %(n)s of these results.",
-            answer.flagged,
-        )
-        parts.append(flagged % {"n": answer.flagged})
-    if left_out := sum(answer.left_out.values()):
-        impossible = ngettext(
-            "%(n)s result is left out: a flag calls it impossible.",
-            "%(n)s results are left out: flags call them impossible.",
-            left_out,
-        )
-        parts.append(impossible % {"n": left_out})
-    return " ".join(parts)

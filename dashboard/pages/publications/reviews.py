@@ -124,6 +124,21 @@ def _form(
 def show(request: HttpRequest, review_id: int) -> HttpResponse:
     """Show a review: its numbers, studies, files and the differences to now."""
     review = find_publication(Review, viewer_of(request), review_id)
+    studies = []
+    for study in review.content["studies"]:
+        version, address = study["version"], ""
+        if version:
+            address = reverse("dashboard:version", args=[version["id"]])
+        by = (study["author"], study["institution"], study["published"])
+        studies.append(
+            {
+                "title": study["title"],
+                "address": reverse("dashboard:study", args=study["study"].split("/")),
+                "by": ", ".join(filter(None, by)),
+                "version": _("Version %(number)s") % version if version else "",
+                "version_address": address,
+            }
+        )
     context = {
         "publication": review,
         "review": review,
@@ -136,7 +151,7 @@ def show(request: HttpRequest, review_id: int) -> HttpResponse:
             for file in review.files.all()
         ],
         "answers": list(answer_lines(review)),
-        "studies": list(study_lines(review)),
+        "studies": studies,
         "changes": changed_lines(review, changes_since(review)),
         "citation": bibtex(review_citation(review)),
         "may_withdraw": not review.withdrawn_at and keeps(request, review.lab_id),
@@ -198,21 +213,6 @@ def answer_lines(review: Review) -> Iterator[dict[str, Any]]:
                     if name in names and is_first
                 ],
             }
-
-
-def study_lines(review: Review) -> Iterator[dict[str, str]]:
-    for study in review.content["studies"]:
-        version = study["version"]
-        by = (study["author"], study["institution"], study["published"])
-        yield {
-            "title": study["title"],
-            "address": reverse("dashboard:study", args=study["study"].split("/")),
-            "by": ", ".join(filter(None, by)),
-            "version": _("Version %(number)s") % version if version else "",
-            "version_address": reverse("dashboard:version", args=[version["id"]])
-            if version
-            else "",
-        }
 
 
 def changed_lines(review: Review, found: Changes) -> list[str]:

@@ -241,7 +241,11 @@ def stored(
     request: HttpRequest, agent: Agent, target: dict[str, Any], times: Times
 ) -> Iterator[dict[str, Any]]:
     """Store each file of a request, and yield its runs or the problem."""
-    written = _written(request.POST.get("modified", ""))
+    # The date of a file as a browser states it, in milliseconds.
+    stated, written = request.POST.get("modified", ""), None
+    with suppress(OverflowError, OSError, ValueError):
+        if stated.isascii() and stated.isdigit():
+            written = datetime.fromtimestamp(int(stated[:16]) / 1000, UTC)
     for member, named in _members(request):
         file = replace(member, modified=member.modified or written)
         asked = Asked("", times=times, tool=named.tool, locale=named.locale)
@@ -255,14 +259,6 @@ def stored(
             repeated = any(submission.repeated for submission in submissions)
             outcome |= {"submissions": submissions, "is_repeated": repeated}
             yield {**outcome, "status": 200}
-
-
-def _written(milliseconds: str) -> datetime | None:
-    """Return a file's date as a browser tells it; None where it tells none."""
-    with suppress(OverflowError, OSError, ValueError):
-        if milliseconds.isascii() and milliseconds.isdigit():
-            return datetime.fromtimestamp(int(milliseconds[:16]) / 1000, UTC)
-    return None
 
 
 def _members(request: HttpRequest) -> Iterator[tuple[Member, Named]]:
