@@ -298,17 +298,15 @@ def _student(freedom: int) -> float:
     return float(stdtrit(freedom, 0.975))
 
 
-def median(run_means: ArrayLike) -> float:
-    return _middle(_values(run_means))
-
-
 def hodges_lehmann(run_means: ArrayLike) -> float:
     """Return the median of the means of all pairs, each run paired with itself too."""
     values = _values(run_means)
     first, second = np.triu_indices(len(values))
     # Halved first: the sum of two of the largest numbers is none.
-    means = values[first] / 2 + values[second] / 2
-    return min(max(_middle(means), float(values.min())), float(values.max()))
+    means = np.sort(values[first] / 2 + values[second] / 2)
+    low, high = means[(means.size - 1) // 2], means[means.size // 2]
+    middle = float(low) if low == high else float(low / 2 + high / 2)
+    return min(max(middle, float(values.min())), float(values.max()))
 
 
 def hodges_lehmann_ratio(
@@ -325,13 +323,6 @@ def hodges_lehmann_ratio(
     # No float is larger than e^709, and the reciprocal is to be one, too.
     ratio = float(np.exp(np.clip(np.median(logs), -MOST_LOG, MOST_LOG)))
     return ratio if higher_is_better else 1 / ratio
-
-
-def _middle(values: Floats) -> float:
-    """Return the median; the two in the middle are halved before they are added."""
-    ordered = np.sort(values)
-    low, high = ordered[(values.size - 1) // 2], ordered[values.size // 2]
-    return float(low) if low == high else float(low / 2 + high / 2)
 
 
 def _values(run_means: ArrayLike) -> Floats:

@@ -123,8 +123,8 @@ class Judgement:
     ``ratio`` is None where no single figure describes the runs; ``range`` then has the
     ratios of the extremes. ``label`` is written beside the number, ``codes`` and
     ``sentences`` are the reasons. ``design`` is what was repeated (`designs.Design`),
-    ``scope`` what the statement covers ("across 5 sessions"); both are empty if
-    sessions are unknown. ``sessions`` are of the cell, its baseline, and shared;
+    ``scope`` what the statement covers ("across 5 sessions"); both are empty
+    without runs. ``sessions`` are of the cell, its baseline, and shared;
     ``between_sd`` is relative. ``is_weak`` rests on assumed start times.
     """
 

@@ -80,10 +80,9 @@ def test_last_places(value):
 @quickly
 @given(many(number, least=10))
 def test_middles(values):
-    for middle in (intervals.median, intervals.hodges_lehmann):
-        found = assert_answers(middle, values)
-        slack = 1e-300 + 1e-9 * abs(found)
-        assert min(values) - slack <= found <= max(values) + slack
+    found = assert_answers(intervals.hodges_lehmann, values)
+    slack = 1e-300 + 1e-9 * abs(found)
+    assert min(values) - slack <= found <= max(values) + slack
 
 
 @quickly
