@@ -5,7 +5,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from benchmarks import sight
 from benchmarks.errors import InvalidError, UnauthenticatedError
+from benchmarks.labs import tokens
 from benchmarks.labs.tokens import (
     authenticate,
     hand_out_token,
@@ -19,6 +21,17 @@ def test_it_finds_the_token_behind_its_secret(agent):
     token, secret = issue_token(agent=agent, can_upload=True)
 
     assert authenticate(secret) == token
+
+
+def test_it_is_authenticated_without_a_view_of_any_lab(agent, monkeypatch):
+    _, secret = issue_token(agent=agent, can_upload=True)
+    views = []
+    monkeypatch.setattr(tokens, "_find", lambda _: views.append(sight.current()))
+
+    with pytest.raises(UnauthenticatedError):
+        authenticate(secret)
+
+    assert views == [sight.NOTHING]
 
 
 def test_the_secret_is_nowhere_in_the_database(agent):
