@@ -1,0 +1,25 @@
+"""Requests with every boundary value of every parameter (`make test-proofs`).
+
+Named there, and not like a test: to collect it takes each process of pytest 4 s.
+"""
+
+import pytest
+import schemathesis
+
+from tests.api.test_schemathesis import (
+    assert_as_documented,
+    made_up,
+    one_connection,
+    served,
+)
+
+__all__ = ["one_connection"]
+
+every_value = schemathesis.openapi.from_wsgi("/api/v1/schema/", served)
+
+
+@pytest.mark.proof
+@every_value.parametrize()
+@made_up(max_examples=8)
+def test_it_does_what_the_document_says_at_every_boundary(case, token, measured):
+    assert_as_documented(case, token, measured[0].run_id)
