@@ -76,19 +76,21 @@ def addresses():
         pair = study.cells.values_list("system", flat=True).distinct()[:2]
         if len(pair) == 2:
             yield f"{base}direct/?pin={pair[0]},{pair[1]}"
-        for cell in cells(study):
-            yield f"{base}cells/{cell.pk}/"
-            yield f"{base}compare/cell/?cell={cell.pk}"
         yield f"/runs/{study.runs.first().pk}/"
+    for cell in {cell.pk: cell for cell in cells()}.values():
+        base = f"/studies/alpha-lab/{cell.study.slug}/"
+        yield f"{base}cells/{cell.pk}/"
+        yield f"{base}compare/cell/?cell={cell.pk}"
 
 
-def cells(study):
-    """Return a cell of each state, one with several speeds, and some with flags."""
-    every = study.cells.order_by("pk")
-    yield from every.order_by("efficiency__state", "pk").distinct("efficiency__state")
-    yield from every.exclude(shape_codes="")[:1]
-    flags = Flag.objects.filter(study=study).order_by("rule", "pk")
-    for flag in flags.distinct("rule"):
+def cells():
+    """Return a cell of each state of each study, two with several speeds, and for each
+    rule one with its flag.
+    """
+    states = "study", "efficiency__state"
+    yield from Cell.objects.order_by(*states, "pk").distinct(*states)
+    yield from Cell.objects.exclude(shape_codes="").order_by("pk")[:2]
+    for flag in Flag.objects.order_by("rule", "pk").distinct("rule"):
         yield from Cell.objects.filter(flags=flag)[:1]
 
 
