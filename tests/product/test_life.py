@@ -100,11 +100,9 @@ def _hurt(product, number):
 
 def flush(product):
     """Empty the product's Valkey."""
-
     socket_path = next(
         connection.laddr
-        for process in product.descendants()
-        if "valkey" in process.name()
+        for process in product.named("valkey-server")
         for connection in process.net_connections("unix")
         if connection.laddr
     )
