@@ -260,8 +260,8 @@ def _near(wanted: MeasuredCase, other: MeasuredCase) -> NearCase | None:
     # A latency follows from a rate, but nobody would call it that in another unit.
     is_same_work &= other.better == wanted.better
     # Nor is a latency in ms the whole time in s: what can be converted is no hindrance.
-    units = find(wanted.unit), find(other.unit)
-    is_same_work &= not all(units) or len({it.dimension for it in units if it}) > 1
+    known = find(wanted.unit), find(other.unit)
+    is_same_work &= not all(known) or len({one.dimension for one in known if one}) > 1
     if is_same_work and unit.one != unit.other:
         return NearCase("unit_mismatch", wanted, other, (unit,))
     return None

@@ -114,7 +114,9 @@ def _keep(agent: Agent, document: dict[str, Any]) -> Kept:
     known = PowerChunk.objects.filter(agent=agent, key=key).first()
     if known is not None:
         # A log by the wall clock has other stamps each time it is sent.
-        sides = ({**it, "stamps": None} for it in (orjson.loads(known.text), document))
+        sides = (
+            {**log, "stamps": None} for log in (orjson.loads(known.text), document)
+        )
         is_same = document["axis"] == "wall" and next(sides) == next(sides)
         if known.digest != digest and not is_same:
             raise key_reused(key)

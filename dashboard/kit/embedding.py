@@ -72,7 +72,7 @@ def embedded(
 
 def badge(label: str, text: str) -> Content:
     """Return an SVG badge with a label and a text."""
-    left, right = (round(len(it) * LETTER_PX) + 12 for it in (label, text))
+    left, right = (round(len(part) * LETTER_PX) + 12 for part in (label, text))
     context = {
         "name": f"{label}: {text}",
         "width": left + right,

@@ -212,7 +212,9 @@ def decimals_beside(values: Iterable[float | None]) -> int:
     """Return the decimals with which numbers of no known interval stand in a row."""
     known = [value for value in values if value and isfinite(value)]
     rounded = (round(value, _decimals(value, TABLE_DIGITS)) for value in known)
-    exponents = (Decimal(repr(it)).normalize().as_tuple().exponent for it in rounded)
+    exponents = (
+        Decimal(repr(number)).normalize().as_tuple().exponent for number in rounded
+    )
     return max([0, *(-int(exponent) for exponent in exponents)])
 
 

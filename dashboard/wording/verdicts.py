@@ -194,7 +194,7 @@ def sign_words(sign: str) -> str:
     """Return what a sign beside a number says."""
     if sign == FLAGGED:
         return _("Not assessed: a flag doubts a number.")
-    verdict = next(it for it, known in SIGNS.items() if known == sign.rstrip(WEAK))
+    verdict = next(name for name, known in SIGNS.items() if known == sign.rstrip(WEAK))
     text = _("Verdict: %(verdict)s.") % {"verdict": VERDICTS[verdict]}
     if sign.endswith(WEAK):
         text += " " + _("Weak evidence.")

@@ -128,7 +128,9 @@ def _imitated(study: StudyFacts) -> Iterator[list[Speed]]:
         if not _is_slow(speeds, [speed.ratio for speed in speeds]):
             continue
         # All cases off by the factor between two units: no processor is.
-        factors = {nearest_factor(it.cell, math.log(it.ratio), SAME) for it in speeds}
+        factors = {
+            nearest_factor(speed.cell, math.log(speed.ratio), SAME) for speed in speeds
+        }
         if len(factors) > 1 or "" in factors:
             yield speeds
 

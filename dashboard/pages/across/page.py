@@ -77,14 +77,16 @@ class AcrossPage:
     def menus(self) -> list[Menu]:
         chosen, facets = self.found.choice, self.found.facets
         hosts = {ALL_HOSTS: _("All machines")}
-        for it in facets.hosts:
-            systems = ngettext("%(n)s system", "%(n)s systems", it.systems)
-            studies = ngettext("%(n)s study", "%(n)s studies", it.studies)
-            counts = (systems % {"n": it.systems}, studies % {"n": it.studies})
-            hosts[it.name] = f"{it.host.slug} ({', '.join(counts)})"
+        for facet in facets.hosts:
+            systems = ngettext("%(n)s system", "%(n)s systems", facet.systems)
+            studies = ngettext("%(n)s study", "%(n)s studies", facet.studies)
+            counts = (systems % {"n": facet.systems}, studies % {"n": facet.studies})
+            hosts[facet.name] = f"{facet.host.slug} ({', '.join(counts)})"
         every = {"": _("All")}
         works = {
-            it: evidence.work_name(it) for it in WORK_CLASSES if it in facets.works
+            work: evidence.work_name(work)
+            for work in WORK_CLASSES
+            if work in facets.works
         }
         cases = {
             str(pk): f"{known_tool(tool).title}: {label}"

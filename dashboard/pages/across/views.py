@@ -58,7 +58,7 @@ def pair_page(pair: SidePair) -> dict[str, Any]:
         # Where the second one stands beside all others of its machine.
         "whole": f"{reverse('dashboard:across')}?{urlencode(whole)}",
         "margin_percent": figures.number(100 * pair.margin),
-        "verdicts": dict(Counter(it.verdict for it in judged if it).most_common()),
+        "verdicts": dict(Counter(one.verdict for one in judged if one).most_common()),
         "groups": groups,
     }
 

@@ -102,9 +102,9 @@ def cell_page(
         "is_judged": row.shown.judgement is not None and not is_side,
         # The lab that declared the tool; None: the tool is everybody's.
         "declared_by": (lab, slug) if between else None,
-        "is_emulated": any(it.is_emulated for it in systems),
+        "is_emulated": any(system.is_emulated for system in systems),
         "is_native_above_hypervisor": any(
-            it.is_native_above_hypervisor for it in systems
+            system.is_native_above_hypervisor for system in systems
         ),
         "baseline": _baseline_text(row, cell, baseline),
         "comparability": comparability_words(study, compared) if compared else None,

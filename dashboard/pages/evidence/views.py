@@ -171,8 +171,10 @@ def _evidence_file(
         found.setdefault(question, [])
     works = list(WORK_CLASSES)
     records = [
-        question_record(it, found[it], with_flagged=with_flagged)
-        for it in sorted(found, key=lambda it: (it.hypervisor, works.index(it.work)))
+        question_record(question, found[question], with_flagged=with_flagged)
+        for question in sorted(
+            found, key=lambda asked: (asked.hypervisor, works.index(asked.work))
+        )
     ]
     studies = {each.study.pk for parts in found.values() for each in parts}
     versions = latest_versions(viewer, studies)

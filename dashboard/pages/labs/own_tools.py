@@ -50,7 +50,7 @@ def list_tools(request: HttpRequest, lab: str) -> HttpResponse:
     """Show the tools that a lab declared, as far as the reader may see them."""
     place = lab_or_404(request, lab)
     tools = tools_of_lab(viewer_of(request), place.lab)
-    context = {"place": place, "tools": [(it, newest(it)) for it in tools]}
+    context = {"place": place, "tools": [(tool, newest(tool)) for tool in tools]}
     return render(request, "labs/own_tools.html", context)
 
 
@@ -265,7 +265,7 @@ class MetricForm(forms.Form):
             "work_class": [("", _("none of these")), *kinds],
             "kind": [
                 ("", _("as its unit says")),
-                *((it, str(NUMBER_KINDS[it])) for it in KINDS),
+                *((kind, str(NUMBER_KINDS[kind])) for kind in KINDS),
             ],
             "traits": [
                 ("primary", _("primary: profiles use it")),
