@@ -100,7 +100,7 @@ test-pythons: dev ## run what needs no server and no browser with every Python o
 .PHONY: test-proofs
 test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on every page; all boundaries of the API; kept pages; plans; killed publishers; two products
 	$(PYTEST) -m proof $(BOTH) tests/dashboard/access tests/dashboard/test_kept_everywhere.py tests/product \
-		tests/api/every_boundary.py $(ARGS)
+		tests/dashboard/test_visibility.py tests/api/every_boundary.py $(ARGS)
 
 # Debian: apt-get install --no-install-recommends openssh-server wine
 .PHONY: test-probe

@@ -88,7 +88,7 @@ def act(submit, run_document, lab, study, xen):
     )
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(3))
 def test_whatever_is_done_it_finds_what_a_whole_check_finds(act, seed):
     dice = random.Random(seed)
     beside = rules = 0

@@ -449,7 +449,7 @@ def all_efficiencies():
     return list(Efficiency.objects.order_by("pk").values())
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(6))
 def test_whatever_comes_in_whatever_order_is_what_all_anew_would_be(
     submit, run_document, xen, lab, study, private_study, seed
 ):
