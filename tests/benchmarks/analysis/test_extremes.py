@@ -175,7 +175,6 @@ def test_energy_of_samples(times, readings, window):
         if work is not None:
             assert 0 < work.coverage <= 1 + 1e-9
             assert math.isfinite(work.energy_j)
-            assert str(work.sentence)
         assert is_finite(power_trace.quietest_w(trace, [window]))
 
 
