@@ -293,7 +293,10 @@ def run_trust(
 def figures_trust(
     clock: str, facts: Mapping[str, Any], *, is_virtual: bool, margin: float = 0.02
 ) -> str:
-    """Return the trust in a tool's own figures; a large correction makes it suspect."""
+    """Return the trust in a tool's own figures.
+
+    Suspect if the correction exceeds half the margin.
+    """
     trust = run_trust(clock, facts, is_virtual=is_virtual, margin=margin)
     report = report_of(facts)
     if trust is None:

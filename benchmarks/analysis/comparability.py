@@ -260,11 +260,15 @@ def _near(wanted: MeasuredCase, other: MeasuredCase) -> NearCase | None:
     # A latency follows from a rate, but nobody would call it that in another unit.
     is_same_work &= other.better == wanted.better
     # Nor is a latency in ms the whole time in s: what can be converted is no hindrance.
-    known = find(wanted.unit), find(other.unit)
-    is_same_work &= not all(known) or len({one.dimension for one in known if one}) > 1
+    is_same_work &= not _is_convertible(wanted.unit, other.unit)
     if is_same_work and unit.one != unit.other:
         return NearCase("unit_mismatch", wanted, other, (unit,))
     return None
+
+
+def _is_convertible(one: str, other: str) -> bool:
+    known, wanted = find(one), find(other)
+    return bool(known and wanted and known.dimension == wanted.dimension)
 
 
 def _rank(near: NearCase) -> tuple[object, ...]:

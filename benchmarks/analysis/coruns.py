@@ -91,7 +91,10 @@ class SumCheck:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One number of VMs; ``noise``: half the sum's 95 % interval, relative."""
+    """The curve at k VMs.
+
+    ``noise`` is the relative half-width of the sum's 95 % interval.
+    """
 
     k: int
     sum: float
@@ -104,7 +107,10 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """A curve over the number of VMs; ``knee``: the last one that raised the sum."""
+    """Sum, mean and fairness per number of VMs.
+
+    ``knee`` is the last number of VMs that raised the sum.
+    """
 
     points: tuple[CurvePoint, ...]
     knee: int
@@ -195,7 +201,10 @@ def half_width(values: Floats) -> float:
 
 
 def _rates_of(coruns: CoRunTable) -> Floats:
-    """Return co-runs as an array (co-run x slot); ValueError for invalid rates."""
+    """Return co-runs as an array (co-run x slot).
+
+    ValueError for other widths, invalid rates or all zeros.
+    """
     if not len(coruns) or not len(coruns[0]):
         raise ValueError(Sentence("a co-run needs at least one slot"))
     if len({len(slots) for slots in coruns}) > 1:

@@ -115,7 +115,10 @@ def _plain_ones(cells: Sequence[CellReadings], band: float) -> list[tuple[int, S
 
 
 def _cuts(parts: Floats, step: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return what each row's best cut explains, and whether values lie far off."""
+    """Return what each row's best cut explains, and whether values lie far off.
+
+    As in `speeds`.
+    """
     n = parts.shape[1]
     centred = parts - parts.mean(axis=1)[:, None]
     # As `@` adds up a single row.

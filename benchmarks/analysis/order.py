@@ -175,7 +175,10 @@ def _layout(sizes: tuple[int, ...]) -> _Layout:
 
 
 def _looks(columns: Floats, sizes: tuple[int, ...]) -> Floats:
-    """Return the variance explained by each period, lag and a line; columns: orders."""
+    """Return the variances explained by each period, each lag and a line: ten rows.
+
+    Each column of ``columns`` is an order.
+    """
     n, layout = columns.shape[0], _layout(sizes)
     squares = _sums(columns[:, 0] ** 2, sizes)
     looks = np.empty((DEGREES.size, columns.shape[1]))

@@ -147,7 +147,10 @@ Numbered = tuple[int, Treatment]
 
 @dataclass(frozen=True)
 class Planned:
-    """A treatment at its place; ``repetition`` <= 0 is a warm-up."""
+    """A treatment at its place.
+
+    ``repetition`` <= 0 is a warm-up; ``number`` is the index of the treatment.
+    """
 
     repetition: int
     number: int

@@ -27,7 +27,10 @@ SHORTEST_S: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Power steps in order; ``is_counted``: mean powers by a counter."""
+    """Power steps in order.
+
+    ``is_counted``: each is the mean power that a counter measured over the step.
+    """
 
     starts_s: Floats
     ends_s: Floats
@@ -125,7 +128,10 @@ def joined_traces(traces: Iterable[Trace]) -> Trace | None:
 
 
 def quietest_w(trace: Trace, busy_s: Sequence[tuple[float, float]]) -> float | None:
-    """Return the mean power of the quietest ten steps outside known work, or None."""
+    """Return the mean power of the quietest ten consecutive steps, or None.
+
+    Steps of known work (``busy_s``) are left out.
+    """
     free = ~trace.is_gap
     for start_s, end_s in busy_s:
         free &= (trace.ends_s <= start_s) | (trace.starts_s >= end_s)

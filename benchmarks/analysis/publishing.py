@@ -60,7 +60,10 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """Something to be stated by one of its names, ``detected`` or ``stated``."""
+    """A fact required under any of its names.
+
+    ``detected`` names are facts of the agent, ``stated`` ones of the uploader.
+    """
 
     name: Sentence
     detected: tuple[str, ...] = ()

@@ -145,7 +145,10 @@ def _beginning(
 
 
 def followed(session: DerivedSession, placed: Mapping[int, int]) -> dict[int, int]:
-    """Return the sessions of unplaced runs: those of the nearest placed runs."""
+    """Return the session of each unplaced run: that of the nearest placed run.
+
+    The earlier one of two equally near runs.
+    """
     pairs = zip(session.starts, session.runs, strict=True)
     marks = [(at, placed[run]) for at, run in pairs if run in placed]
     if not marks:
@@ -289,8 +292,8 @@ class SessionRollups:
         rows = np.flatnonzero(cells.n > 0)
         taken = cells.take(rows)
         low, high = (
-            np.broadcast_to(np.asarray(each, dtype=float), cells.n.shape)[rows]
-            for each in (minimum, maximum)
+            np.broadcast_to(np.asarray(end, dtype=float), cells.n.shape)[rows]
+            for end in (minimum, maximum)
         )
         return cls(
             rows,

@@ -355,7 +355,8 @@ def _by_stretching(
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], Floats]:
     """Return gates, directions and stretches where stretched intervals decide.
 
-    ``further`` is how far an order may move log ratios, ``lifted`` its gates.
+    ``further`` is how far an order may move log ratios down and up, ``lifted`` are its
+    gates.
     """
     below, above = further
     stretched = _direction(ends[0] - below, ends[1] + above, margin)

@@ -237,14 +237,16 @@ def responses_of(cells: Iterable[MeasuredRow], response: Response) -> Responses:
             compared.append(cell)
         else:
             left_out[answer] += 1
-    # Whether some sides of what is compared share no session.
+    return Responses(observations, dict(left_out), _are_days_apart(compared, response))
+
+
+def _are_days_apart(cells: Sequence[MeasuredRow], response: Response) -> bool:
+    """Return whether some sides of the comparison share no session."""
     if response == "efficiency":
-        pairs = ((cell.sessions, cell.baseline_sessions) for cell in compared)
-        are_days_apart = any(one.isdisjoint(other) for one, other in pairs)
-    else:
-        own = [cell.sessions for cell in compared]
-        are_days_apart = bool(own) and not frozenset.intersection(*own)
-    return Responses(observations, dict(left_out), are_days_apart)
+        return any(cell.sessions.isdisjoint(cell.baseline_sessions) for cell in cells)
+    return bool(cells) and not frozenset.intersection(
+        *(cell.sessions for cell in cells)
+    )
 
 
 def complete(cases: Sequence[Responses]) -> tuple[int, ...]:

@@ -288,20 +288,15 @@ def hosts_beside(
         if not host_differences(host.facts, own.facts)
     ]
     natives = _native_runs(studies, [own.pk, *alike]) if alike else {}
-    compared = {}
-    for host in hosts.values():
-        both = natives.get(host.pk, {}), natives.get(own.pk, {})
-        shared = sorted(both[0].keys() & both[1].keys(), key=str)
-        runs = [[side[place][1] for place in shared] for side in both]
-        # n, mean, m2 and resolution of each side.
-        sides = (Rollups.of(*np.array(of, dtype=float).reshape(-1, 4).T) for of in runs)
-        compared[host.pk] = compare_hosts(
+    return {
+        host.pk: compare_hosts(
             (host.slug, own.slug),
             (host.facts, own.facts),
-            NativeRuns([both[0][place][0] for place in shared], *sides),
+            _on_both(natives.get(host.pk, {}), natives.get(own.pk, {})),
             margin=study.equivalence_margin_percent / 100,
         )
-    return compared
+        for host in hosts.values()
+    }
 
 
 # By place and case: the label and the runs of what ran natively on a host.
@@ -324,6 +319,19 @@ def _native_runs(
         runs = (n, mean, m2, float("nan") if decimals is None else 10.0**-decimals)
         natives.setdefault(host, {})[tuple(place)] = (label, runs)
     return natives
+
+
+def _on_both(one: Natives, other: Natives) -> NativeRuns:
+    """Return the cases that ran natively on both hosts."""
+    shared = sorted(one.keys() & other.keys(), key=str)
+    labels = [one[place][0] for place in shared]
+    return NativeRuns(labels, _rollups(one, shared), _rollups(other, shared))
+
+
+def _rollups(natives: Natives, places: Sequence[tuple[object, ...]]) -> Rollups:
+    if not places:
+        return Rollups.of([], [], [], [])
+    return Rollups.of(*zip(*(natives[place][1] for place in places), strict=True))
 
 
 def host_differences(
@@ -388,7 +396,10 @@ def compare_hosts(
 
 
 def beside_hosts(compared: Comparability, hosts: HostsCompared) -> Comparability:
-    """Compare two systems on these hosts: red unless the hosts are alike."""
+    """Compare two systems on these hosts.
+
+    Red, with the differences of the hosts, unless the hosts are alike.
+    """
     if hosts.is_alike:
         return replace(compared, sentence=joined([compared.sentence, hosts.sentence]))
     unwanted = (*hosts.differing, *compared.unwanted)

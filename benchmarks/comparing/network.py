@@ -59,7 +59,8 @@ def asymmetries(paths: Mapping[Ends, Cell]) -> tuple[Asymmetry, ...]:
     """Return the pairs whose directions differ clearly, the largest factor first."""
     asymmetric = []
     means = {ends: cell.mean or 0.0 for ends, cell in paths.items()}
-    for one, other in ((ends, (ends[1], ends[0])) for ends in paths):
+    for one in paths:
+        other = (one[1], one[0])
         # Each pair once, and no loopback.
         if one < other and other in paths and min(means[one], means[other]) > 0:
             above, below = (one, other) if means[one] >= means[other] else (other, one)

@@ -440,8 +440,10 @@ def primary_ids(cases: Mapping[int, KnownCase]) -> frozenset[int]:
 
     def is_primary(case: KnownCase) -> bool:
         tool = known_tool(case.tool)
-        if case.metric in tool.primary or case.metric not in tool.implied:
-            return case.metric in tool.primary
+        if case.metric in tool.primary:
+            return True
+        if case.metric not in tool.implied:
+            return False
         stated = frozenset(case.parameters.items())
         return not any(
             stated <= other

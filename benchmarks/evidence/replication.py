@@ -117,23 +117,8 @@ def replications(
         if own is None:
             continue
         others = [each for each in whole.values() if each.lab != own.lab]
-        if not others:
-            continue
-        by_lab: dict[str, list[Finding]] = defaultdict(list)
-        for each in (own, *others):
-            by_lab[each.lab].append(each)
-        means = sorted(_mean(each, lambda it: it.log_ratio) for each in by_lab.values())
-        sds = sorted(
-            _mean(known, lambda it: it.sd or 0.0)
-            for each in by_lab.values()
-            if (known := [it for it in each if it.sd is not None])
-        )
-        replies = sorted(
-            (Reply(each, _outcome(own, each)) for each in others),
-            key=lambda reply: (reply.finding.lab, reply.finding.log_ratio),
-        )
-        within = fsum(sds) / len(sds) if sds else None
-        found.append(Replication(own, tuple(replies), stdev(means), within))
+        if others:
+            found.append(_replication(own, others))
     return tuple(sorted(found, key=lambda it: (it.own.hypervisor, it.own.benchmark)))
 
 
@@ -145,6 +130,31 @@ def reproducing_labs(found: Sequence[Replication]) -> tuple[str, ...]:
     if any(it.outcome == "contradicted" for it in found):
         return ()
     return tuple(sorted({lab for it in found for lab in it.labs("confirmed")}))
+
+
+def _replication(own: Finding, others: Sequence[Finding]) -> Replication:
+    replies = sorted(
+        (Reply(finding, _outcome(own, finding)) for finding in others),
+        key=lambda reply: (reply.finding.lab, reply.finding.log_ratio),
+    )
+    by_lab: dict[str, list[Finding]] = defaultdict(list)
+    for finding in (own, *others):
+        by_lab[finding.lab].append(finding)
+    means = sorted(
+        _mean(findings, lambda finding: finding.log_ratio)
+        for findings in by_lab.values()
+    )
+    with_sd = (
+        [finding for finding in findings if finding.sd is not None]
+        for findings in by_lab.values()
+    )
+    sds = sorted(
+        _mean(findings, lambda finding: finding.sd or 0.0)
+        for findings in with_sd
+        if findings
+    )
+    within = fsum(sds) / len(sds) if sds else None
+    return Replication(own, tuple(replies), stdev(means), within)
 
 
 def _outcome(own: Finding, other: Finding) -> Outcome:

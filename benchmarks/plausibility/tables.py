@@ -164,7 +164,7 @@ class Speeds:
     study: StudyFacts
 
     def usual(self, cell: CellFact) -> float:
-        """Return a cell's expected log distance from its row's middle."""
+        """Return a cell's expected log distance from its row's middle, by component."""
         logs = self._elsewhere(cell)
         usual = float(np.median(logs)) if logs else 0.0
         return usual if cell.better == "higher" else -usual

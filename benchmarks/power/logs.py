@@ -113,12 +113,7 @@ def _keep(agent: Agent, document: dict[str, Any]) -> Kept:
     key, digest = UUID(document["key"]), sha256(text.encode()).hexdigest()
     known = PowerChunk.objects.filter(agent=agent, key=key).first()
     if known is not None:
-        # A log by the wall clock has other stamps each time it is sent.
-        sides = (
-            {**log, "stamps": None} for log in (orjson.loads(known.text), document)
-        )
-        is_same = document["axis"] == "wall" and next(sides) == next(sides)
-        if known.digest != digest and not is_same:
+        if known.digest != digest and not _is_repeated(known, document):
             raise key_reused(key)
         return Kept(known, repeated=True)
     chunk = PowerChunk.objects.create(
@@ -142,6 +137,14 @@ def _keep(agent: Agent, document: dict[str, Any]) -> Kept:
     gone = corrected.exclude(pk=chunk.pk).exclude(first_at=None)
     put_energies((host_id, old.first_at, old.last_at) for old in gone)
     return Kept(chunk, repeated=False)
+
+
+def _is_repeated(chunk: PowerChunk, document: Document) -> bool:
+    """Return whether a log by the wall clock is sent again, with other stamps."""
+    if document["axis"] != "wall":
+        return False
+    stored = orjson.loads(chunk.text)
+    return {**stored, "stamps": None} == {**document, "stamps": None}
 
 
 def _meter(agent: Agent, slug: str, stated: dict[str, Any]) -> Meter:

@@ -223,12 +223,18 @@ def covariance(observations: Sequence[Observation]) -> Floats:
 
 
 def relative_variances(weights: Floats, observations: Sequence[Observation]) -> Floats:
-    """Return the variances of weighted sums, in variances of one run."""
+    """Return the variances of k weighted sums, in variances of one run.
+
+    ``weights`` is k x n.
+    """
     return _quadratic(weights, covariance(observations))
 
 
 def baseline_shares(weights: Floats, observations: Sequence[Observation]) -> Floats:
-    """Return the part (0 to 1) of weighted sums' variances that native runs cause."""
+    """Return the part (0 to 1) of each sum's variance that native runs cause.
+
+    ``weights`` is k x n.
+    """
     own = np.diag([1 / observation.runs.n for observation in observations])
     total = relative_variances(weights, observations)
     return np.maximum(0.0, 1 - _quadratic(weights, own) / total)

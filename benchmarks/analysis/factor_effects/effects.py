@@ -187,15 +187,16 @@ def factor_effects(
     found = _by_least_squares(design, observations)
     if not are_days_apart or found.kind != "replicated":
         return found
-    effects = [
-        # Nothing is clear that another day might have done as well.
-        replace(effect, strength="possible")
-        if effect.strength == "clear"
-        and abs(effect.log_effect) - (effect.margin or 0.0) <= math.log(BEYOND_DAYS)
-        else effect
-        for effect in found.effects
-    ]
-    return replace(found, effects=ranked(effects), are_days_apart=True)
+    effects = ranked([_beside_days(effect) for effect in found.effects])
+    return replace(found, effects=effects, are_days_apart=True)
+
+
+def _beside_days(effect: Effect) -> Effect:
+    """Return a clear effect as a possible one if another day may have caused it."""
+    is_beyond = abs(effect.log_effect) - (effect.margin or 0.0) > math.log(BEYOND_DAYS)
+    if effect.strength != "clear" or is_beyond:
+        return effect
+    return replace(effect, strength="possible")
 
 
 def _by_contrasts(

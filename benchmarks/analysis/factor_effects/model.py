@@ -357,7 +357,10 @@ def half_normal(contrasts: Floats) -> Floats:
 
 
 def ascending(sizes: Floats) -> NDArray[np.intp]:
-    """Return the order of sizes; sizes equal up to rounding keep their order."""
+    """Return the order of sizes, smallest first.
+
+    Sizes that are equal up to rounding keep their order.
+    """
     order = np.argsort(sizes, kind="stable")
     is_larger = np.diff(sizes[order], prepend=-np.inf) > ROUNDING
     tiers = np.empty(len(sizes))

@@ -1,4 +1,7 @@
-"""Every rule: a study checked by them, and their page. CONTRIBUTING.md adds one."""
+"""All plausibility rules: the check of a study, and the page for readers.
+
+CONTRIBUTING.md describes how to add a rule.
+"""
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module

@@ -22,13 +22,12 @@ from benchmarks.plausibility.facts import (
 )
 from benchmarks.plausibility.findings import Doubt, Evidence, about_cells, further, rule
 from benchmarks.plausibility.rules.emulation import computes
+from benchmarks.plausibility.rules.undoing import crossed_cases, mended_by_exchange
 from benchmarks.plausibility.slips import (
     FARTHEST,
     LEAST,
     RECIPROCALS,
-    crossed_cases,
     factor_and_miss,
-    mended_by_exchange,
     reciprocal_miss,
 )
 from benchmarks.plausibility.tables import (
@@ -581,7 +580,10 @@ def _fit(
     one: int,
     other: int,
 ) -> float:
-    """Return how far third systems are off once put back, relative to now."""
+    """Return how far third systems are off once put back, relative to now.
+
+    0 without a third system.
+    """
     third = [place for place in range(speeds.shape[1]) if place not in {one, other}]
     before, after = [], []
     for here, there in ((one, other), (other, one)):

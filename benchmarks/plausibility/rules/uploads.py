@@ -181,17 +181,17 @@ def _pairs(members: Sequence[RunFact], several: int) -> list[Pair]:
     pairs: list[Pair] = []
     firsts: list[RunFact] = []
     for run in members:
-        same = [
-            one
-            for one in firsts
-            if len({one.started_at, run.started_at} - {None}) < 2
-            and not (run.upload and run.upload == one.upload)
-        ]
+        same = [one for one in firsts if _may_be_one(one, run)]
         if same and len(firsts) >= several:
             pairs.append((run, same[len(pairs) % len(same)]))
         else:
             firsts.append(run)
     return pairs
+
+
+def _may_be_one(first: RunFact, again: RunFact) -> bool:
+    starts = {first.started_at, again.started_at} - {None}
+    return len(starts) < 2 and not (again.upload and again.upload == first.upload)
 
 
 def _signature(run: RunFact) -> Signature:

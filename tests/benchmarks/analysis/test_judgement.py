@@ -191,6 +191,7 @@ def test_without_sessions_one_sitting_is_assumed_and_no_range_is_known():
     judgement = said_of((5, 90.0, 0.5))
 
     assert (judgement.design, judgement.range) == ("assumed_one", None)
+    assert judgement.scope == "assuming one sitting: start times are not stated"
 
 
 def test_sessions_are_counted_and_their_spread_is_told():
