@@ -126,13 +126,11 @@ def nearest_words(viewer: Viewer, text: str) -> str:
         (Case.objects.filter(pk__in=measured.values("case")), CASE),
         (labs_with_counts(viewer), LAB),
     )
-    known = {
-        word
-        for rows, names in kinds
-        for row in rows.order_by().values_list(*names)[:MOST_KNOWN]
-        for text in row
-        for word in _WORD.findall(str(text).casefold())
-    }
+    known: set[str] = set()
+    for rows, names in kinds:
+        for row in rows.order_by().values_list(*names)[:MOST_KNOWN]:
+            for value in row:
+                known.update(_WORD.findall(str(value).casefold()))
     words = []
     for word in asked:
         near = [word]

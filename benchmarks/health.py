@@ -59,8 +59,10 @@ class Standby:
 
 @dataclass(frozen=True)
 class Health:
-    """``ok``, ``down`` without PostgreSQL, or ``degraded`` without Redis or with stuck
-    work."""
+    """``ok``; ``down`` without PostgreSQL.
+
+    ``degraded`` without Redis or a configured standby, with work set aside, or late.
+    """
 
     status: str
     version: str
@@ -108,10 +110,10 @@ def health() -> Health:
         found["reread"] = reread.aggregate(
             waiting=Count("pk"), oldest=Min("created_at")
         )
-        none = {"waiting": 0, "oldest": None}
-        for row in (found.get(kind, none) | {"kind": kind} for kind in DUE):
+        for kind in DUE:
+            row = found.get(kind, {"waiting": 0, "oldest": None})
             age_s = _age_s(row["oldest"])
-            due += (DueWork(row["kind"], row["waiting"], age_s, age_s > LATE_S),)
+            due += (DueWork(kind, row["waiting"], age_s, age_s > LATE_S),)
         if replica.is_configured():
             lag = replica.lag()
             standby = Standby(not lag.problem, lag.seconds, lag.bytes)

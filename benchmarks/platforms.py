@@ -168,7 +168,10 @@ class Platform(NamedTuple):
 def canonical_platform(
     hypervisor: str, version: str = "", virtualization: str = ""
 ) -> Platform:
-    """Return a platform in canonical names; an unknown name stays."""
+    """Return a platform in canonical names; an unknown name stays.
+
+    A version in the name moves to the version.
+    """
     name = collapse(clean_text(hypervisor, what=Sentence("hypervisor")))
     kind = canonical_virtualization(virtualization)
     version = collapse(version)
@@ -294,7 +297,10 @@ def _words(text: str) -> list[str]:
 
 
 def _is_without_help(name: Sequence[str], version: Sequence[str]) -> bool:
-    """Whether these words say that QEMU emulates the processor."""
+    """Whether these words say that QEMU emulates the processor.
+
+    "QEMU emulator version 8.2" does not: QEMU prints that with KVM, too.
+    """
     words = [*name, *version]
     negated: set[str] = set()
     said: set[str] = set()

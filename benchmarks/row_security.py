@@ -246,7 +246,10 @@ def secured_models() -> Iterator[type[models.Model]]:
 
 
 def rule_of(model: type[models.Model]) -> str:
-    """Return which rows of a table are visible; raise TypeError if nothing says so."""
+    """Return which rows of a table are visible.
+
+    Raises TypeError for a model that names neither lab nor study, nor its parent.
+    """
     if own := _OWN_RULES.get(model):
         return own
     columns = {field.column: field for field in model._meta.concrete_fields}

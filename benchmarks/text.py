@@ -55,7 +55,7 @@ def _name(character: str) -> str:
 
 
 def natural(text: str) -> list[tuple[bool, int, str]]:
-    """Sort key of a text in which 4000 comes after 500."""
+    """Return a sort key of a text, in which 4000 comes after 500."""
     # Not \d and isdigit: "²" is a digit to them, and no number to int().
     parts = re.findall(r"[0-9]+|[^0-9]+", text)
     return [

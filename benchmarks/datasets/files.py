@@ -64,7 +64,8 @@ def write_table(
 ) -> DataFile:
     """Write the rows of a table that a viewer may see into a file without a name.
 
-    Raises UnavailableError if ``is_unwanted()`` or too late, and StorageFullError.
+    ``is_unwanted`` is asked between two pieces. Raises UnavailableError if it returns
+    True or the time is over, and StorageFullError.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     target = _Target(folder, is_unwanted)

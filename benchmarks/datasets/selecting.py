@@ -18,7 +18,10 @@ ROWS_AT_ONCE: Final = 50_000
 
 @dataclass(frozen=True)
 class Wanted:
-    """A selection; empty is all. Days are in UTC, and leave out what has no time."""
+    """A selection; empty is all. Days are in UTC, ``until`` is the last one.
+
+    With ``since`` or ``until``, rows without a time are left out.
+    """
 
     study: Study | None = None
     host: str = ""

@@ -19,7 +19,11 @@ VIEWER = "viewer"
 
 @dataclass(frozen=True)
 class Column:
-    """A column; ``source`` is a Django path, ``unit_column`` has a varying unit."""
+    """A column; ``source`` is a path of Django's from the row, or an expression.
+
+    ``unit`` is that of a number; ``unit_column`` names the column of the same row that
+    has the unit.
+    """
 
     name: str
     kind: Kind
@@ -332,8 +336,11 @@ TABLES: Final = MappingProxyType(
 
 
 def description(table: Table) -> dict[str, Any]:
-    """Return a table as Frictionless' Table Schema, with our ``unit`` and
-    ``unitField``."""
+    """Return a table as Frictionless' Table Schema: names, types, units, meanings.
+
+    https://specs.frictionlessdata.io/table-schema/; ``unit`` and ``unitField`` (the
+    column that has the unit) are ours.
+    """
     fields = []
     for column in table.columns:
         field = {"name": column.name, "type": column.kind}

@@ -34,7 +34,10 @@ EVERY_S: Final = 3600.0
 
 @dataclass(frozen=True)
 class Rule:
-    """Rows that are deleted some days after ``over``: a column, or a selection."""
+    """Rows that are deleted some days after a moment.
+
+    ``over`` is its column, or returns the rows whose moment is before a time.
+    """
 
     what: str
     days: int

@@ -102,7 +102,7 @@ def open_invitations(lab: Lab, now: datetime) -> QuerySet[Invitation]:
 
 
 def agents_of(lab_ids: frozenset[int]) -> QuerySet[Agent]:
-    """Return the agents of labs with tokens and last use, but people's own ones."""
+    """Return the agents of labs, without people's own, with tokens and last use."""
     return (
         Agent.objects.filter(lab__in=lab_ids)
         .exclude(name__startswith=Agent.PERSONAL)

@@ -79,19 +79,7 @@ def admit_uploads(lab_id: int, *, runs: int, size: int) -> None:
         "The lab uploads more than {most:,} runs a minute.", most=most_runs
     )
     with _counted("Uploads"):
-        if most := settings.LAB_BYTES_STORED:
-            key = f"quota:stored:{lab_id}"
-            if connection().get(key) is None:
-                # Summed once a day; in between what comes is added.
-                connection().set(key, stored_bytes(lab_id), ex=DAY_S, nx=True)
-            if int(connection().incrby(key, size)) > most:
-                connection().decrby(key, size)
-                too_much = Sentence(
-                    "The lab has stored the {most:,} bytes that it may. Ask who runs "
-                    "this installation for more (LAB_BYTES_STORED).",
-                    most=most,
-                )
-                raise TooFastError(too_much, FULL_S)
+        _check_stored(lab_id, size)
         _take(
             Quota(f"runs:{lab_id}", runs, most_runs, MINUTE_S, too_many_runs),
             _bytes(lab_id, size),
@@ -146,6 +134,25 @@ def _bytes(lab_id: int, size: int) -> Quota:
     most = settings.LAB_BYTES_PER_DAY
     too_many = Sentence("The lab uploads more than {most:,} bytes a day.", most=most)
     return Quota(f"bytes:{lab_id}", size, most, DAY_S, too_many)
+
+
+def _check_stored(lab_id: int, size: int) -> None:
+    if not (most := settings.LAB_BYTES_STORED):
+        return
+    key = f"quota:stored:{lab_id}"
+    if connection().get(key) is None:
+        # Summed once a day; uploads in between are added.
+        connection().set(key, stored_bytes(lab_id), ex=DAY_S, nx=True)
+    if int(connection().incrby(key, size)) > most:
+        connection().decrby(key, size)
+        raise TooFastError(
+            Sentence(
+                "The lab has stored the {most:,} bytes that it may. Ask who runs this "
+                "installation for more (LAB_BYTES_STORED).",
+                most=most,
+            ),
+            FULL_S,
+        )
 
 
 def _take(*quotas: Quota) -> None:

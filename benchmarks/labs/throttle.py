@@ -1,8 +1,9 @@
 """Bound how often a password is tried, in Redis, without locking its owner out.
 
-An attempt is counted before the password is checked, and given back if it was right. A
-name has few tries from each network, fewer while it is attacked; a browser in which the
-owner has signed in before has tries of its own. Without Redis nothing is bounded.
+An attempt is counted before the password is checked, so that parallel attempts gain
+nothing, and given back if it was right or refused. A name has few tries from each
+network, fewer while it is attacked; a browser in which the owner has signed in before
+has tries of its own. Without Redis nothing is bounded, and a warning is logged.
 """
 
 import ipaddress

@@ -143,8 +143,8 @@ def still_valid(token: Token) -> Token:
 
 
 def _find(prefix: str) -> Token | None:
-    """Return a token with its agent and lab, by a prepared statement: every upload
-    asks."""
+    """Return a token with its agent and lab, or None."""
+    # A prepared statement: every upload asks.
     for row in rows_of(FIND, {"prefix": prefix}):
         values = iter(row)
         read: list[Any] = [

@@ -1,4 +1,4 @@
-"""What commands share."""
+"""Base class and look-ups of management commands."""
 
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -10,7 +10,7 @@ from benchmarks.models import Lab, Study
 
 
 class GeneratingCommand(BaseCommand, ABC):
-    """What is made from the code cannot say something else than the code."""
+    """A command that writes files generated from the code, or only compares them."""
 
     requires_system_checks = ()
 

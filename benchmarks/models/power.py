@@ -12,7 +12,11 @@ from benchmarks.viewer import Viewer
 
 
 class Meter(models.Model):
-    """A power meter of a machine; ``gain_error`` is its largest relative error."""
+    """A power meter of a machine.
+
+    ``gain_error`` is the largest relative error of all its readings (0.015), null if
+    not stated.
+    """
 
     class Kind(models.TextChoices):
         WATTS_UP = "watts-up", "Watts up?"
@@ -86,7 +90,10 @@ class PowerChunk(models.Model):
 
 
 class RunWindow(models.Model):
-    """When and where a run ran, ``is_external`` by a time server; null if unknown."""
+    """When a run ran, and on which machine; ``begin_at`` is null if unknown.
+
+    ``is_external``: by a time server's stamps.
+    """
 
     run = models.OneToOneField(
         Run, models.CASCADE, primary_key=True, related_name="window"

@@ -364,7 +364,10 @@ class Report(Making):
 
 
 class Picture(Making):
-    """A chart as a file. ``stamp`` is a digest of the drawn numbers and the format."""
+    """A chart as a file. ``stamp`` is a digest of the drawn numbers and the format.
+
+    Only somebody who may see these numbers can request it again.
+    """
 
     stamp = models.CharField(max_length=64)
     form = models.CharField(max_length=10)

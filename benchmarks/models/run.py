@@ -224,7 +224,10 @@ class MeanInOrder(OrderableAggMixin, models.Avg):  # type: ignore[misc]
 
 
 class RunMean(models.Model):
-    """The mean of a run's samples of a case; ``decimals`` is the most of a sample."""
+    """The mean of a run's samples of a case, in the unit of the case.
+
+    ``decimals`` is the largest number of decimals of a sample.
+    """
 
     pk = models.CompositePrimaryKey("lab_id", "run_id", "case_id")
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", **LOOSE)

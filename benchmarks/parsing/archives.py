@@ -67,7 +67,10 @@ class Member:
 
 
 Entry = tuple[str, datetime | None, Callable[[int], bytes]]
-"""A file of an archive: its name, when it was changed, and what unpacks it."""
+"""A file of an archive: its name, its time, and a function that unpacks it.
+
+The function takes the largest size in bytes.
+"""
 
 
 def members(

@@ -1,7 +1,7 @@
-"""What a case is called, and what it counts for.
+"""Labels of cases, cases without an efficiency, and CPU time per unit of data.
 
-Labels; which cases have no efficiency (set lengths, counts, shares, amounts); CPU time
-per unit of data, from shares of CPU time and the rate of the same run.
+Set lengths, counts, shares and amounts have no efficiency. CPU time per unit of data
+follows from shares of CPU time and the rate of the same run.
 """
 
 import math
@@ -91,9 +91,11 @@ def costs(tool: Tool, samples: Iterable[MeasuredSample]) -> Iterator[MeasuredSam
                 s for s in alike if s.metric == cost.rate and first.stated <= s.stated
             ]
             own = [rate for rate in rates if rate.stated == first.stated]
-            if len(rates := own or rates) != 1 or len(shares) != len(cost.shares):
+            rates = own or rates
+            if len(rates) != 1 or len(shares) != len(cost.shares):
                 continue
-            if (rate := rates[0]).value > 0:
+            rate = rates[0]
+            if rate.value > 0:
                 unit = tool.metric(cost.rate).unit
                 bytes_per_s = convert(rate.value, unit, "B/s")
                 value = sum(shares.values()) / 100 / bytes_per_s * _US_PER_KB

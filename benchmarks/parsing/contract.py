@@ -315,6 +315,10 @@ def metrics(
     **options: Any,
 ) -> tuple[Metric, ...]:
     """Return metrics that differ by their names, and by what these stand for."""
+    names = tuple(names)
+    for name in (*work, *implied_by):
+        if name not in names:
+            raise ValueError(f'there is no metric "{name}" here')
     return tuple(
         Metric(
             name,

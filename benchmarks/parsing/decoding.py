@@ -265,6 +265,7 @@ class Source:
 
 
 def _unindented(source: Source) -> Source:
+    """Return the source without the blanks that all its lines begin with."""
     heads = _heads(source.text)
     if not heads or not all(head[1] in " \t" for head in heads):
         return source

@@ -71,8 +71,10 @@ def read_machine(text: str) -> MachineFacts:
     programs = []
     for program, own in found.items():
         known = {name: value for name, value in own.items() if value is not None}
-        programs += [program] if known else []
-        facts |= known | facts
+        if known:
+            programs.append(program)
+        for name, value in known.items():
+            facts.setdefault(name, value)
     return MachineFacts(facts, tuple(programs), tuple(_doubts(pairs, facts)))
 
 
@@ -252,7 +254,7 @@ def _total(parts: list[dict[str, str]], name: str) -> int | None:
 
 
 def _bytes(text: str | None) -> int | None:
-    """Return a size in bytes (prefixes of 1,024) without separators of thousands."""
+    """Return a size in bytes (prefixes of 1,024); ignore thousands separators."""
     match = _SIZE.match(text or "")
     digits = re.sub(r"\D", "", match[1]) if match else ""
     if match is None or not digits or len(digits) > 18:

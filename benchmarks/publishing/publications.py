@@ -44,7 +44,10 @@ def find_file(model: type[P], viewer: Viewer, pk: int, name: str) -> tuple[P, An
 
 
 def new_files(publication: Publication, contents: Mapping[str, bytes]) -> list[Any]:
-    """Return the files of a publication, unsaved, and set its digest."""
+    """Return the files of a publication, unsaved, and set its digest.
+
+    The digest is a SHA-256 of lines ``digest  name``, sorted by name.
+    """
     files = publication.files
     rows = [
         files.model(

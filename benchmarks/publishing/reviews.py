@@ -49,7 +49,10 @@ WORKS: Final = list(WORK_CLASSES)
 
 
 def reviewable_studies(viewer: Viewer) -> set[int]:
-    """Return the ids of public studies, and of unchanged signed ones."""
+    """Return the ids of the studies that a review may cover: public or signed ones.
+
+    A signed study has not changed since a version that another lab signed.
+    """
     found = set(
         Study.objects.visible_to(ANYONE)
         .filter(deleted_at=None)

@@ -212,7 +212,10 @@ class Reading:
         return execute(sql, *given)
 
     def parts(self, study_id: int | None = None) -> Parts | None:
-        """Return the tables and parts that were read; None without change counts."""
+        """Return the tables and parts that were read; None if one has no change counts.
+
+        With ``study_id`` only rows of this study, and of what it depends on, were read.
+        """
         tables, counted = self.tables, frozenset[str]()
         if not tables.isdisjoint(_ROLLUPS):
             # A rollup is read while it says what its rows say.
@@ -279,7 +282,7 @@ def version_of(parts: Parts | None) -> str | None:
     """Return a text that changes with the data that was read.
 
     Without parts: the snapshot of a new query, None on a standby or a distributed
-    database. None also in a transaction without a snapshot.
+    database. None also in a transaction whose statements see different snapshots.
     """
     if parts is None and is_distributed():
         return None

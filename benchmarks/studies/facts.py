@@ -76,7 +76,8 @@ NO_RUNS = RunMeans((), ())
 
 def study_facts(study: Study, *, with_runs: bool = True) -> StudyFacts:
     """Return a study for the rules, in a fixed number of queries."""
-    # Runs first: a run that arrives between two queries is left out.
+    # Runs first: a run that arrives between two queries is left out. Its upload has
+    # queued another check.
     runs: list[Run] = []
     if with_runs:
         parsed = Run.objects.filter(study=study, status=Run.Status.PARSED)

@@ -33,7 +33,10 @@ TROUBLE_SHOWN = 10
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts of a study; ``flags`` are open, ``stuck`` checks failed too often."""
+    """Counts of a study; ``flags`` are the open ones.
+
+    ``unchecked``: flags may still change; ``stuck``: the check failed too often.
+    """
 
     runs: int = 0
     cells: int = 0

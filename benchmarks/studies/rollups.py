@@ -118,7 +118,10 @@ class Bin(NamedTuple):
 
 @dataclass(frozen=True)
 class Rollup:
-    """A study's numbers (`lists.Tally`), names, bins; ``places``: `EXAMPLES`."""
+    """A study's numbers (as in `studies.lists.Tally`), names and bins.
+
+    ``places`` are cells and flags for `EXAMPLES`; 0: there is none.
+    """
 
     numbers: Mapping[str, int]
     hypervisors: tuple[str, ...]
@@ -167,7 +170,9 @@ class Renewal:
             pk for pk, version, leant_on in rows if version == _version(sums, leant_on)
         }
         ids = Study.objects.order_by("pk").values_list("pk", flat=True)
-        for pk in (pk for pk in ids if pk not in current):
+        for pk in ids:
+            if pk in current:
+                continue
             is_quiet = before.of_study.get(pk) == sums.of_study.get(pk)
             if not is_quiet or time.monotonic() > end:
                 are_left = True

@@ -167,28 +167,32 @@ def _runs_of(cell_ids: Collection[int]) -> dict[int, CellRuns]:
         places: dict[int | None, list[int]] = defaultdict(list)
         for place, run in enumerate(said):
             places[run.session_id].append(place)
-        sittings = []
-        for session, own in places.items():
-            of_session = [said[place] for place in own]
-            uploads = {run.upload_id for run in of_session}
-            starts = [run.started_at for run in of_session if run.started_at]
-            moments = {(run.started_at, run.upload_id) for run in of_session}
-            is_told = len(starts) == len(own) and len(set(starts)) == len(moments)
-            sittings.append(
-                Sitting(
-                    session,
-                    own,
-                    min(starts, default=None),
-                    max(starts, default=None),
-                    is_ordered=len(uploads) == 1 or is_told,
-                )
-            )
+        sittings = [
+            _sitting(session, own, [said[place] for place in own])
+            for session, own in places.items()
+        ]
         return Group(runs, said, [run.session_id for run in said], sittings)
 
     return {
         cell_id: CellRuns(case_id, most, means, group_of(tuple(runs)))
         for cell_id, case_id, most, runs, means in rows
     }
+
+
+def _sitting(
+    session_id: int | None, places: Sequence[int], runs: Sequence[Stated]
+) -> Sitting:
+    uploads = {run.upload_id for run in runs}
+    starts = [run.started_at for run in runs if run.started_at]
+    moments = {(run.started_at, run.upload_id) for run in runs}
+    has_starts = len(starts) == len(runs) and len(set(starts)) == len(moments)
+    return Sitting(
+        session_id,
+        places,
+        min(starts, default=None),
+        max(starts, default=None),
+        is_ordered=len(uploads) == 1 or has_starts,
+    )
 
 
 def _unordered_sessions(

@@ -1,7 +1,8 @@
 """Comments on studies, cells and runs, visible to viewers of these.
 
 Members of any lab that sees the study write. Authors edit and remove, admins of the
-study's lab remove; only these two see earlier texts.
+study's lab remove; only these two see earlier texts. A removed comment is deleted only
+with its study, cell or run.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,7 @@
 """What is new, for one person: digests by mail, and secret addresses of feeds.
 
-What it tells is looked for when it is written, and only what its reader may see then.
+A digest is put together when it is sent, from the events that its reader may see then.
+Feed readers cannot sign in, so the address of a feed contains a secret.
 """
 
 from collections.abc import Iterator

@@ -159,6 +159,7 @@ def _read_latencies(line: Found, cells: list[str], tests: Tests, run: Draft) -> 
 
 
 def _forget_sizes(run: Draft, tests: Tests) -> None:
+    # The many small files do not depend on the size of the large one.
     if tests is FILES:
         run.parameters.pop("size", None)
         run.parameters.pop("chunk", None)
@@ -181,6 +182,7 @@ class Table:
         self.row = self.first - 1
 
     def is_row(self, line: Found) -> bool:
+        """Whether it is the first line below a heading, or has every cell."""
         cells = line["row"].split()[-12:]
         is_whole = len(cells) == 12 and all(map(_CELL.fullmatch, cells))
         return self.row < self.first or is_whole

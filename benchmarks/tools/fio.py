@@ -189,6 +189,7 @@ def _mark_short(run: Draft, job: str, runtime_s: float) -> None:
 
 
 def _mark_errors(run: Draft, job: str, errors: float) -> None:
+    # With ``continue_on_error`` fio counts errors and ends without one.
     if errors:
         run.mark(
             "errors", "{job} passed over {errors:g} errors.", job=job, errors=errors
@@ -218,6 +219,7 @@ class Report:
         return sum(runtimes.values())
 
     def goes_on_in(self, later: Report) -> bool:
+        """Return whether a later report has the same jobs and start."""
         names, names_later = (
             [job.get("jobname") for job in report.jobs] for report in (self, later)
         )

@@ -182,7 +182,7 @@ def _metric(name: str, unit: str, better: Better, **options: Any) -> Metric:
     return Metric(name, unit, better, "application", zero_allowed=is_count, **options)
 
 
-# What else stands for a test where no rate of replies was measured.
+# A metric that these imply stands for a test where none of them was measured.
 BY_RATE = ("reply rate",)
 BY_BOTH = ("reply rate", "reply time")
 TOOL = Tool(

@@ -166,7 +166,7 @@ def parse(output: str) -> list[Draft]:
 
 
 def _access(row: Found) -> Iterator[tuple[str, Parameter]]:
-    """Return the parameters of an access specification of one row."""
+    """Yield the parameters of an access specification of one row."""
     texts = [text.strip() for text in row["value"].split(",")]
     size, _, reads, random = (_whole(row, text) for text in texts[:4])
     yield "block_size", whole_size(size)
@@ -183,7 +183,7 @@ def _access(row: Found) -> Iterator[tuple[str, Parameter]]:
 def _measured_access(
     line: Found, name: str, cells: dict[str, str]
 ) -> Iterator[tuple[str, Parameter]]:
-    """Return what was done where a specification is a mix or missing."""
+    """Yield measured parameters where a specification is a mix or missing."""
     if name:
         yield "specification", name
     reads, writes = (

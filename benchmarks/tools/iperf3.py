@@ -76,6 +76,7 @@ class Test(Draft):
     cpu: Found | None = None
 
     def begin(self, line: Found) -> None:
+        # Only a client names a host: the one that it connects to.
         self.is_server = not line["host"]
         if line["host"]:
             self.facts["to"] = line["host"]

@@ -21,13 +21,13 @@ An output without its last line ``end`` was cut. One result row of each, version
   array (copy, scale, add, triad), repetition, times, MB/s (10^6 B read and written), a
   checksum, and whether it was right.
 - system: operation, bytes of its block, how often it was done, repetition, times,
-  operations/s (of pipe, send and receive MB/s), and whether every answer was right. An
-  operation with a wrong answer has no number.
+  operations/s (for pipe, send and receive MB/s of 10^6 B), and whether every answer was
+  right. An operation with a wrong answer has no number.
 
 Times are seconds by the machine's clock, and by the time server with its bound (``-``
 where it did not time the row); rates follow by each clock. The time server's are read
-where it timed all rows of a case to within 2 %, else the machine's. A clock whose steps
-are more than half of that beside a row is marked.
+where it timed all rows of a case to within 2 %, else the machine's. A machine's clock
+with steps of more than 1 % of the shortest row is marked.
 """
 
 from abc import ABC, abstractmethod
@@ -255,7 +255,7 @@ class Solutions(Output[Size]):
             skipped = line["skipped"]
             self.mark("unfinished", "LINPACK skipped {skipped}.", skipped=skipped)
             return
-        # What the program says for or against its own numbers.
+        # The program's own check of its numbers.
         precision, n = size = line["of"], line.whole("order")
         self.checked.add(size)
         if line["check"] == "failed":
@@ -373,7 +373,7 @@ class Operations(Output[tuple[str, str]]):
         self.mark_missed()
 
     def _stated(self, name: str) -> str:
-        """What the head says; of the network only whether it is this machine's own."""
+        """Return a fact of the head; for the network, only whether it is loopback."""
         stated = str(self.facts.get(name, "not stated"))
         if name == "network" and stated not in ("loopback", "not stated"):
             return "another machine"

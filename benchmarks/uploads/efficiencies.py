@@ -227,7 +227,10 @@ def normalise(touched: Sequence[Cell]) -> None:
 def _by_case(
     cells: Iterable[PlacedCell],
 ) -> Mapping[tuple[int, int], Sequence[PlacedCell]]:
-    """Return the cells that have runs by lab and case, in the order of their ids."""
+    """Return the cells that have runs by lab and case, in the order of their ids.
+
+    By lab, too: another lab may use the name of a machine for another machine.
+    """
     by_case: dict[tuple[int, int], list[PlacedCell]] = defaultdict(list)
     for cell in sorted(cells, key=attrgetter("pk")):
         if cell.n:
@@ -397,7 +400,10 @@ def _efficiency_of(
 
 
 def _is_slot(cell: PlacedCell) -> bool:
-    """Whether it is one VM of several, or their mean: not their sum, not a path."""
+    """Whether it is one VM of several, or their mean: not their sum, not a path.
+
+    The load of the other VMs is not a cost of the hypervisor.
+    """
     is_alone = cell.scenario == ALONE or cell.vms == 1
     is_path = cell.scenario in PATHS
     return not (is_alone or is_path or cell.slot == SUM or cell.system.is_native)

@@ -511,7 +511,7 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
 
 
 def _wake_and_count(runs: int) -> None:
-    """Wake a worker and count runs after the commit; errors fail no upload."""
+    """Wake a worker and count runs after the commit; errors do not fail the upload."""
 
     # Not partials: Django logs a failing callback by its name.
     def hint() -> None:

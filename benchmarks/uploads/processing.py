@@ -79,8 +79,8 @@ LET_GO = "SELECT pg_advisory_unlock(share) FROM unnest(%s::bigint[]) AS held(sha
 def drain(limit: int = BATCH, older_than_s: float = 0, is_bulk: bool = True) -> int:
     """Process the uploads that wait by now; return how many runs were finished.
 
-    Single uploads come before bulk ones, or alone. Later uploads have hints of their
-    own.
+    Single uploads come before bulk ones, which are left without ``is_bulk``. Uploads
+    that arrive meanwhile have a hint of their own.
     """
     finished, until = 0, timezone.now() - timedelta(seconds=older_than_s)
     for _ in range(BATCHES_A_CALL):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks.comparing.verdicts import primary_ids
-from benchmarks.parsing.contract import Cost, Metric, Tool, always
+from benchmarks.parsing.contract import Cost, Metric, Tool, always, metrics
 from benchmarks.tools import TOOLS
 from tests.every import for_each
 
@@ -71,5 +71,7 @@ def test_a_tool_may_only_name_metrics_that_it_has():
         tool(implied_by=("rate",))
     with pytest.raises(ValueError, match='no metric "rate"'):
         tool(cost=Cost(("time",), "rate"))
+    with pytest.raises(ValueError, match='no metric "rate"'):
+        metrics(("time",), "s", "lower", "CPU", work={"rate": always("CPU: integer")})
     with pytest.raises(ValueError, match="primary and implied"):
         tool(work=always("CPU: integer"), implied_by=("time",))
