@@ -21,6 +21,7 @@ from benchmarks.power.logged_energy import MeteredWork, run_energies
 from benchmarks.power.logs import Kept, keep_power, visible_meters
 
 MAX_SAMPLES = 2_000
+MOST_WATTS = 1_000_000
 MAX_STAMPS = 1_000
 MAX_CHANNELS = 100
 # The difference of two such moments still fits into 64 bits.
@@ -226,9 +227,6 @@ class PowerView(ListView):
         kept: Kept = keep_power(agent=self.agent, document=request.data)
         status = HTTP_200_OK if kept.repeated else HTTP_202_ACCEPTED
         return Response(self.shown(KeptSerializer, kept), status=status)
-
-
-MOST_WATTS = 1_000_000
 
 
 class SystemEnergySerializer(OutputSerializer):

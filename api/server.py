@@ -87,10 +87,9 @@ class OpenView(ApiView):
     authentication_classes = []
     permission_classes = [AllowAny]
 
-    def state(self, output: type[serializers.Serializer[Any]], state: Any) -> Response:
-        """Answer with a state: 503 if nothing works."""
-        shown = output(state).data
-        if shown.get("status") != "down" and shown.get("ready", True):
+    def state_response(self, shown: Any, *, is_up: bool) -> Response:
+        """Return a state of the server: with 503 if it cannot answer requests."""
+        if is_up:
             return Response(shown)
         headers = {"Retry-After": str(RETRY_AFTER_S)}
         return Response(shown, status=HTTP_503_SERVICE_UNAVAILABLE, headers=headers)
@@ -104,7 +103,9 @@ class HealthView(OpenView):
         responses={200: HealthSerializer, 503: HealthSerializer},
     )
     def get(self, request: Request) -> Response:
-        return self.state(HealthSerializer, health())
+        state = health()
+        shown = HealthSerializer(state).data
+        return self.state_response(shown, is_up=state.status != "down")
 
 
 class ReadinessSerializer(serializers.Serializer[Any]):
@@ -122,7 +123,8 @@ class ReadinessView(OpenView):
         responses={200: ReadinessSerializer, 503: ReadinessSerializer},
     )
     def get(self, request: Request) -> Response:
-        return self.state(ReadinessSerializer, readiness())
+        state = readiness()
+        return self.state_response(ReadinessSerializer(state).data, is_up=state.ready)
 
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")

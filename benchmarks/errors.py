@@ -1,6 +1,6 @@
 """Errors of requests: each says what is wrong, where, and what to do.
 
-There is one kind for each HTTP status; ``code`` identifies the error. The API answers
+Each class has one HTTP status; ``code`` identifies the error. The API answers
 ``{"code", "detail", "fields"}``.
 """
 

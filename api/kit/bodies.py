@@ -36,7 +36,8 @@ def open_body(request: HttpRequest) -> BinaryIO:
 
 def read_body(stream: IO[bytes], request: HttpRequest) -> bytes:
     """Return the unpacked body, or refuse it: too large, cut off, or not gzip."""
-    text, stated = request.META.get("CONTENT_LENGTH") or "", None
+    text = request.META.get("CONTENT_LENGTH") or ""
+    stated = None
     if text:
         if not (text.isascii() and text.isdigit()):
             raise malformed("Content-Length is not a whole number.")
@@ -69,7 +70,7 @@ def unpack(packed: bytes) -> bytes:
         )
     reader = zlib.decompressobj(GZIP_WINDOW)
     try:
-        # One byte more than is taken shows that there is more.
+        # One byte above the limit shows that the body is too large.
         body = reader.decompress(packed, settings.UPLOAD_LIMIT_BYTES + 1)
     except zlib.error:
         raise malformed("The gzip body is damaged. Pack it again.") from None

@@ -2,8 +2,8 @@
 
 An ``OutputSerializer`` has a field for each name in ``columns``, in this order. The
 type follows from ``row_type``, a model or a class with annotations; ``tool=case.tool``
-reads another path. Rows without a type state it: ``id:int``, and ``low:float?`` where
-it may be null. A field that is declared as usual wins.
+reads another path. Without ``row_type`` a column has its type: ``id:int``, or
+``low:float?`` if it may be null. A field that is declared as usual wins.
 """
 
 from collections.abc import Mapping, Sequence

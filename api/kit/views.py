@@ -86,7 +86,7 @@ class ApiView(GenericAPIView[Any]):
         )
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        # REST framework checks the method last: after the token, with a 401.
+        # REST framework checks the token first: an unknown method would be a 401.
         if request.method not in self.allowed_methods:
             raise MethodNotAllowed(str(request.method))
         super().initial(request, *args, **kwargs)

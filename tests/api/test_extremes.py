@@ -88,15 +88,15 @@ CLOCK = clock_of(100, 130)["clock"]
 FAR_US = 2**61
 
 
-def clock_that(**stamp):
+def clock_with(**stamp):
     return {"clock": {**CLOCK, "start": {**CLOCK["start"], **stamp}}}
 
 
 CLOCKS = {
     "long execution": {"execution": {"local_us": 2**62}},
-    "stamps long ago": clock_that(server_wall_us=-FAR_US),
-    "stamps in a far future": clock_that(server_wall_us=FAR_US),
-    "a monotonic clock far off": clock_that(server_monotonic_us=-FAR_US),
+    "stamps long ago": clock_with(server_wall_us=-FAR_US),
+    "stamps in a far future": clock_with(server_wall_us=FAR_US),
+    "a monotonic clock far off": clock_with(server_monotonic_us=-FAR_US),
 }
 
 

@@ -55,11 +55,13 @@ def test_the_upload_token_cannot_read_what_is_private(product):
     assert reader.get("studies/only-ours/")["slug"] == "only-ours"
 
 
-@pytest.mark.parametrize("most", [100, pytest.param(10_000, marks=pytest.mark.proof)])
-def test_killed_workers_and_an_emptied_redis_lose_nothing(product, most):
-    """Upload studies of so many runs once more while workers die and Redis forgets."""
+@pytest.mark.parametrize(
+    "most_runs", [100, pytest.param(10_000, marks=pytest.mark.proof)]
+)
+def test_killed_workers_and_an_emptied_redis_lose_nothing(product, most_runs):
+    """Upload studies again, under other names, while workers and Redis are hurt."""
     writer = product.client()
-    chosen = [study for study in reference_studies() if len(study.runs) <= most]
+    chosen = [study for study in reference_studies() if len(study.runs) <= most_runs]
     expected = 0
     for number, study in enumerate(chosen):
         slug = f"again-{study.document['slug']}"
