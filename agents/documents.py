@@ -1,4 +1,4 @@
-"""Documents of uploads, and the options for what cannot be detected."""
+"""Documents of uploads, and the options for properties that cannot be detected."""
 
 import argparse
 import codecs
@@ -188,7 +188,7 @@ def system_of(facts: Facts, host: str, given: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _platform(facts: Facts, stated: Optional[str]) -> Tuple[str, Optional[str]]:
-    """Return hypervisor and type of virtualization; the type is detected only."""
+    """Return hypervisor and virtualization type; the type only if detected."""
     detected = facts["platform"]
     layers = detected["layers"]
     known = _PLATFORMS.get(layers[-1]) if layers else ("native", None)

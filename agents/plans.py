@@ -330,13 +330,7 @@ class Follower:
 def work(part: Part, slot: Slot, server: Any, report: Report) -> Held:
     """Do a part and return its end; raise ReleasedError if the attempt has ended."""
     try:
-        named = [step for step in steps_of(part, slot) if step.name == part["program"]]
-        if not named:
-            raise UsageError(
-                "This agent's runner of %s has no program %s: update the agent."
-                % (part["tool"], part["program"])
-            )
-        step = named[0]
+        step = step_of(part, slot)
     except UsageError as error:
         return _ended(part, "hopeless", reason=str(error))
     barrier = Barrier(server, part, step.limit_s, report)
@@ -360,6 +354,17 @@ def work(part: Part, slot: Slot, server: Any, report: Report) -> Held:
         documents.append(_document(part, step, slot, measured, window))
     keys = [document["key"] for document in documents]
     return _ended(part, "done", window, documents, keys=keys)
+
+
+def step_of(part: Part, slot: Slot) -> Step:
+    """Return the step for a part's program; raise UsageError if it cannot run."""
+    named = [step for step in steps_of(part, slot) if step.name == part["program"]]
+    if not named:
+        raise UsageError(
+            "This agent's runner of %s has no program %s: update the agent."
+            % (part["tool"], part["program"])
+        )
+    return named[0]
 
 
 def steps_of(part: Part, slot: Slot) -> List[Step]:

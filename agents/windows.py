@@ -111,32 +111,30 @@ def facts_of_windows() -> Dict[str, Any]:
     mask = value_of(MEMORY, "FeatureSettingsOverrideMask")
     is_tuned = override is not None and mask is not None
     ram = memory()
-    return dict(
-        processors(),
-        **{
-            "cpu model": value_of(CPU, "ProcessorNameString"),
-            "cpu family model stepping": identity(value_of(CPU, "Identifier")),
-            "cpu nominal MHz": value_of(CPU, "~MHz"),
-            "microcode": microcode(value_of(CPU, "Update Revision")),
-            "threads": os.cpu_count(),
-            "hardware virtualization": hardware_virtualization(),
-            "kernel": version if patch is None else "%s.%s" % (version, patch),
-            "kernel tuning": "FeatureSettingsOverride=%s/%s" % (override, mask)
-            if is_tuned
-            else None,
-            "distribution": product(value_of(WINDOWS, "ProductName"), build),
-            # The firmware of a guest may not report the installed memory.
-            "memory bytes": installed_bytes() or (ram.whole if ram else None),
-            "swap bytes": ram.swap if ram else None,
-            "power plan": _PLANS.get(plan, plan or None),
-            "clocksource": counter(),
-            "machine": value_of(BIOS, "SystemProductName") or None,
-            "machine vendor": value_of(BIOS, "SystemManufacturer") or None,
-            "firmware": value_of(BIOS, "BIOSVersion") or None,
-            "disks": disks(),
-            "networks": networks(),
-        },
-    )
+    return {
+        **processors(),
+        "cpu model": value_of(CPU, "ProcessorNameString"),
+        "cpu family model stepping": identity(value_of(CPU, "Identifier")),
+        "cpu nominal MHz": value_of(CPU, "~MHz"),
+        "microcode": microcode(value_of(CPU, "Update Revision")),
+        "threads": os.cpu_count(),
+        "hardware virtualization": hardware_virtualization(),
+        "kernel": version if patch is None else "%s.%s" % (version, patch),
+        "kernel tuning": "FeatureSettingsOverride=%s/%s" % (override, mask)
+        if is_tuned
+        else None,
+        "distribution": product(value_of(WINDOWS, "ProductName"), build),
+        # The firmware of a guest may not report the installed memory.
+        "memory bytes": installed_bytes() or (ram.whole if ram else None),
+        "swap bytes": ram.swap if ram else None,
+        "power plan": _PLANS.get(plan, plan or None),
+        "clocksource": counter(),
+        "machine": value_of(BIOS, "SystemProductName") or None,
+        "machine vendor": value_of(BIOS, "SystemManufacturer") or None,
+        "firmware": value_of(BIOS, "BIOSVersion") or None,
+        "disks": disks(),
+        "networks": networks(),
+    }
 
 
 def identity(text: Optional[str]) -> Optional[str]:

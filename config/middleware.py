@@ -6,7 +6,6 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -59,13 +58,11 @@ def requests(get_response: GetResponse) -> GetResponse:
         status, route = response.status_code, _route(request)
         # Names that somebody invents must not become counters.
         method = request.method if request.method in METHODS else "other"
-        kind = "api" if route.startswith("api:") else "page"
-        kind = "static" if route == "static" else kind
         try:
             REQUESTS.labels(route, method, status).inc()
             if status == SERVER_ERROR:
                 SERVER_ERRORS.inc()
-            REQUEST_SECONDS.labels(kind).observe(time.perf_counter() - begun)
+            REQUEST_SECONDS.labels(_kind(route)).observe(time.perf_counter() - begun)
         except OSError as error:  # no room for a new process's counters: a full disk
             logger.warning("A request is not counted: %s", error)
         return response
@@ -95,6 +92,12 @@ def _route(request: HttpRequest) -> str:
         return request.resolver_match.view_name or "unnamed"
     is_static = request.path.startswith(settings.STATIC_URL)
     return "static" if is_static else "unknown"
+
+
+def _kind(route: str) -> str:
+    if route.startswith("api:"):
+        return "api"
+    return "static" if route == "static" else "page"
 
 
 def charsets(application: "WSGIApplication") -> "WSGIApplication":
@@ -148,12 +151,17 @@ def _address(request: HttpRequest) -> str:
     """Return the client's address: that before the proxies that we trust."""
     address = str(request.META.get("REMOTE_ADDR", ""))
     said = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
-    proxies = settings.TRUSTED_PROXIES
-    # What is not an IP address is not a proxy's.
-    with suppress(ValueError):
-        while said and any(ip_address(address) in network for network in proxies):
-            address = said.pop().strip() or address
+    while said and _is_trusted(address):
+        address = said.pop().strip() or address
     return address
+
+
+def _is_trusted(address: str) -> bool:
+    try:
+        ip = ip_address(address)
+    except ValueError:
+        return False
+    return any(ip in network for network in settings.TRUSTED_PROXIES)
 
 
 def _knows_port(request: HttpRequest) -> bool:

@@ -307,7 +307,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "filters": {"traced": {"()": Traced}},
     "formatters": {
-        # The request's id, or the task's, stands before the message.
+        # The id of the request or task precedes the message.
         "line": {
             "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"
         },
@@ -321,7 +321,7 @@ LOGGING = {
         }
     },
     "root": {"handlers": ["stderr"], "level": "INFO"},
-    # It says of every second request that it waited for a moment.
+    # Waitress warns about every request that waits for a thread, however briefly.
     "loggers": {"waitress.queue": {"level": "ERROR"}},
 }
 

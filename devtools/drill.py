@@ -196,7 +196,7 @@ class Drill:
     def _looked_at(self, name: str, var: Path, wanted: Holdings) -> Outcome:
         """Start a restored product, and compare."""
         if self.sabotage:
-            # What a backup that is not whole lacks.
+            # Delete a run, as if the backup were incomplete.
             with (
                 services(var) as running,
                 running.postgres.connect("postgres", "virtlab") as connection,

@@ -114,7 +114,7 @@ def addresses() -> list[str]:
     been everywhere and has met each marker.
     """
     schema = yaml.safe_load((ROOT / "tests/api/openapi.yaml").read_text())
-    each = [["/", "/labs/", "/evidence/"]]
+    groups = [["/", "/labs/", "/evidence/"]]
     for route in ROUTES.values():
         for address in (*route.walked, *route.counted):
             path = re.sub(r"^/studies/[^/]+/[^/]+/", "", address)
@@ -123,16 +123,18 @@ def addresses() -> list[str]:
             if not path.startswith("/"):
                 path = f"/studies/first-lab/{PRIVATE}/{path}"
             ids = IDS if "{" in path else IDS[:1]
-            each.append([re.sub(r"\{\w+\}", str(pk), path) for pk in ids])
-    each += [[f"/studies/first-lab/{PRIVATE}/compare.{kind}"] for kind in FILES]
+            groups.append([re.sub(r"\{\w+\}", str(pk), path) for pk in ids])
+    groups += [[f"/studies/first-lab/{PRIVATE}/compare.{kind}"] for kind in FILES]
     for path, methods in schema["paths"].items():
         if "get" in methods and "{" not in path:
-            each.append([path + query for query in QUERIES])
+            groups.append([path + query for query in QUERIES])
         elif "get" in methods:
             filled = re.sub(r"\{format\}", "csv", path)
-            each.append([re.sub(r"\{\w+\}", str(pk), filled) for pk in (*IDS, PRIVATE)])
-    turns = range(max(map(len, each)))
-    found = [ways[turn] for turn in turns for ways in each if turn < len(ways)]
+            groups.append(
+                [re.sub(r"\{\w+\}", str(pk), filled) for pk in (*IDS, PRIVATE)]
+            )
+    turns = range(max(map(len, groups)))
+    found = [ways[turn] for turn in turns for ways in groups if turn < len(ways)]
     return list(dict.fromkeys(found))
 
 

@@ -50,7 +50,7 @@ while True:
 
 @dataclass(frozen=True)
 class Growth:
-    """What a group of processes held early and at the end, in MiB."""
+    """The memory of a group of processes, settled and at the end, in MiB."""
 
     group: str
     settled: float

@@ -262,7 +262,7 @@ class Desk:
         self._lock = threading.Lock()
 
     def take(self, path: str, body: bytes, encoding: str) -> None:
-        """Keep what was uploaded, each run once."""
+        """Store uploaded runs by their keys."""
         if path not in UPLOADS:
             return
         text = gzip.decompress(body) if encoding == "gzip" else body
@@ -283,14 +283,14 @@ class Desk:
         except urllib.error.HTTPError as error:
             with error:
                 answered = error.code, dict(error.headers), error.read()
-        # What was refused is no part of the record.
+        # Refused uploads are not part of the record.
         if body is not None and answered[0] < 300:
             self.take(path, body, headers.get("Content-Encoding", ""))
         return answered
 
     @contextmanager
     def opened(self) -> Iterator[int]:
-        """Serve on a free port of this machine, which is given."""
+        """Serve on a free port of this machine; yield the port."""
         with ThreadingHTTPServer(("127.0.0.1", 0), _handler(self)) as server:
             server.daemon_threads = True
             thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -366,7 +366,7 @@ def _named(upload: Upload, systems: dict[int, dict[str, Any]]) -> Upload:
 
 
 def _kept(document: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return what was stated of these; nothing is sent again as an empty field."""
+    """Return the named fields that have a value: empty ones are not sent again."""
     return {
         name: document[name] for name in names if document.get(name) not in (None, "")
     }

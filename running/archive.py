@@ -80,20 +80,17 @@ def recover(folder: VarFolder, archive: Path, until: datetime | None) -> Path:
 
 def _newest_base(archive: Path, until: datetime | None) -> Path:
     """Return the newest base backup that was begun before a moment."""
-    usable = [
-        path
-        for path in sorted((archive / "base").glob("*Z"))
-        if path.is_dir()
-        and (
-            until is None
-            or datetime.strptime(path.name, STAMP).replace(tzinfo=UTC) <= until
-        )
-    ]
+    made = sorted(path for path in (archive / "base").glob("*Z") if path.is_dir())
+    usable = [path for path in made if until is None or _begun_at(path) <= until]
     if not usable:
         raise ServiceError(
             f"{archive / 'base'} has no base backup from before that moment."
         )
     return usable[-1]
+
+
+def _begun_at(base: Path) -> datetime:
+    return datetime.strptime(base.name, STAMP).replace(tzinfo=UTC)
 
 
 def _unpack(

@@ -32,7 +32,7 @@ class VarFolder:
         self.logs = path / "log"
         self.secrets = path / "secrets"
         self.runtime = path / "run"
-        # What processes count together for Prometheus.
+        # Counters of all processes together, for Prometheus.
         self.counters = self.runtime / "counters"
 
     def prepare(self) -> None:

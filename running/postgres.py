@@ -117,7 +117,8 @@ class Postgres(Server):
         wal = shlex.quote(str(self.archive / "wal")).replace("%", "%%")
         new, kept = f"{wal}/%f.new", f"{wal}/%f"
         copy = f'cp "%p" {new} && sync {new} && mv {new} {kept} && sync {wal}'
-        # Whole or not at all. PostgreSQL asks again after a crash: then it is the same.
+        # The copy is atomic. After a crash PostgreSQL may archive a segment again:
+        # accept an identical one.
         command = f'if test -f {kept}; then cmp -s "%p" {kept}; else {copy}; fi'
         return (
             *("-c", "archive_mode=on", "-c", "archive_timeout=60"),

@@ -143,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
         console.say(remove())
         return errors.DONE
     enrolment = load_enrolment()
-    if options.install:
+    if options.install:  # only when enrolled: else the task would end at once
         console.say(install())
         return errors.DONE
     stop = Stop()

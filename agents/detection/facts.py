@@ -285,12 +285,10 @@ def kernel_facts(root: str = "/") -> Facts:
 
     # Words after ` -- ` are for init, not for the kernel.
     parameters = (text("proc/cmdline") or "").partition(" -- ")[0].split()
+    tuning = [word for word in parameters if re.fullmatch(_TUNING, word)]
     return {
         "kernel": text("proc/sys/kernel/osrelease"),
-        "kernel tuning": " ".join(
-            word for word in parameters if re.fullmatch(_TUNING, word)
-        )
-        or None,
+        "kernel tuning": " ".join(tuning) or None,
         "distribution": distribution(text("etc/os-release") or ""),
         "clocksource": text(_CLOCK + "current_clocksource"),
         "mitigations": {

@@ -85,22 +85,35 @@ CONTROL_PROGRAMS = {"KVM": "kvm", "z/VM": "z-vm"}
 
 # Names of hypervisors in systemd-detect-virt -> layers.
 SYSTEMD = {
-    **{name: name for name in ("kvm", "qemu", "vmware", "parallels", "bhyve", "acrn")},
-    **{name: name for name in ("powervm", "qnx", "uml")},
+    "kvm": "kvm",
     "amazon": "kvm",
     "google": "kvm",
+    "qemu": "qemu",
     "xen": "xen-hvm",
+    "vmware": "vmware",
     "microsoft": "hyper-v",
     "oracle": "virtualbox",
+    "parallels": "parallels",
+    "bhyve": "bhyve",
+    "acrn": "acrn",
     "apple": "apple-virtualization",
+    "powervm": "powervm",
+    "qnx": "qnx",
+    "uml": "uml",
     "zvm": "z-vm",
 }
 
 # Names of container managers -> layers.
 MANAGERS = {
-    **{name: name for name in ("lxc", "docker", "podman", "systemd-nspawn", "openvz")},
-    **{name: name for name in ("rkt", "proot", "pouch")},
+    "lxc": "lxc",
     "lxc-libvirt": "lxc",
+    "docker": "docker",
+    "podman": "podman",
+    "systemd-nspawn": "systemd-nspawn",
+    "openvz": "openvz",
+    "rkt": "rkt",
+    "proot": "proot",
+    "pouch": "pouch",
 }
 
 # Parts of the path of process 1's control group -> layers.

@@ -76,15 +76,12 @@ def missing(platform: Platform) -> str:
 
     Debian's compilers for other processors come without a C library.
     """
-    lacking = "C library for " + platform.compiler
     if shutil.which(platform.compiler) is None:
         lacking = platform.compiler
-    elif (
-        platform.is_windows
-        or _has_musl(platform)
-        or os.path.isabs(_told(platform.compiler, "-print-file-name=libc.a"))
-    ):
+    elif platform.is_windows or _has_musl(platform) or _has_glibc(platform):
         return ""
+    else:
+        lacking = "C library for " + platform.compiler
     return "no %s: apt install %s" % (lacking, platform.packages)
 
 
@@ -94,6 +91,11 @@ def _musl_folder(platform: Platform) -> str:
 
 def _has_musl(platform: Platform) -> bool:
     return os.path.exists(_musl_folder(platform) + "/libc.a")
+
+
+def _has_glibc(platform: Platform) -> bool:
+    # The compiler prints the bare name of a file that it does not find.
+    return os.path.isabs(_told(platform.compiler, "-print-file-name=libc.a"))
 
 
 def build(platform: Platform, folder: str) -> Tuple[str, str]:

@@ -61,8 +61,8 @@ class Program(NamedTuple):
     @property
     def path(self) -> Optional[str]:
         """Where it is; for a kernel of ours its compiler, or that it is prebuilt."""
-        _, is_kernel, kernel = self.tool.partition("virtlab-")
-        if not is_kernel:
+        kernel = self.tool.partition("virtlab-")[2]
+        if not kernel:
             return shutil.which(self.program)
         inside = "inside the agent" if prebuilt_program(kernel) else None
         return find_compiler() or inside
@@ -191,7 +191,7 @@ _SYSBENCH = "sysbench %s --threads={threads} --time={seconds} run"
 _STRESS_NG = "stress-ng --%s {threads} --timeout {seconds}s --metrics-brief"
 _IPERF3 = "iperf3 -c {peer} -t {seconds} -J -P {threads}"
 _NETPERF = "netperf -H {peer} -t %s -l {seconds}"
-# hackbench has a number of messages and httperf one of connections, but no time.
+# hackbench and httperf take a number of messages or connections, not a time.
 _HTTPERF = (
     "httperf --hog --server {peer} --port 80 --uri / --rate 100 "
     "--num-conns {connections} --timeout 5"

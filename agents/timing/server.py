@@ -89,7 +89,7 @@ def read_reply(reply: bytes, nonce: str) -> Optional[ServerTime]:
 MOST_CONNECTIONS = 512
 MOST_OF_AN_ADDRESS = 256  # a lab behind one address has many guests
 SILENT_S = 10  # until the first request of a connection
-# Of a flood of datagrams few are answered.
+# Floods of datagrams: many are read at once, few of them are answered.
 DATAGRAMS_AT_ONCE, OF_A_PEER, OF_AN_ADDRESS = 1024, 4, 64
 _RECEIVE_BYTES = 4 * 1024 * 1024
 _BYTES_OF_A_TURN = 1024
