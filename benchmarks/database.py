@@ -95,7 +95,10 @@ def rows_of(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ..
 
 
 def despite_others(store: Callable[[], Stored]) -> Stored:
-    """Call ``store`` in a transaction; retry after a conflict with a concurrent one."""
+    """Call ``store`` in a transaction; retry after a conflict with a concurrent one.
+
+    ``store`` must look for an existing row before it stores.
+    """
     for _ in range(TRIES - 1):
         with suppress(IntegrityError), transaction.atomic():
             return store()

@@ -78,7 +78,10 @@ def loss_of_study(study: Study) -> Loss:
 @sight.everything()
 @transaction.atomic
 def delete_uploads(*, lab: Lab, runs: Iterable[Run], who: str, reason: str) -> Loss:
-    """Delete uploads with all their runs; cells follow, publications stay."""
+    """Delete uploads with all their runs; cells follow, publications stay.
+
+    An agent that still has an upload in its spool can send it again.
+    """
     reason = _stated(reason)
     loss = _remove(_with_all_parts(runs))
     about = Sentence("{n} runs: {reason}", n=loss.runs, reason=reason)

@@ -40,7 +40,8 @@ def distribute(
 ) -> int:
     """Distribute the large tables, one transaction a step; return the number of steps.
 
-    Raises DistributionError before anything is changed.
+    After an interruption the next call continues. Raises DistributionError before
+    anything is changed.
     """
     _refuse_what_cannot_be()
     steps = list(_steps(shards))

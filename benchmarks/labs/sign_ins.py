@@ -244,7 +244,10 @@ def recovery_codes_left(person: User) -> int | None:
 
 @transaction.atomic
 def reset_factors(person: User) -> int:
-    """Remove all second factors of a person who lost them; return how many."""
+    """Remove all second factors of a person who lost them; return how many.
+
+    The caller has verified who asks for it.
+    """
     rows = Authenticator.objects.filter(user=person)
     count = rows.exclude(type=Type.RECOVERY_CODES).count()
     rows.delete()

@@ -22,7 +22,8 @@ WINDOW_S = 15 * 60
 # Wrong attempts in a window: from one network (or known browser) for one name; the same
 # while it is attacked; from anywhere until then; from one network for all names.
 HERE, UNDER_ATTACK, ATTACK, FROM_NETWORK = 10, 3, 100, 1_000
-# For a second factor, from all networks together: a code has six digits.
+# For a second factor, from all networks together: an attacker has the password by then,
+# and a code has six digits. Known browsers of the owner are counted apart.
 FACTORS: Final = 10
 KNOWN_S: Final = 365 * 24 * 3600
 SALT: Final = "virtlab.known-browser"

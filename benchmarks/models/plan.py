@@ -169,7 +169,11 @@ class PlanStep(Start):
 
 
 class PlanPart(Start):
-    """One slot's part in a step; times are on the time server's clock."""
+    """One slot's part in a step, and the state of its last attempt.
+
+    ``began_us`` and ``ended_us`` are on the time server's clock; ``keys`` are of its
+    uploads.
+    """
 
     class Status(models.TextChoices):
         WAITING = "waiting"

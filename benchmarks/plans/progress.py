@@ -102,7 +102,10 @@ def gather(plan: Plan, step: PlanStep, now: datetime) -> None:
 
 
 def start(step: PlanStep, now_us: int | None, now: datetime) -> None:
-    """Start all slots at one time; ``now_us`` is the time server's clock now."""
+    """Start all slots at one time, and a single slot at once.
+
+    ``now_us`` is the time server's clock now.
+    """
     alone = step.vms == 1
     limits = step.parts.aggregate(longest=Max("limit_s"))
     allowed_s = (limits["longest"] or 0.0) + GRACE_S + (0 if alone else LEAD_S)

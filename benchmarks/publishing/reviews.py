@@ -190,7 +190,10 @@ def note_review_failed(jobs: Jobs, error: str, is_final: bool) -> None:
 
 
 def changes_since(review: Review) -> Changes:
-    """Return the differences between a review and its studies and public ones now."""
+    """Return the differences between a review and its studies and public ones now.
+
+    The caller checks that the viewer may see the review.
+    """
     own = set(review.studies.values_list("pk", flat=True))
     public = set(Study.objects.visible_to(ANYONE).values_list("pk", flat=True))
     content = review.content

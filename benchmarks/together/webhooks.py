@@ -53,7 +53,10 @@ def make_webhook(
     person: User | None = None,
     agent: str = "",
 ) -> Webhook:
-    """Store an address; ``agent`` names the agent if no person did it."""
+    """Store an address; ``agent`` names the agent if no person did it.
+
+    The caller checks that the lab sees ``study``.
+    """
     parts = _checked(url, kinds)
     with transaction.atomic():
         # Of two who make the last one at once one waits here.

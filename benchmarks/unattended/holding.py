@@ -44,7 +44,10 @@ def is_held(name: str) -> bool:
 
 
 def take(name: str) -> bool:
-    """Take a lock until this session ends, repeatably; False while another has it."""
+    """Take a lock until this session ends; False while another session has it.
+
+    Call it again each time: a broken connection has lost the lock.
+    """
     return bool(_answer(_TAKEN, name, name))
 
 

@@ -54,7 +54,8 @@ logger = logging.getLogger(__name__)
 
 # Runs at once, and texts to be read among them.
 BATCH, TEXTS = 1000, 200
-# A lab with so many waiting samples sends a study piece by piece: wait for more.
+# A lab with so many waiting samples sends a study piece by piece: wait for more, as
+# each piece recomputes the same cells.
 FLOOD_SAMPLES = 20_000
 NEXT_RUN, NEXT_PIECE = timedelta(seconds=0.5), timedelta(seconds=2.5)
 FLOOD_AT_MOST = timedelta(seconds=10)

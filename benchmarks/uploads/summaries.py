@@ -136,7 +136,10 @@ def lock_cases(pairs: Iterable[tuple[int, int]]) -> None:
 
 
 def summarise_cells(keys: Iterable[CellKey]) -> list[Cell]:
-    """Recompute these cells from their runs and return them; without runs n is 0."""
+    """Recompute these cells from their runs and return them.
+
+    Without runs n is 0; the caller deletes such a cell when nothing uses it any more.
+    """
     # In the order of a CellKey, but with a number for `vms` that nobody stated.
     wanted = sorted(keys, key=lambda key: (*key[:5], key.vms or 0, key.slot, key.load))
     cells = _stored_cells(wanted)
