@@ -1,4 +1,7 @@
-"""Addresses of the pages: each folder of `dashboard/pages/` brings its own."""
+"""Addresses of the pages, from each folder of `dashboard/pages/`, and old addresses.
+
+What was cited or bookmarked by an old address redirects to its new one.
+"""
 
 import re
 from importlib import import_module
@@ -20,7 +23,7 @@ urlpatterns = [
     for address in import_module(f"{pages.__name__}.{page.name}.views").urlpatterns
 ]
 
-# Old beginnings, then parts, which are looked for below the new beginnings.
+# First old prefixes, then old parts of paths that already have a new prefix.
 RENAMED: Final = (
     (r"^/campaigns/", "/studies/"),
     (r"^/snapshots/", "/versions/"),
@@ -35,7 +38,7 @@ RENAMED: Final = (
 
 @require_safe
 def lead_on(request: HttpRequest) -> HttpResponse:
-    """Lead an old address to its new one, for good, with what it asked for."""
+    """Redirect an old address permanently to its new one, with its query."""
     address = request.get_full_path()
     for old, new in RENAMED:
         address = re.sub(old, new, address)

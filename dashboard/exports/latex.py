@@ -81,6 +81,8 @@ Texts = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Written:
+    """The parts of one table as LaTeX."""
+
     caption: str
     label: str
     title: str
@@ -120,14 +122,15 @@ def _table(
     setter: "Setter",
 ) -> Iterator[str]:
     cells = [cell for _group, row in measured for cell in row.cells[part] if cell]
-    # A letter for each thing that is explained below the table.
+    # Each note below the table has a letter.
     notes = sorted({note for cell in cells for note in _noted(cell)})
     letters = {note: chr(ord("a") + at) for at, note in enumerate(notes)}
-    texts = [
-        [_cell(cell, source.show, letters, decimals) for cell in row.cells[part]]
-        for _group, row in measured
-        for decimals in [row_decimals(row.cells)]
-    ]
+    texts = []
+    for _group, row in measured:
+        decimals = row_decimals(row.cells)
+        texts.append(
+            [_cell(cell, source.show, letters, decimals) for cell in row.cells[part]]
+        )
     systems = table.head.columns[part]
     shows = "" if source.show == SPEED else source.show
     part_of = str(place[0]) if place[1] > 1 else ""

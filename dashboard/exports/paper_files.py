@@ -1,4 +1,4 @@
-"""The files of a paper: the chart of its ratios, its methods, and all in an archive.
+"""Files for a paper: the chart of its ratios, its methods, an archive of all files.
 
 `docs/method.md` explains what the methods paragraphs state.
 """
@@ -73,7 +73,7 @@ def chart_values(table: ComparisonTable, show: str) -> dict[str, Any] | None:
 
 
 def too_much(values: Mapping[str, Any]) -> str:
-    """Say what keeps a chart from a page of paper; nothing where it can be drawn."""
+    """Return why a chart is too large for a page; empty if it can be drawn."""
     if len(values["systems"]) > MOST_SYSTEMS:
         text = _("A chart tells %(most)s systems apart; %(n)s are chosen.")
         return text % {"most": MOST_SYSTEMS, "n": len(values["systems"])}
@@ -117,7 +117,7 @@ def _system_names(columns: Sequence[Column]) -> list[str]:
 
 def _label_parts(group: CaseGroup, row: CaseRow) -> Iterator[str]:
     parts = [*row.label.split(PART), *group.label.split(PART)]
-    # "random write, randwrite": an option of a tool says again what its name says.
+    # "random write, randwrite": an option of a tool may repeat its name.
     yield ", ".join(_unlike(parts[: 1 + row.label.count(PART)]))
     yield from map(wording.fact_text, row.facts)
     yield group.label
@@ -137,7 +137,7 @@ def _unlike(parts: Sequence[str]) -> Iterator[str]:
 ChartForm = Literal["pdf", "svg", "pgf"]
 CHART_FORMS: Final[tuple[ChartForm, ...]] = ("pdf", "svg", "pgf")
 POINTS_AN_INCH: Final = 72
-# The same numbers are the same archive.
+# A fixed date: archives of the same numbers are the same bytes.
 LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
 EXAMPLE: Final = r"""\documentclass[twocolumn]{article}
 % IEEEtran, acmart: the same. Each file says which packages it needs.
@@ -159,14 +159,14 @@ EXAMPLE_FIGURE: Final = r"""\begin{figure}[htbp]\centering
 
 
 def drawn_chart(values: Mapping[str, Any], form: ChartForm, inches: str) -> bytes:
-    """Return a chart as a file. For workers alone: it imports matplotlib."""
+    """Return a chart as a file. Only for workers: it imports matplotlib."""
     from dashboard.charts.paper import paper
 
     return paper(chart_of(values), form, width=float(inches) * POINTS_AN_INCH)
 
 
 def archive(texts: Mapping[str, str], values: Mapping[str, Any] | None) -> bytes:
-    """Return all files of a paper as a zip. For workers alone."""
+    """Return all files of a paper as a zip. Only for workers."""
     files = {name: text.encode() for name, text in texts.items()}
     figure = ""
     if values:
@@ -178,8 +178,8 @@ def archive(texts: Mapping[str, str], values: Mapping[str, Any] | None) -> bytes
     files["example.tex"] = EXAMPLE.replace("%s", figure).encode()
     content = BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, each in sorted(files.items()):
-            packed.writestr(zipfile.ZipInfo(name, LONG_AGO), each, zipfile.ZIP_DEFLATED)
+        for name, file in sorted(files.items()):
+            packed.writestr(zipfile.ZipInfo(name, LONG_AGO), file, zipfile.ZIP_DEFLATED)
     return content.getvalue()
 
 

@@ -158,6 +158,7 @@ def review_texts(review: Review) -> dict[str, bytes]:
 
 
 def plot_name(record: Record) -> str:
+    """Return the file name of a question's plot, without extension."""
     return file_name(Question(record["hypervisor"], record["work_class"]))
 
 

@@ -49,6 +49,7 @@ def comment_thread(request: HttpRequest, about: Thing) -> dict[str, Any]:
 
 
 def place_of(comment: Comment) -> str:
+    """Return the address of a comment on its page."""
     study = comment.study
     if comment.run_id:
         page = reverse("dashboard:run-detail", args=[comment.run_id])

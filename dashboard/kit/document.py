@@ -78,6 +78,7 @@ class Section:
 
     @property
     def plates(self) -> list[Figure]:
+        """The charts of the whole section, not of one of its tables."""
         return [chart for chart in self.charts if not chart.of]
 
     @property
@@ -155,6 +156,7 @@ class Columns(TypedDict):
 
 
 def columns(rows: Sequence[Row]) -> Columns:
+    """Return the head and the rows of a drawing."""
     return {
         "head": tuple(name for name, _text in rows[0]),
         "rows": tuple(tuple(text for _name, text in row) for row in rows),

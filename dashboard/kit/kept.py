@@ -160,8 +160,9 @@ def _kept(
         may_keep = not may_be_taken_back()
         key = _key(request)
         found = _found(key) if may_keep else None
-        is_current = found and version_of(found.parts) == found.version
-        text = found.text if found and is_current else None
+        text = None
+        if found and version_of(found.parts) == found.version:
+            text = found.text
         if text is None:
             # Much of what a view returns is read only where a template asks for it.
             with one_moment(), reading() as read:

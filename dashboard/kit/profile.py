@@ -56,7 +56,7 @@ def profile_section(profile: Profile, *, is_folded: bool = False) -> Section:
 
 
 def _share_entry(share: Share | None, *, is_folded: bool) -> Entry:
-    """Return a mean: what it rests on, how its benchmarks differ, the worst one."""
+    """Return a mean with its runs, the range of its benchmarks and the worst one."""
     if share is None:
         return Entry("", sub=_("no benchmark in common"), is_number=True)
     cases = ngettext("%(n)s benchmark", "%(n)s benchmarks", share.cases)

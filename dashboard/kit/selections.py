@@ -161,6 +161,7 @@ class Selection:
         return next(iter(_named([self.baseline], facets)), None)
 
     def pinned(self, facets: Facets) -> tuple[System, ...]:
+        """Return the pinned systems in the order of the pins."""
         return _named(self.pins, facets)
 
 
@@ -272,6 +273,7 @@ def selection(query: Mapping[str, str], facets: Facets) -> Selection:
 
 
 def shown(query: Mapping[str, str]) -> str:
+    """Return the quantity that cells show, by the query of an address."""
     return _known(query.get("show"), SHOWN, SPEED)
 
 

@@ -223,19 +223,20 @@ def row_decimals(cells: Iterable[ComparisonRow | None]) -> int:
 def drawn_rows(
     table: ComparisonTable,
 ) -> tuple[list[tuple[CaseGroup, CaseRow]], list[int]]:
-    """Return the rows that a chart shows, and the places of the columns that it has."""
+    """Return the rows with a drawn ratio, and the places of the columns with one."""
     rows = [
         (group, row)
         for group in table.groups
         for row in group.rows
         if any(cell and cell.shown.is_drawn for cell in row.cells)
     ]
-    places = [
+    places = {
         place
-        for place in range(len(table.head.columns))
-        if any((it := row.cells[place]) and it.shown.is_drawn for _group, row in rows)
-    ]
-    return rows, places
+        for _group, row in rows
+        for place, cell in enumerate(row.cells)
+        if cell and cell.shown.is_drawn
+    }
+    return rows, sorted(places)
 
 
 def sentence(row: ComparisonRow) -> str:

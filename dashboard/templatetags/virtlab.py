@@ -27,7 +27,7 @@ from dashboard.kit import figures, table_cells
 from dashboard.wording import Text, glossary, states, verdicts
 
 register = template.Library()
-FORMS = (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"))
+EXPORT_FORMS = (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"))
 
 FILTERS: dict[str, Callable[..., object]] = {
     "on_screen": plotly.figure,
@@ -224,7 +224,7 @@ def export_links(context: RequestContext, study: Study) -> dict[str, Any]:
     return {
         "files": [
             (reverse("dashboard:export", args=[*place, form]), form, name)
-            for form, name in FORMS
+            for form, name in EXPORT_FORMS
         ],
         "paper": reverse("dashboard:paper", args=place),
         "query": context.request.GET.urlencode(),

@@ -1,4 +1,4 @@
-"""What all studies together say, in words: levels, obstacles, and the one answer."""
+"""Evidence of several studies in words: levels, obstacles, pooled and kept speed."""
 
 from collections.abc import Mapping, Sequence
 from math import exp, log
@@ -246,7 +246,7 @@ def kept_text(standing: Standing) -> str:
 
 
 def answer_text(answer: Answer | None) -> str:
-    """Answer in a sentence or two, and say what is missing or not known."""
+    """Return what platforms kept of native speed, and what is missing or not known."""
     if answer is None:
         return _(
             "Nothing here was measured beside a native run: nothing can be compared."

@@ -191,7 +191,7 @@ def paper_sign(judgement: Judgement) -> str:
 
 
 def sign_words(sign: str) -> str:
-    """Return what a sign beside a number says."""
+    """Return the meaning of a sign beside a number."""
     if sign == FLAGGED:
         return _("Not assessed: a flag doubts a number.")
     verdict = next(name for name, known in SIGNS.items() if known == sign.rstrip(WEAK))

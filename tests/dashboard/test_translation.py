@@ -84,8 +84,9 @@ def addresses():
 
 
 def cells():
-    """Return a cell of each state of each study, two with several speeds, and for each
-    rule one with its flag.
+    """Return a cell of each state of each study, two with several speeds, some flagged.
+
+    Each rule that flagged a cell has one.
     """
     states = "study", "efficiency__state"
     yield from Cell.objects.order_by(*states, "pk").distinct(*states)

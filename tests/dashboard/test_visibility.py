@@ -266,7 +266,7 @@ def ask(client, name, ids):
         answer = client.post(address, POSTED) if is_post else client.get(address)
         # Everybody asks for the same: what one deletes is there for the next.
         transaction.set_rollback(True)
-    client.cookies.pop("messages", None)  # of what was done, for the next page
+    client.cookies.pop("messages", None)  # messages of a POST, for the next page
     text = re.sub(rb'csrfmiddlewaretoken" value="\w+"', b"", answer.getvalue())
     text = re.sub(rb'href="/login/\?next=[^"]*"', b"", text)  # the address itself
     return answer.status_code, text
@@ -302,7 +302,7 @@ def is_asked(name, target):
 
 @pytest.mark.parametrize("name", sorted(RULES))
 def test_everybody_is_answered_what_is_right(labs, people, name):
-    """What is another lab's looks like what is missing, and names none of it."""
+    """Data of another lab look like missing data, and nothing names them."""
     answers = {
         (who, key): ask(people[who], name, ids)
         for key, ids in targets(labs).items()

@@ -236,17 +236,17 @@ def pdf(document: Document, made_at: datetime) -> bytes:
             timestamp=int(made_at.timestamp()),
             pdf_standards=list(standards),
         )
-        return cast(bytes, file)  # of several pages only pictures are a list
+        return cast(bytes, file)  # only pictures are a list, of one for each page
 
     try:
         return typeset(STANDARDS)
     except typst.TypstError:
-        # A name has a letter that no font of ours has: no standard allows that.
+        # No standard allows a character that is in none of the report's fonts.
         return typeset(())
 
 
 def _data(document: Document, draw: Callable[[Chart], bytes]) -> dict[str, Any]:
-    """Return a report as JSON knows it, its charts drawn."""
+    """Return a report as values for JSON, its charts as SVG."""
     sections = [
         {
             # asdict() would take the charts apart, number by number.
@@ -269,7 +269,7 @@ def _data(document: Document, draw: Callable[[Chart], bytes]) -> dict[str, Any]:
 
 
 def _words() -> dict[str, str]:
-    """Return the words that the typesetter itself sets."""
+    """Return the words that `report.typ` adds to the document."""
     return {
         "citation": _("Citation"),
         "contents": _("Contents"),

@@ -1,4 +1,4 @@
-"""The charts of a report, from what the pages draw: each stands with its tables."""
+"""The charts of a report: profiles, ratios, and the drawings of the pages."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -127,7 +127,7 @@ def ratio_plot(groups: Sequence[tuple[str, Sequence[Ratio]]], axis_title: str) -
     """
     ratios = [one.ratio for _name, group in groups for one in group]
     held = [min(max(ratio, 1 / FARTHEST), FARTHEST) for ratio in ratios]
-    # 1 is in sight, with some room on both sides, wherever the ratios lie.
+    # The axis includes 1, with some room on both sides, whatever the ratios are.
     scale = scale_of(Axis(scale="log"), [0.9, 1.1, *held])
     ticks, bars = [], list[tuple[float, Ratio]]()
     strokes, low, high = (list[tuple[float, Ratio]]() for _form in range(3))
@@ -141,7 +141,7 @@ def ratio_plot(groups: Sequence[tuple[str, Sequence[Ratio]]], axis_title: str) -
             if not one.has_interval:
                 form = (low if one.ratio < 1 else high) if one.is_beyond else strokes
                 form.append((y + STRIP / 2, one))
-        # Without plain values the bars stand in the middle of the band.
+        # Without plain values the bars are in the middle of the band.
         first = y + (STRIP if len(sure) < len(group) else STRIP / 2)
         bars += [(first + LINE * line, ratio) for line, ratio in enumerate(sure)]
         height = STRIP + LINE * len(sure)
@@ -169,7 +169,7 @@ def _with_intervals(bars: Sequence[tuple[float, Ratio]]) -> Points:
     symbol, opacity = marked("circle", bars[0][1].strength if bars else "")
     return Points(
         x=[bar.ratio for _y, bar in bars],
-        y=[place for place, _each in bars],
+        y=[y for y, _ratio in bars],
         low=[bar.low for _y, bar in bars],
         high=[bar.high for _y, bar in bars],
         along="x",
@@ -189,7 +189,7 @@ def _marks(
 ) -> Points:
     return Points(
         x=[edge or mark.ratio for _y, mark in placed],
-        y=[y for y, _each in placed],
+        y=[y for y, _mark in placed],
         symbol=symbol,
         size=size,
     )

@@ -364,7 +364,7 @@ class SignOut(LogoutView):
         answer = super().post(request, *args, **options)
         if not came_by or settings.OIDC is None:
             return answer
-        # Where the provider ends its own session, if it says so.
+        # The address that ends the provider's own session, if the provider states one.
         known, elsewhere = _discovered.get(provider_set().issuer, {}), ""
         found = str(known.get("end_session_endpoint", ""))
         if found.startswith(("https://", "http://")):

@@ -21,6 +21,7 @@ from benchmarks.comparing.side_by_side import (
     Pair,
     Side,
     SideBySide,
+    SideCell,
     SideRow,
 )
 from benchmarks.evidence.reading import Question
@@ -228,7 +229,7 @@ class AcrossPage:
         return {"label": row.case.label, "more": more, "cells": cells}
 
     def _fill(self, case: Case, side: Side, what: str) -> str:
-        """Return a plan for a system of the reader's labs, else an upload."""
+        """Return a plan if the study is of the reader's labs, else an upload."""
         if side.study.lab_id not in self.filling.labs:
             return self.filling.upload(
                 hypervisor=side.system.hypervisor,
@@ -304,12 +305,12 @@ class AcrossPage:
             side.system.pk
             for place, side in enumerate(self.found.sides)
             if side.system.lab_id == study.lab_id
-            and any(
-                cell is None or cell.row.shown.n < ENOUGH_RUNS
-                for row in self.found.rows
-                for cell in [row.cells[place]]
-            )
+            and any(_is_thin(row.cells[place]) for row in self.found.rows)
         }
+
+
+def _is_thin(cell: SideCell | None) -> bool:
+    return cell is None or cell.row.shown.n < ENOUGH_RUNS
 
 
 def _work_cell(answer: Answer, platform: str, hypervisor: str) -> dict[str, Any]:

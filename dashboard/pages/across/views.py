@@ -55,7 +55,7 @@ def pair_page(pair: SidePair) -> dict[str, Any]:
         "names": [wording.system_name(side.system) for side in sides],
         "is_emulated": any(side.system.is_emulated for side in sides),
         "swapped": f"?{urlencode(keys)}",
-        # Where the second one stands beside all others of its machine.
+        # The second system beside all others of its machine.
         "whole": f"{reverse('dashboard:across')}?{urlencode(whole)}",
         "margin_percent": figures.number(100 * pair.margin),
         "verdicts": dict(Counter(one.verdict for one in judged if one).most_common()),

@@ -132,12 +132,14 @@ class Side:
         return SPEED_COLOURS if len(self.speeds) > 1 else (self.colour,)
 
     def texts(self) -> list[str]:
+        """Return the hover text of each point."""
         if not self.is_of_run_means:
             return self.sample_texts()
         points = zip(self.strands, self.series, strict=True)
         return [self.text(strand.label, value) for strand, value in points]
 
     def sample_texts(self) -> list[str]:
+        """Return the hover text of each sample, run by run."""
         return [
             self.text(
                 f"{strand.label}, {place}" if len(strand.values) > 1 else strand.label,
@@ -407,6 +409,7 @@ def _bars(side: Side, edges: Sequence[float]) -> Iterator[Bars]:
 
 
 def spanned(low: float, high: float) -> str:
+    """Return the ends of a bin as a text."""
     return f"{brief(low)} \N{EN DASH} {brief(high)}"
 
 

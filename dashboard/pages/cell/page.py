@@ -71,7 +71,7 @@ def cell_page(
     compared = evidence.comparability
     is_single = all(map(has_single_figure, cells))
     sessions = session_words(evidence, is_figure=is_single)
-    drawn = filter(None, [sessions["drawing"]])
+    drawn = [sessions["drawing"]] if sessions["drawing"] else []
 
     back = {
         "scenario": row.scenario,
@@ -79,7 +79,7 @@ def cell_page(
         "show": "" if show == SPEED else show,
     }
     view = cell_view(row)
-    # Whether one ratio may be shown: there is one, and nothing forbids it.
+    # Whether one ratio may be shown: it exists, and nothing forbids it.
     has_ratio = bool(view.shade) and is_single
     terms = ["own", "baseline"]
     if not has_ratio:
@@ -95,12 +95,12 @@ def cell_page(
         "headline": _headline(row, cell, baseline),
         "has_single_figure": is_single,
         "has_ratio": has_ratio,
-        # In the order in which they are divided.
+        # The sides in the order in which they are divided.
         "terms": terms,
         "ratio_range": verdicts.ratio_range_text(row, ""),
         "reasons": verdicts.reasons(row),
         "is_judged": row.shown.judgement is not None and not is_side,
-        # The lab that declared the tool; None: the tool is everybody's.
+        # The lab that declared the tool, and its slug there; None: a built-in tool.
         "declared_by": (lab, slug) if between else None,
         "is_emulated": any(system.is_emulated for system in systems),
         "is_native_above_hypervisor": any(
@@ -110,13 +110,14 @@ def cell_page(
         "comparability": comparability_words(study, compared) if compared else None,
         # How many more runs would make the interval as narrow as the margin.
         "width": _width(evidence),
+        # The ratio that a few odd runs do not move, from 10 runs a side on.
         "location": _location(evidence),
         "sides": sides,
         "sessions": sessions,
         "charts": (*drawn, *cell_charts(cells, samples)),
         "single_run": _single_run([side.n == 1 for side in cells]),
         "is_cut": any(side.is_cut for side in samples),
-        # For readers who come from the table of energies.
+        # The energy of its work, for readers who come from the table of energies.
         "energy": _energy(study, row, reference) if show == ENERGY else "",
         "chosen": address({"baseline": str(reference)}) if reference else "",
         "back": address(back),

@@ -294,8 +294,8 @@ def grid_rows(page: ComparisonPage, *, is_whole: bool = True) -> GridRows:
         left -= sum(are_found)
         groups.append(GroupRows(group, rows[:first], rows[first:], any(are_found)))
     # The least width for the longest text: all columns are of one width.
-    longest += PADDING
-    width = next((rem for rem in WIDTHS if rem >= longest), WIDTHS[-1])
+    wanted = longest + PADDING
+    width = next((rem for rem in WIDTHS if rem >= wanted), WIDTHS[-1])
     return GridRows(
         tuple(groups),
         width=f"cells-{width}",

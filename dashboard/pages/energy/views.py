@@ -154,7 +154,7 @@ def _work_drawing(workload: LoggedTable, names: Mapping[int, str]) -> Drawing:
         above: list[float | None] = []
         for system in systems:
             above_j, whole_j = system.above_idle_j, system.energy_j
-            # Mean idle power is of other minutes: light work may take less.
+            # Idle power is a mean of other minutes: light work may take less.
             above.append(
                 (system.joules_per_operation or 0.0) * max(above_j, 0.0) / whole_j
                 if above_j is not None and whole_j

@@ -163,7 +163,7 @@ def _files(address: str, forms: Iterable[str]) -> list[tuple[str, str, str]]:
 def _evidence_file(
     request: HttpRequest, form: str, question: Question | None
 ) -> HttpResponse:
-    """Return the file of a question, or of all of them."""
+    """Return the file of a question, or of all questions."""
     viewer, query = viewer_of(request), request.GET.urlencode()
     with_flagged = query_of(request).get("flagged") == "with"
     found = evidence_origins(viewer, None if question is None else [question])

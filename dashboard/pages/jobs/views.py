@@ -47,8 +47,8 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
             for key, name in NAMES.items()
         ],
         "kinds": [
-            (name, address(query, kind=name), name == kind)
-            for name in (row["kind"] for row in kinds)
+            (row["kind"], address(query, kind=row["kind"]), row["kind"] == kind)
+            for row in kinds
         ],
         "rows": [
             (job, subject_text(job), wording.said(state_text(job)))

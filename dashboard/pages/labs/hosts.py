@@ -154,9 +154,9 @@ def _host_or_404(request: HttpRequest, place: LabPlace, slug: str) -> Host:
 
 
 def _read(request: HttpRequest) -> tuple[HostForm, Facts, MachineFacts | None, int]:
-    """Return the form with the facts of the pasted text, and the status.
+    """Return the form, its facts, the facts of the pasted text, and the status.
 
-    Typed facts stay.
+    Typed facts replace those of the pasted text.
     """
     found = read_machine(request.POST.get("output", ""))
     try:

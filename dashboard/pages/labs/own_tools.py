@@ -278,6 +278,7 @@ class MetricForm(forms.Form):
             field.choices = known
 
     def document(self) -> dict[str, Any]:
+        """Return the metric as input of `declared`."""
         values = dict(self.cleaned_data)
         traits = values.pop("traits")
         return {**values, **{name: name in traits for name in TRAITS}}
@@ -343,6 +344,7 @@ class FilledForm:
         return not [part for part in parts if not part.is_valid()]
 
     def document(self) -> dict[str, Any]:
+        """Return the tool as input of `declared`."""
         metrics = [part.document() for part in self.metrics]
         return {**self.tool.cleaned_data, "metrics": metrics}
 

@@ -128,16 +128,17 @@ def import_bundles(request: HttpRequest, lab: str) -> HttpResponse:
     if request.method != "POST":
         return render(request, "labs/bundles.html", context)
     files = request.FILES.getlist("bundles")
-    lines = context["lines"] = list[dict[str, Any]]()
+    lines: list[dict[str, Any]] = []
     for file in files:
         try:
             person = signed_in_person(request)
             done = import_bundle(packed=file.read(), lab=place.lab, person=person)
             lines.append({"name": file.name, "done": done})
         except BenchmarksError as error:
-            # Nothing of it was stored.
+            # Nothing of the bundle was stored.
             problem = wording.said(error.sentence)
             lines.append({"name": file.name, "problem": problem})
+    context["lines"] = lines
     context["problem"] = "" if files else _("Choose at least one bundle.")
     is_good = bool(lines) and all("done" in line for line in lines)
     return render(request, "labs/bundles.html", context, status=201 if is_good else 422)

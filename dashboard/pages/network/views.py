@@ -142,16 +142,17 @@ def _values(matrix: Matrix, least: float, most: float) -> dict[Ends, View]:
             under = _("%(share)d\N{NO-BREAK SPACE}%% of link") % {
                 "share": round(100 * path.share)
             }
+        # Beside the heads of the table, for screen readers: one word for all flags.
+        heard = _path_text(path, asymmetry)
+        if path.flags:
+            heard += " " + _("Flagged.")
         views[pair] = {
             "main": _value(path),
             "sub": under,
             "shade": shade,
             "medium": path.medium,
             "sentence": path_sentence(path, asymmetry),
-            # For those who hear the heads: of many flags one word.
-            "heard": " ".join(
-                [_path_text(path, asymmetry), *([_("Flagged.")] if path.flags else [])]
-            ),
+            "heard": heard,
             "is_asymmetric": asymmetry is not None,
             "flags": len(path.flags),
         }
@@ -292,7 +293,7 @@ def _asymmetry(matrix: Matrix) -> str:
     }
     end = "."
     if others:
-        # A quarter is CLEAR of benchmarks.comparing.network.
+        # A quarter: `CLEAR` of benchmarks/comparing/network.py.
         end = ngettext(
             "; %(n)s other pair differs by more than a quarter.",
             "; %(n)s other pairs differ by more than a quarter.",

@@ -105,6 +105,7 @@ class Paper:
         return methods(self.study, self.table, self.source, behind)
 
     def texts(self, citation: Citation) -> dict[str, str]:
+        """Return the text files by name."""
         with with_digits(self.digits):
             table_tex = latex(self.table, self.source, Tabular(self.is_wide))
         return {
@@ -142,10 +143,9 @@ def paper_page(paper: Paper, query: Mapping[str, str]) -> dict[str, Any]:
         "case": paper.cases - here,
         "system": paper.systems - {column.system_id for column in columns},
     }
-    menus = (
-        ("digits", _("Significant digits"), DIGITS),
-        ("width", _("As wide as"), TABLE_WIDTHS),
-    )
+    digits, width = query.get("digits", ""), query.get("width", "")
+    digits = digits if digits in DIGITS else ""
+    width = width if width in TABLE_WIDTHS else ""
     return {
         # The parts of the address that the compare page understands.
         "kept": [
@@ -157,9 +157,8 @@ def paper_page(paper: Paper, query: Mapping[str, str]) -> dict[str, Any]:
             for column in columns
         ],
         "menus": [
-            Menu.of(name, label, texts, value if value in texts else "")
-            for name, label, texts in menus
-            for value in [query.get(name, "")]
+            Menu.of("digits", _("Significant digits"), DIGITS, digits),
+            Menu.of("width", _("As wide as"), TABLE_WIDTHS, width),
         ],
         "unmet": [
             f"{name}={pk}" for name, ids in missing.items() for pk in sorted(ids)

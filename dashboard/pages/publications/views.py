@@ -1,4 +1,4 @@
-"""Versions: make one, show it, sign it; files and withdrawal of all publications."""
+"""Versions: publish, show, sign; files and withdrawal of all publications."""
 
 from functools import partial
 from typing import Final
@@ -184,7 +184,8 @@ def _is_admin(request: HttpRequest, lab_id: int) -> bool:
     return mine.filter(role=Membership.Role.ADMIN).exists()
 
 
-def sign_for(request: HttpRequest, version_id: int) -> HttpResponse:
+def add_signature(request: HttpRequest, version_id: int) -> HttpResponse:
+    """Sign another lab's version."""
     version = find_publication(Version, viewer_of(request), version_id)
     slug = request.POST.get("lab", "")
     lab = next((lab for lab in own_labs(request, kept=True) if lab.slug == slug), None)
@@ -255,7 +256,9 @@ urlpatterns = [
     action("versions/<int:version_id>/withdraw/", withdraw_version, "withdraw-version"),
     action("versions/<int:version_id>/doi/", enter_doi, "enter-doi"),
     # The signer belongs to another lab and names it.
-    action("versions/<int:version_id>/sign/", sign_for, "sign-version", own=HIDDEN),
+    action(
+        "versions/<int:version_id>/sign/", add_signature, "sign-version", own=HIDDEN
+    ),
     page("reviews/", reviews.show_reviews, "reviews", counted=("/reviews/",)),
     form_page("reviews/new/", reviews.publish, "new-review"),
     page("reviews/<int:review_id>/", reviews.show, "review"),

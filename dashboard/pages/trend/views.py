@@ -81,7 +81,7 @@ def _choices(
     # The chosen one stays in the choice, however far down the list it is.
     shown = list(dict.fromkeys([*subjects[:MOST_SUBJECTS], subject]))
     axis = "time" if is_over_time else "version"
-    has_several_hosts = len({subject.host_id for subject in subjects}) > 1
+    has_several_hosts = len({other.host_id for other in subjects}) > 1
     chips = []
     for other in shown:
         label = [f"{known_tool(other.tool).title}: {other.label}"]
