@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import redis
 from django.db import OperationalError, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.recorder import MigrationRecorder
-from django.db.models import QuerySet
 from django.utils import timezone
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -42,7 +42,7 @@ def test_without_the_database_it_is_503(anyone, monkeypatch):
     def no_answer(*args, **kwargs):
         raise OperationalError("the database does not answer")
 
-    monkeypatch.setattr(QuerySet, "aggregate", no_answer)
+    monkeypatch.setattr(BaseDatabaseWrapper, "cursor", no_answer)
 
     answer = anyone.get("health/")
 
