@@ -98,8 +98,8 @@ test-pythons: dev ## run what needs no server and no browser with every Python o
 	@$(IN) -m tests.pythons $(if $(NEWEST),newest,run) $(PURE) $(SEVERAL) $(ARGS)
 
 .PHONY: test-proofs
-test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on every page; all boundaries of the API; kept pages; plans; killed publishers; two products
-	$(PYTEST) -m proof $(BOTH) tests/dashboard/access tests/dashboard/test_kept_everywhere.py tests/product \
+test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on every page; all boundaries of the API; kept pages; plans; killed publishers; two products (THIRD=1: every third page)
+	$(PYTEST) -m proof $(BOTH) $(if $(THIRD),--third $(THIRD)) tests/dashboard/access tests/dashboard/test_kept_everywhere.py tests/product \
 		tests/dashboard/test_visibility.py tests/api/every_boundary.py $(ARGS)
 
 # Debian: apt-get install --no-install-recommends openssh-server wine

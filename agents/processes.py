@@ -108,9 +108,11 @@ class _Reader(threading.Thread):
                     return
                 self.content += piece
                 if len(self.content) > self.most_bytes:
-                    break
-        self.is_flooded = True
-        self.program.kill()
+                    # Before the stream closes: a shell would start its next command,
+                    # which keeps the other stream open.
+                    self.is_flooded = True
+                    self.program.kill()
+                    return
 
 
 class Stop:

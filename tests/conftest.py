@@ -53,9 +53,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Scheduling(config, log)
 
 
-@pytest.hookimpl(trylast=True)  # when what is not wanted is left out
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest: the product, shared sites, other browser tests."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    help_text = "run every third test marked `walk`; consecutive numbers cover them all"
+    parser.addoption("--third", type=int, metavar="NUMBER", help=help_text)
+
+
+@pytest.hookimpl(trylast=True)  # after pytest has deselected unwanted tests
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Select a third of the walks if asked, and run the slowest folders first."""
+    if (third := config.getoption("third")) is not None:
+        walks = [item for item in items if item.get_closest_marker("walk")]
+        skipped = [n for at, n in enumerate(walks) if at % 3 != third % 3]
+        config.hook.pytest_deselected(items=skipped)
+        items[:] = [item for item in items if item not in set(skipped)]
     browsers = {item.path for item in items if item.get_closest_marker("browser")}
 
     def turn(item: pytest.Item) -> int:

@@ -16,6 +16,7 @@ MARKS = (
     "prometheus",
     "proof",
     "tex",
+    "walk",
     "wine",
 )
 

@@ -65,7 +65,7 @@ from tests.power_logs import clock_of, piece, power
 from tests.standing import standing
 
 XEN = {"hypervisor": "Xen", "hypervisor_version": "3.3", "virtualization": "full"}
-pytestmark = pytest.mark.proof
+pytestmark = [pytest.mark.proof, pytest.mark.walk]
 ADDRESS = "/studies/alpha-lab/study/"
 MASK = re.compile(r'name="csrfmiddlewaretoken" value="\w+"|/static/[^"]+')
 TOGETHER = ("overview", "evidence", "forest", "across", "across-pair")

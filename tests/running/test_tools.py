@@ -193,7 +193,7 @@ def test_the_build_machine_runs_the_most_important_parts_first(tmp_path):
     assert [line for line in asked if line != "apt-get --quiet"] == [
         "apt-get python3.11-venv",
         "make test PYTHON=python3.11",
-        "make test-proofs",
+        "make test-proofs THIRD=327",
         "make leaks MOST=400 SEED=327",
         "make chaos SECONDS=30 SEED=327",
         "make drill",
@@ -244,7 +244,7 @@ def test_what_failed_on_a_build_machine_is_run_once_more_alone(tmp_path):
         "make test PYTHON=python3.11",
         "make test PYTHON=python3.11 ARGS=-n0 --last-failed"
         " --last-failed-no-failures none",
-        "make test-proofs",
+        "make test-proofs THIRD=327",
     ]
     assert "a.py::test_a" in done.stdout
     assert asked.count("make chaos SECONDS=30 SEED=327") == 2
@@ -258,7 +258,7 @@ def test_six_failed_tests_are_not_an_accident(tmp_path):
     done, asked = build_machine(tmp_path, user=1000, is_fit=False, failed=failed)
 
     assert done.returncode != 0
-    assert asked[:2] == ["make test PYTHON=python3.11", "make test-proofs"]
+    assert asked[:2] == ["make test PYTHON=python3.11", "make test-proofs THIRD=327"]
     assert "FAILED: make test\n" in done.stdout
     assert done.stdout.splitlines()[-1] == "44 passed, 2 failed"
 

@@ -9,7 +9,12 @@ import pytest
 from tests.dashboard import routes
 from tests.dashboard.access import axe, questions
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db,
+    pytest.mark.proof,
+    pytest.mark.walk,
+]
 
 # A maintainer sees every state of a page; for a passer-by only its frame differs.
 WALKS = [

@@ -6,7 +6,12 @@ from playwright.sync_api import expect
 from tests.dashboard import browsing, routes
 from tests.dashboard.access.questions import NOTE, TWO_FRAMES, moved
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db,
+    pytest.mark.proof,
+    pytest.mark.walk,
+]
 
 SIZES = {
     "desk": {"width": 1440, "height": 900},
