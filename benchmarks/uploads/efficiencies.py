@@ -54,26 +54,24 @@ NativeCases = Mapping[tuple[Any, ...], Mapping[int, MeasuredCase]]
 # The scenario in which nothing else runs.
 ALONE = "single"
 # As `analysis.baselines` says it: known on both sides, and none is the same.
+_SESSIONS = f"""(
+    SELECT array_agg(session_id) FROM {CellSession._meta.db_table} WHERE cell_id = %s
+    HAVING bool_and(session_id IS NOT NULL)
+)"""
+# Looked up cell by cell: before ANALYZE, PostgreSQL would join each cell of the study
+# with each other one, and both with all their sessions.
 MISJUDGED = f"""
-    WITH known AS (
-        SELECT sitting.cell_id, array_agg(sitting.session_id) AS ids
-        FROM {CellSession._meta.db_table} AS sitting
-        JOIN {Cell._meta.db_table} AS cell ON cell.id = sitting.cell_id
-        WHERE cell.study_id = %(study)s
-        GROUP BY sitting.cell_id
-        HAVING bool_and(sitting.session_id IS NOT NULL)
-    )
-    SELECT against.cell_id
-    FROM {Efficiency._meta.db_table} AS against
-    JOIN {Cell._meta.db_table} AS cell ON cell.id = against.cell_id
-    JOIN {Cell._meta.db_table} AS baseline
-      ON baseline.id = against.baseline_id AND baseline.study_id = cell.study_id
-    LEFT JOIN known AS own ON own.cell_id = cell.id
-    LEFT JOIN known AS other ON other.cell_id = baseline.id
+    SELECT cell.id
+    FROM {Cell._meta.db_table} AS cell
+    JOIN {Efficiency._meta.db_table} AS against ON against.cell_id = cell.id
     WHERE cell.study_id = %(study)s
       AND against.state IN ('paired', 'other_session')
-      AND (against.state = 'paired')
-          = COALESCE(NOT own.ids && other.ids, false)
+      AND cell.study_id = (
+          SELECT study_id FROM {Cell._meta.db_table} WHERE id = against.baseline_id
+      )
+      AND (against.state = 'paired') = COALESCE(
+          NOT {_SESSIONS % "cell.id"} && {_SESSIONS % "against.baseline_id"}, false
+      )
 """
 KEPT = ("baseline_id", "state", "ratio", "baseline_mean", "baseline_n", "reason")
 # As it is stored: a reason is compared with its template and parts.
