@@ -133,13 +133,15 @@ def _fill(recipe: Recipe, image: Image, sources: Path, log: Path) -> None:
 
 
 def _run(argv: list[str], log: Path, more: dict[str, str]) -> None:
+    # Ordinary users do not have the folders of mke2fs in their path.
+    path = os.pathsep.join([*os.get_exec_path(), "/usr/sbin", "/sbin"])
     with log.open("ab") as file:
         done = subprocess.run(
             argv,
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **more},
+            env={**os.environ, "PATH": path, **more},
             timeout=BUILD_S,
         )
     if done.returncode != 0:
