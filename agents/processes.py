@@ -108,8 +108,8 @@ class _Reader(threading.Thread):
                     return
                 self.content += piece
                 if len(self.content) > self.most_bytes:
-                    # Before the stream closes: a shell would start its next command,
-                    # which keeps the other stream open.
+                    # Kill before the stream closes. Otherwise a shell may start its
+                    # next command, which keeps the other stream open.
                     self.is_flooded = True
                     self.program.kill()
                     return

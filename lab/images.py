@@ -133,7 +133,7 @@ def _fill(recipe: Recipe, image: Image, sources: Path, log: Path) -> None:
 
 
 def _run(argv: list[str], log: Path, more: dict[str, str]) -> None:
-    # Ordinary users do not have the folders of mke2fs in their path.
+    # Debian's PATH for ordinary users lacks the folder of mke2fs.
     path = os.pathsep.join([*os.get_exec_path(), "/usr/sbin", "/sbin"])
     with log.open("ab") as file:
         done = subprocess.run(

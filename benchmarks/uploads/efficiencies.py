@@ -53,13 +53,13 @@ ALL, PUBLIC = "all", "public"
 NativeCases = Mapping[tuple[Any, ...], Mapping[int, MeasuredCase]]
 # The scenario in which nothing else runs.
 ALONE = "single"
-# As `analysis.baselines` says it: known on both sides, and none is the same.
 _SESSIONS = f"""(
     SELECT array_agg(session_id) FROM {CellSession._meta.db_table} WHERE cell_id = %s
     HAVING bool_and(session_id IS NOT NULL)
 )"""
-# Looked up cell by cell: before ANALYZE, PostgreSQL would join each cell of the study
-# with each other one, and both with all their sessions.
+# Sessions differ if they are known on both sides and none is shared, as in
+# `analysis.baselines`. Subqueries instead of joins: before the first ANALYZE,
+# PostgreSQL joined every cell of the study with every other cell.
 MISJUDGED = f"""
     SELECT cell.id
     FROM {Cell._meta.db_table} AS cell

@@ -1,12 +1,14 @@
 """What is read of a wide study grows as the study does, statistics or not."""
 
+from datetime import timedelta
+
 import orjson
 import pytest
 from django.db import connection
 
-from benchmarks.models import Cell, Run, RunMean
-from benchmarks.studies import facts, shaping
-from benchmarks.uploads import summaries
+from benchmarks.models import Cell, CellSession, Efficiency, Run, RunMean
+from benchmarks.studies import checking, facts, shaping
+from benchmarks.uploads import efficiencies, summaries
 
 SYSTEMS, UPLOADS, CASES = 4, 6, 30
 CELLS = [summaries.OF_RUNS, shaping.MEANS]
@@ -20,7 +22,7 @@ def wide(submit, run_document, study):
     other tests, which left these tables without a row in them.
     """
     with connection.cursor() as cursor:
-        for model in (Cell, Run, RunMean):
+        for model in (Cell, CellSession, Efficiency, Run, RunMean):
             table = model._meta.db_table
             clear = "SELECT pg_clear_relation_stats('public', %s)"
             cursor.execute(clear, [table])
@@ -46,10 +48,10 @@ def wide(submit, run_document, study):
     return study
 
 
-def rows_looked_at(statement, parameter):
+def rows_looked_at(statement, parameters):
     """Return the most rows that any step of a statement looked at, in all its loops."""
     with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", [parameter])
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters)
         [[plan]] = cursor.fetchall()
     [top] = orjson.loads(plan) if isinstance(plan, str) else plan
     return max(map(_looked_at, _steps(top["Plan"])))
@@ -71,17 +73,27 @@ def _looked_at(step):
 def test_runs_of_cells_are_read_once_without_statistics(wide, statement):
     cells = list(Cell.objects.values_list("pk", flat=True))
 
-    assert rows_looked_at(statement, cells) <= RunMean.objects.count()
+    assert rows_looked_at(statement, [cells]) <= RunMean.objects.count()
 
 
 def test_a_whole_study_is_read_once_without_statistics(wide):
-    assert rows_looked_at(facts.RUN_MEANS, wide.pk) <= RunMean.objects.count()
+    assert rows_looked_at(facts.RUN_MEANS, [wide.pk]) <= RunMean.objects.count()
 
 
 def test_few_cells_take_only_what_runs_say_of_them(wide):
     [cell, *_] = Cell.objects.values_list("pk", flat=True)
 
     # So few cells may be looked through one by one, but not all that runs say of them.
-    looked_at = rows_looked_at(summaries.OF_RUNS, [cell])
+    looked_at = rows_looked_at(summaries.OF_RUNS, [[cell]])
 
     assert looked_at <= Cell.objects.count() < RunMean.objects.count()
+
+
+def test_sessions_of_a_study_are_compared_cell_by_cell_without_statistics(wide):
+    checking.check_due_studies(timedelta(0))
+    cells = Cell.objects.count()
+    assert CellSession.objects.count() >= cells
+
+    looked_at = rows_looked_at(efficiencies.MISJUDGED, {"study": wide.pk})
+
+    assert looked_at <= 2 * cells
