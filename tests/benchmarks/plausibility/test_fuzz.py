@@ -188,16 +188,18 @@ def test_a_common_factor_is_finite_or_none(logs, error):
 @settings(max_examples=40, deadline=None)
 @given(members=cells(), executions=runs())
 def test_rules_read_of_others_and_of_runs_what_they_say(members, executions):
-    """What a check beside others leaves as it was rests on this."""
+    """A check beside other studies runs only the rules that look beside.
+
+    Baselines stay: a changed efficiency has the whole study checked.
+    """
     whole = StudyFacts(
         id="here", cells=members, runs=executions, others=elsewhere(members)
     )
-    unbased = tuple(replace(one, baseline=None, baseline_study=None) for one in members)
     beside = [rule for rule in RULES.values() if rule.looks_beside]
     alone = [rule for rule in RULES.values() if not rule.looks_beside]
 
     runless = replace(whole, runs=())
-    lonely = StudyFacts(id="here", cells=unbased, runs=executions)
+    lonely = replace(whole, others=())
 
     assert check(runless, beside) == check(whole, beside)
     found = [rule.check(lonely) for rule in alone]
